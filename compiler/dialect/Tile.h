@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `tile` dialect's C++ face: dialect, types and operations.
+#ifndef FATTN_COMPILER_DIALECT_TILE_H
+#define FATTN_COMPILER_DIALECT_TILE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace fattn::tile {
+
+/// True for a ranked tensor of static shape whose elements are scalars or `!tile.ptr`.
+bool isTile(mlir::Type type);
+/// True for `!tile.ptr<T>` and for a tile of them.
+bool isPtrLike(mlir::Type type);
+
+}  // namespace fattn::tile
+
+#include "compiler/dialect/TileDialect.h.inc"
+#include "compiler/dialect/TileEnums.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/dialect/TileTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/dialect/TileOps.h.inc"
+
+namespace fattn::tile {
+
+/// Registers every dialect a tile program may hold (tile, func, arith, math, scf, ub).
+void registerTileDialects(mlir::DialectRegistry& registry);
+
+}  // namespace fattn::tile
+
+#endif

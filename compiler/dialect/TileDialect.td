@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `tile` dialect and its types: WHAT a kernel computes, without threads or memory spaces.
+#ifndef FATTN_COMPILER_DIALECT_TILEDIALECT_TD
+#define FATTN_COMPILER_DIALECT_TILEDIALECT_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/DialectBase.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::fattn::tile";
+  let summary = "Block programs over statically shaped tiles";
+  let description = [{
+    A function of the `tile` dialect is one program of a grid. It computes on whole tiles (ranked tensors of
+    static shape) that it loads from and stores to global memory through pointers and block pointers.
+    Elementwise arithmetic is `arith` and `math` on tensors, control flow is `scf`; the dialect adds only what
+    upstream lacks. There are no threads, no memory spaces and no layouts at this level.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+
+def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
+  let summary = "pointer to one element in global memory";
+  let description = [{ `!tile.ptr<T>`: the address of a `T` in global memory. `tensor<128x!tile.ptr<f32>>` is a tile of pointers. }];
+  let parameters = (ins "::mlir::Type":$pointee);
+  let assemblyFormat = "`<` $pointee `>`";
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
+    return $_get(pointee.getContext(), pointee);
+  }]>];
+}
+
+def Tile_BlockPtrType : Tile_Type<"BlockPtr", "block_ptr"> {
+  let summary = "a rectangular window into a strided array in global memory";
+  let description = [{
+    `!tile.block_ptr<128x64xbf16>`: base address, shape and strides of an array (run-time values, in elements) and
+    the position of a window of static shape in it. `tile.make_block_ptr` creates one, `tile.advance` moves it.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
+  let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
+    return $_get(elementType.getContext(), shape, elementType);
+  }]>];
+  let extraClassDeclaration = [{
+    /// The tile that a load through this pointer gives.
+    ::mlir::RankedTensorType getTileType() const;
+    int64_t getRank() const { return getShape().size(); }
+  }];
+}
+
+#endif

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The build's vocabulary: fattn_library(NAME sources... LINK ...), fattn_tool, fattn_test. Internal headers are included from the
+# repository root ("compiler/dialect/Tile.h"), public ones from <folder>/include ("fattn/dsl/Dsl.h").
+add_library(fattn_options INTERFACE)
+target_compile_options(fattn_options INTERFACE -Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
+if(FATTN_SANITIZE)
+  target_compile_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE} -fno-omit-frame-pointer -g1)
+  target_link_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE})
+endif()
+target_link_options(fattn_options INTERFACE -Wl,--gc-sections)
+
+# One precompiled header for everything that includes MLIR, made once (fattn_mlir_pch) and reused.
+add_library(fattn_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
+target_link_libraries(fattn_mlir_pch PRIVATE fattn_options fattn_mlir)
+target_precompile_headers(fattn_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
+
+# fattn_library(name SOURCES a.cpp... [LINK libs...] [LINK_PRIVATE libs...] [MLIR]): MLIR adds fattn_mlir privately and the PCH.
+function(fattn_library name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+  add_library(${name} STATIC ${A_SOURCES})
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}>)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
+  endif()
+  target_link_libraries(${name} PUBLIC ${A_LINK} PRIVATE $<BUILD_INTERFACE:fattn_options> ${A_LINK_PRIVATE})
+  if(A_MLIR)
+    target_link_libraries(${name} PUBLIC fattn_mlir)
+    target_precompile_headers(${name} REUSE_FROM fattn_mlir_pch)
+  endif()
+endfunction()
+
+function(fattn_tool name)
+  cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PRIVATE fattn_options ${A_LINK})
+  if(A_MLIR)
+    target_link_libraries(${name} PRIVATE fattn_mlir)
+    target_precompile_headers(${name} REUSE_FROM fattn_mlir_pch)
+  endif()
+endfunction()
+
+# A GoogleTest executable; every TEST becomes a ctest test.
+function(fattn_test name)
+  fattn_tool(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST)
+endfunction()
