@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registration, types and type predicates of the `tile` dialect.
 #include "compiler/dialect/Tile.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,9 +25,7 @@ bool isTile(Type type) {
          (tensor.getElementType().isIntOrIndexOrFloat() || isa<PtrType>(tensor.getElementType()));
 }
 
-bool isPtrLike(Type type) {
-  return isa<PtrType>(getElementTypeOrSelf(type)) && (isa<PtrType>(type) || isTile(type));
-}
+bool isPtrLike(Type type) { return isa<PtrType>(getElementTypeOrSelf(type)) && (isa<PtrType>(type) || isTile(type)); }
 
 RankedTensorType BlockPtrType::getTileType() const { return RankedTensorType::get(getShape(), getElementType()); }
 

@@ -7,8 +7,9 @@
 namespace fattn {
 
 std::string_view name(ErrorCode code) {
-  static constexpr std::array<std::string_view, 9> names = {
-      "invalid-argument", "unsupported", "trace-error", "compile-error", "no-device", "device-error", "out-of-memory", "io-error", "internal"};
+  static constexpr std::array<std::string_view, 9> names = {"invalid-argument", "unsupported", "trace-error",
+                                                            "compile-error",    "no-device",   "device-error",
+                                                            "out-of-memory",    "io-error",    "internal"};
   return names[static_cast<std::size_t>(code)];
 }
 
