@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: one interface over the host, CUDA and HIP. An engine author needs it only to allocate memory, to time, or to ask
+// what there is; fattn::compile and Kernel::launch find their device by themselves.
+#ifndef FATTN_DEVICE_H
+#define FATTN_DEVICE_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fattn {
+
+namespace compiler {
+struct Binary;
+}
+
+enum class DeviceKind : std::uint8_t { Host, Cuda, Hip };
+/// "host", "cuda", "hip".
+std::string_view name(DeviceKind kind);
+
+/// A queue of work of a device: a CUstream, a hipStream_t, or nothing for the device's default stream. A plain value; whoever
+/// created the native stream destroys it. The host has one implicit stream, and every launch on it is synchronous.
+struct Stream {
+  void* native = nullptr;
+};
+
+/// Number of programs of a launch in each dimension. A launch with a 0 in it does nothing.
+struct Grid {
+  std::int64_t x = 1, y = 1, z = 1;
+};
+
+/// What a device can do, in numbers.
+struct Capabilities {
+  std::array<std::int64_t, 3> maxGrid{};  ///< largest grid extent in each dimension
+  std::int64_t memoryBytes = 0;           ///< memory a program can address: the RAM of the host, the DRAM of a GPU
+  std::int64_t sharedBytes = 0;           ///< shared memory one program can have; 0 where there is none
+  int multiprocessors = 0;                ///< programs that run at once at the least: threads of the host, SMs or CUs of a GPU
+  bool asynchronous = false;              ///< whether launch returns before the programs have run
+};
+
+/// Loaded code, ready to be launched by the device that loaded it. Unloads on destruction, which must come after the
+/// last launch has finished. Immutable: any number of threads may launch it at once.
+class Module {
+ public:
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// Number of 8-byte argument slots a launch has to give.
+  std::size_t slots() const { return slots_; }
+
+ protected:
+  explicit Module(std::size_t slots) : slots_(slots) {}
+
+ private:
+  std::size_t slots_;
+};
+
+/// A point in a stream's time.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Marks the end of all work given to the stream so far.
+  virtual void record(Stream stream) = 0;
+  /// Waits for that work.
+  virtual void synchronize() = 0;
+};
+
+/// One device. Devices live until the process ends; every member function may be called from any thread at any time, and
+/// throws fattn::Error (OutOfMemory, DeviceError, NoDevice, InvalidArgument).
+class Device {
+ public:
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  virtual DeviceKind kind() const = 0;
+  /// The target string that selects this device: "host", "cuda:0".
+  virtual std::string name() const = 0;
+  /// What a person calls it: "AMD EPYC 9B14, 8 threads".
+  virtual std::string description() const = 0;
+  virtual Capabilities capabilities() const = 0;
+
+  /// At least 64-byte aligned; nullptr for 0 bytes. Contents undefined.
+  virtual void* allocate(std::size_t bytes) = 0;
+  /// Accepts nullptr. The memory must no longer be in use by unfinished work.
+  virtual void free(void* memory) = 0;
+  /// Between any two of: this device's memory, host memory. In stream order; host memory must stay valid until then.
+  virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = {}) = 0;
+  virtual void fill(void* destination, std::uint8_t value, std::size_t bytes, Stream stream = {}) = 0;
+
+  /// Loads the code of one kernel. Internal: what a Binary holds is not part of the installed interface.
+  virtual std::unique_ptr<Module> load(const compiler::Binary& binary) = 0;
+  /// Runs grid.x * grid.y * grid.z programs in the stream. `arguments`: one 8-byte slot each, the value at the slot's start.
+  /// Allocates nothing and does not wait (the host, whose launches are synchronous, returns when all programs have run).
+  virtual void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream = {}) = 0;
+
+  virtual Stream createStream() = 0;
+  virtual void destroyStream(Stream stream) = 0;
+  /// Waits until all work of the stream has finished, and reports what went wrong in it.
+  virtual void synchronize(Stream stream = {}) = 0;
+  virtual std::unique_ptr<Event> createEvent() = 0;
+  /// Milliseconds between two recorded events; waits for the later one.
+  virtual double elapsedMs(Event& begin, Event& end) = 0;
+
+ protected:
+  Device() = default;
+};
+
+/// The device a target string names: "" = the best there is, "host". Throws Error{NoDevice} naming what is there.
+Device& openDevice(std::string_view target = "");
+/// All devices of this machine, best first. Never empty: the host is always there.
+std::vector<Device*> listDevices();
+
+}  // namespace fattn
+
+#endif

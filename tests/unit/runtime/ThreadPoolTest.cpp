@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "fattn/Error.h"
+#include "runtime/host/ThreadPool.h"
+
+namespace fattn::host {
+namespace {
+
+struct Counts {
+  explicit Counts(std::size_t size) : of(size) {}
+  std::vector<std::atomic<int>> of;
+};
+
+void count(const void* context, std::int64_t begin, std::int64_t end, void*) {
+  auto& counts = *static_cast<Counts*>(const_cast<void*>(context));
+  for (std::int64_t i = begin; i < end; ++i) counts.of[static_cast<std::size_t>(i)].fetch_add(1, std::memory_order_relaxed);
+}
+
+TEST(ThreadPool, EveryIndexOnce) {
+  for (int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    ThreadPool::Cost cost;
+    for (std::int64_t size : {0, 1, 2, 3, 63, 1000, 100'000}) {
+      Counts counts(static_cast<std::size_t>(size));
+      for (int round = 0; round < 4; ++round) pool.run(size, count, &counts, cost);
+      for (auto& one : counts.of) ASSERT_EQ(one.load(), 4);
+    }
+  }
+}
+
+TEST(ThreadPool, StressFromManyCallersWhileTheThreadCountChanges) {
+  ThreadPool pool(4);
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> callers;
+  std::atomic<std::int64_t> wrong{0}, runs{0};
+  for (int caller = 0; caller < 6; ++caller)
+    callers.emplace_back([&, caller] {
+      ThreadPool::Cost cost;
+      while (!stop.load()) {
+        Counts counts(static_cast<std::size_t>(1 + (caller * 37) % 200));
+        cost.set(caller % 2 == 0 ? -1 : 1e6);  // never inline
+        pool.run(static_cast<std::int64_t>(counts.of.size()), count, &counts, cost);
+        for (auto& one : counts.of) wrong += one.load() != 1;
+        ++runs;
+      }
+    });
+  auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+  for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
+    pool.setThreads(1 + i % 6);
+    pool.reserveScratch(static_cast<std::size_t>(4096) << (i % 8));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  stop = true;
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(runs.load(), 100);
+}
+
+// Longer pauses than workers spin, so that each run has to wake them.
+TEST(ThreadPool, SleepersAreWoken) {
+  ThreadPool pool(3);
+  ThreadPool::Cost cost;
+  struct Meeting {
+    std::atomic<int> present{0};
+  };
+  for (int round = 0; round < 30; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Meeting meeting;
+    cost.set(1e6);
+    // Three indices that wait for each other: only three threads at once can finish.
+    pool.run(
+        3,
+        [](const void* context, std::int64_t, std::int64_t, void*) {
+          auto& meeting = *static_cast<Meeting*>(const_cast<void*>(context));
+          meeting.present.fetch_add(1);
+          while (meeting.present.load() < 3) std::this_thread::yield();
+        },
+        &meeting, cost);
+    ASSERT_EQ(meeting.present.load(), 3);
+  }
+}
+
+TEST(ThreadPool, SmallRunsStayOnTheCallingThread) {
+  ThreadPool pool(4);
+  ThreadPool::Cost cost;
+  cost.set(1);
+  struct Seen {
+    std::set<std::thread::id> threads;  // unguarded: one thread is the claim
+  } seen;
+  pool.run(
+      16,
+      [](const void* context, std::int64_t, std::int64_t, void*) {
+        static_cast<Seen*>(const_cast<void*>(context))->threads.insert(std::this_thread::get_id());
+      },
+      &seen, cost);
+  EXPECT_EQ(seen.threads, std::set{std::this_thread::get_id()});
+}
+
+TEST(ThreadPool, AWrongLowEstimateIsCorrected) {
+  ThreadPool pool(2);
+  ThreadPool::Cost cost;
+  cost.set(1);
+  std::atomic<int> runs{0};
+  pool.run(
+      8,
+      [](const void* context, std::int64_t begin, std::int64_t end, void*) {
+        static_cast<std::atomic<int>*>(const_cast<void*>(context))->fetch_add(static_cast<int>(end - begin));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      },
+      &runs, cost);
+  EXPECT_EQ(runs.load(), 8);
+  EXPECT_GT(cost.nanoseconds(), 100'000);
+}
+
+TEST(ThreadPool, IndicesStartInOrder) {
+  ThreadPool pool(3);
+  ThreadPool::Cost cost;
+  struct Order {
+    std::atomic<std::int64_t> last{-1};
+    std::atomic<bool> ordered{true};
+  } order;
+  cost.set(1e6);
+  pool.run(
+      2000,
+      [](const void* context, std::int64_t begin, std::int64_t end, void*) {
+        auto& order = *static_cast<Order*>(const_cast<void*>(context));
+        if (end != begin + 1) order.ordered = false;  // expensive indices go out one at a time
+        std::int64_t last = order.last.load();
+        while (last < begin && !order.last.compare_exchange_weak(last, begin)) {
+        }
+        if (last > begin + 1000) order.ordered = false;  // a thread may be preempted between drawing and arriving here
+      },
+      &order, cost);
+  EXPECT_TRUE(order.ordered);
+}
+
+}  // namespace
+}  // namespace fattn::host
