@@ -4,6 +4,7 @@
 #define FATTN_COMPILER_DIALECT_TILE_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -15,8 +16,12 @@
 
 namespace fattn::tile {
 
-/// True for a ranked tensor of static shape whose elements are scalars or `!tile.ptr`.
+/// True for a ranked tensor of static shape, every dimension at least 1, whose elements are scalars or `!tile.ptr`.
 bool isTile(mlir::Type type);
+/// True for the types that memory can hold: f8E4M3FN, f8E5M2, f16, bf16, f32, f64, i1, i8, i16, i32, i64.
+bool isStorageType(mlir::Type type);
+/// The shape of a tile; empty for a scalar (and for a tile of rank 0).
+llvm::ArrayRef<int64_t> getShapeOrScalar(mlir::Type type);
 /// True for `!tile.ptr<T>` and for a tile of them.
 bool isPtrLike(mlir::Type type);
 

@@ -19,13 +19,39 @@ using namespace mlir;
 
 namespace fattn::tile {
 
+bool isStorageType(Type type) {
+  if (type.isSignlessInteger()) return llvm::is_contained({1u, 8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth());
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+}
+
 bool isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && !tensor.getEncoding() &&
+  return tensor && tensor.hasStaticShape() && !tensor.getEncoding() && !llvm::is_contained(tensor.getShape(), 0) &&
          (tensor.getElementType().isIntOrIndexOrFloat() || isa<PtrType>(tensor.getElementType()));
 }
 
 bool isPtrLike(Type type) { return isa<PtrType>(getElementTypeOrSelf(type)) && (isa<PtrType>(type) || isTile(type)); }
+
+ArrayRef<int64_t> getShapeOrScalar(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getShape() : ArrayRef<int64_t>();
+}
+
+static constexpr llvm::StringLiteral kStorageTypes = "f8E4M3FN, f8E5M2, f16, bf16, f32, f64, i1, i8, i16, i32, i64";
+
+LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError, Type pointee) {
+  if (isStorageType(pointee)) return success();
+  return emitError() << "a pointer points at one of " << kStorageTypes << ", but got " << pointee;
+}
+
+LogicalResult BlockPtrType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type elementType) {
+  if (!isStorageType(elementType))
+    return emitError() << "a block pointer's elements are one of " << kStorageTypes << ", but got " << elementType;
+  if (shape.empty()) return emitError() << "a block pointer has at least one dimension, but got none";
+  for (auto [dim, size] : llvm::enumerate(shape))
+    if (size < 1) return emitError() << "a block pointer's dimensions are at least 1, but dim " << dim << " is " << size;
+  return success();
+}
 
 RankedTensorType BlockPtrType::getTileType() const { return RankedTensorType::get(getShape(), getElementType()); }
 
@@ -35,13 +61,13 @@ Type BlockPtrType::parse(AsmParser& parser) {
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(elementType) ||
       parser.parseGreater())
     return {};
-  return BlockPtrType::get(shape, elementType);
+  return parser.getChecked<BlockPtrType>(parser.getContext(), shape, elementType);
 }
 
 void BlockPtrType::print(AsmPrinter& printer) const {
   printer << "<";
-  printer.printDimensionList(getShape());
-  printer << "x" << getElementType() << ">";
+  for (int64_t size : getShape()) printer << size << "x";
+  printer << getElementType() << ">";
 }
 
 void TileDialect::initialize() {
@@ -53,6 +79,10 @@ void TileDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/dialect/TileOps.cpp.inc"
       >();
+}
+
+Operation* TileDialect::materializeConstant(OpBuilder& builder, Attribute value, Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
 void registerTileDialects(DialectRegistry& registry) {

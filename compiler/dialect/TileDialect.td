@@ -13,10 +13,22 @@ def Tile_Dialect : Dialect {
   let description = [{
     A function of the `tile` dialect is one program of a grid. It computes on whole tiles (ranked tensors of
     static shape) that it loads from and stores to global memory through pointers and block pointers.
+    A tile has zero or more dimensions of at least 1 element each; sizes need not be powers of two.
     Elementwise arithmetic is `arith` and `math` on tensors, control flow is `scf`; the dialect adds only what
     upstream lacks. There are no threads, no memory spaces and no layouts at this level.
+
+    Numbers: every floating-point operation gives the result rounded to nearest even in its element type, except where an
+    operation's description says otherwise (`tile.dot`, `tile.cumsum`; approximations of `math` functions within a few
+    units in the last place). Conversion to f8E4M3FN beyond its largest number, 448, gives NaN. Integers wrap at their
+    width. `index` has 64 bits.
+
+    A kernel is a `func.func` with the attribute `tile.kernel` and no results. Its arguments are pointers and scalars;
+    argument attributes are `tile.name = "q"` and `tile.divisibility = 16 : i64` (bytes for a pointer, the value for an
+    integer).
   }];
   let useDefaultTypePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
 class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> {
@@ -25,8 +37,14 @@ class Tile_Type<string name, string typeMnemonic> : TypeDef<Tile_Dialect, name> 
 
 def Tile_PtrType : Tile_Type<"Ptr", "ptr"> {
   let summary = "pointer to one element in global memory";
-  let description = [{ `!tile.ptr<T>`: the address of a `T` in global memory. `tensor<128x!tile.ptr<f32>>` is a tile of pointers. }];
+  let description = [{
+    `!tile.ptr<T>`: the address of a `T` in global memory. `tensor<128x!tile.ptr<f32>>` is a tile of pointers.
+
+    Constraints:
+    - C1: `T` is one of f8E4M3FN, f8E5M2, f16, bf16, f32, f64, i1, i8, i16, i32, i64. An i1 takes one byte, 0 or 1.
+  }];
   let parameters = (ins "::mlir::Type":$pointee);
+  let genVerifyDecl = 1;
   let assemblyFormat = "`<` $pointee `>`";
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
     return $_get(pointee.getContext(), pointee);
@@ -38,9 +56,14 @@ def Tile_BlockPtrType : Tile_Type<"BlockPtr", "block_ptr"> {
   let description = [{
     `!tile.block_ptr<128x64xbf16>`: base address, shape and strides of an array (run-time values, in elements) and
     the position of a window of static shape in it. `tile.make_block_ptr` creates one, `tile.advance` moves it.
+
+    Constraints:
+    - C1: the element type is one that `!tile.ptr` points at.
+    - C2: there is at least one dimension, and every dimension is at least 1.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType), [{
     return $_get(elementType.getContext(), shape, elementType);
   }]>];
