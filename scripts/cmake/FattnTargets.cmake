@@ -2,6 +2,10 @@
 # The build's vocabulary: fattn_library(NAME sources... LINK ...), fattn_tool, fattn_test. Internal headers are included from the
 # repository root ("compiler/dialect/Tile.h"), public ones from <folder>/include ("fattn/dsl/Dsl.h").
 add_library(fattn_options INTERFACE)
+# Source locations, which kernels' errors and IR carry, are relative to the repository and not to the machine it was built on
+# (the second form is what a compiler cache with a base directory makes of the path).
+file(RELATIVE_PATH FATTN_SOURCE_FROM_BINARY ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+target_compile_options(fattn_options INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -fmacro-prefix-map=${FATTN_SOURCE_FROM_BINARY}=)
 target_compile_options(fattn_options INTERFACE -Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
 if(FATTN_SANITIZE)
   target_compile_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE} -fno-omit-frame-pointer -g1)
