@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a C++ function to a recorded program:
+//   Program p = trace("scale", [&](Params& args) { Ptr x = args.ptr("x", DType::F32); ... });
+#ifndef FATTN_DSL_TRACE_H
+#define FATTN_DSL_TRACE_H
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fattn/Error.h"
+#include "fattn/dsl/Types.h"
+
+namespace fattn::dsl {
+
+/// One argument of a program, in launch order.
+struct Param {
+  std::string name;
+  bool isPointer = false;
+  DType type = DType::F32;
+  /// What the caller promises: the address in bytes, or the integer, is a multiple of this. 1: nothing.
+  std::int64_t divisibility = 1;
+};
+
+/// Declares the arguments of the program being traced; each call appends one.
+class Params {
+ public:
+  Ptr ptr(std::string_view name, DType element, std::int64_t divisibility = 1, Loc loc = Loc::current());
+  /// i1, i8, i32, i64 or f32.
+  Scalar scalar(std::string_view name, DType type, std::int64_t divisibility = 1, Loc loc = Loc::current());
+
+ private:
+  friend struct ParamsAccess;
+  Params() = default;
+};
+
+/// A recorded program. Movable; owns everything it needs, and any thread may use it (one at a time).
+class Program {
+ public:
+  struct Impl;
+  explicit Program(std::unique_ptr<Impl> impl);
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  const std::string& name() const;
+  std::span<const Param> args() const;
+  /// The recorded `tile` IR as text; with `locations`, each operation says which line of the kernel it comes from.
+  std::string mlir(bool locations = false) const;
+
+  Impl& impl() const { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Runs `kernel` once and records what it does. Throws Error{TraceError} naming the kernel's file and line where it
+/// breaks a rule of the language. Traces on different threads are independent; a trace inside a trace is a program of its own.
+Program trace(std::string_view name, const std::function<void(Params&)>& kernel, Loc loc = Loc::current());
+
+}  // namespace fattn::dsl
+
+#endif
