@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/AttentionLaunch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+
+namespace fattn::kernels {
+namespace {
+
+constexpr std::array<const char*, 4> kDimensions = {"batch", "heads", "length", "head_dim"};
+
+[[noreturn]] void fail(const char* tensor, const std::string& constraint, std::string hint = "") {
+  throw Error(ErrorCode::InvalidArgument, std::string(tensor) + ": " + constraint, std::move(hint));
+}
+
+std::string dimension(int d) { return std::string(kDimensions[d]) + " (dimension " + std::to_string(d) + ")"; }
+
+// Everything that concerns one tensor alone.
+void checkView(const char* tensor, const TensorView& view, DType dtype, int rank) {
+  if (view.rank != rank)
+    fail(tensor, "rank is " + std::to_string(view.rank) + "; it must be " + std::to_string(rank) +
+                     (rank == 4 ? ": batch, heads, length, head_dim" : ": batch, heads, length"));
+  if (view.dtype != dtype)
+    fail(tensor, "dtype is " + std::string(name(view.dtype)) + "; it must be " + std::string(name(dtype)),
+         rank == 4 ? "compile a kernel for the dtype of the tensors" : "");
+  for (int d = 0; d < rank; ++d) {
+    if (view.shape[d] < 0 || view.shape[d] > INT32_MAX)
+      fail(tensor, dimension(d) + " is " + std::to_string(view.shape[d]) + "; legal extents are 0 to 2147483647");
+    if (view.shape[d] > 1 && view.strides[d] < 0)
+      fail(tensor, "the stride of " + dimension(d) + " is " + std::to_string(view.strides[d]) + "; strides must not be negative");
+  }
+  std::int64_t bytes = view.checkedBytes();
+  if (bytes < 0) fail(tensor, view.toString() + " spans more bytes than 63 bits count");
+  if (bytes == 0) return;
+  if (view.data == nullptr) fail(tensor, "the data pointer is null, but the shape holds " + std::to_string(view.elements()) + " elements");
+  if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(sizeInBytes(dtype)) != 0)
+    fail(tensor,
+         "the data pointer is not a multiple of " + std::to_string(sizeInBytes(dtype)) + " bytes, the size of " + std::string(name(dtype)));
+}
+
+void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because) {
+  if (view.shape[d] != expected)
+    fail(tensor, dimension(d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + because);
+}
+
+void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t expected) {
+  if (view.shape[3] != expected)
+    fail(tensor, dimension(3) + " is " + std::to_string(view.shape[3]) + "; this kernel was compiled for " + std::to_string(expected));
+  if (view.strides[3] != 1)
+    fail(tensor, "the stride of " + dimension(3) + " is " + std::to_string(view.strides[3]) + "; it must be 1",
+         "the other strides are free; copy the tensor so that the elements of a row lie side by side");
+}
+
+// Programs write rows in no particular order, so rows must not share memory. Sorted by stride, every dimension has to step over
+// all that the ones before it cover.
+void checkDistinct(const char* tensor, const TensorView& view) {
+  std::array<std::pair<std::int64_t, std::int64_t>, 4> steps;  // stride, extent
+  int count = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.shape[d] == 0) return;
+    if (view.shape[d] > 1) steps[static_cast<std::size_t>(count++)] = {view.strides[d], view.shape[d]};
+  }
+  std::sort(steps.begin(), steps.begin() + count);
+  std::int64_t covered = 1;
+  for (int i = 0; i < count; ++i) {
+    auto [stride, extent] = steps[static_cast<std::size_t>(i)];
+    if (stride < covered)
+      fail(tensor, view.toString() + " holds elements that overlap in memory; the elements of an output must be distinct");
+    covered += stride * (extent - 1);  // no overflow: below checkedBytes()
+  }
+}
+
+void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
+  const auto& [q, k, v, o, lse, scale] = args;
+  checkView("q", q, config.dtype, 4);
+  checkView("k", k, config.dtype, 4);
+  checkView("v", v, config.dtype, 4);
+  checkView("o", o, config.dtype, 4);
+  checkHeadDim("q", q, config.head_dim);
+  checkHeadDim("k", k, config.head_dim);
+  checkHeadDim("v", v, config.head_dim_v);
+  checkHeadDim("o", o, config.head_dim_v);
+  checkExtent("k", k, 0, q.shape[0], " as in q");
+  checkExtent("v", v, 0, q.shape[0], " as in q");
+  checkExtent("v", v, 1, k.shape[1], " as in k");
+  checkExtent("v", v, 2, k.shape[2], " as in k");
+  for (int d = 0; d < 3; ++d) checkExtent("o", o, d, q.shape[d], " as in q");
+  if (k.shape[1] == 0 ? q.shape[1] != 0 : q.shape[1] % k.shape[1] != 0)
+    fail("q", dimension(1) + " is " + std::to_string(q.shape[1]) + "; it must be a multiple of the " + std::to_string(k.shape[1]) +
+                  " heads of k and v");
+  checkDistinct("o", o);
+  if (!lse) return;
+  checkView("lse", *lse, DType::F32, 3);
+  for (int d = 0; d < 3; ++d) checkExtent("lse", *lse, d, q.shape[d], " as in q");
+  checkDistinct("lse", *lse);
+}
+
+}  // namespace
+
+AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs& args, const std::array<std::int64_t, 3>& maxGrid) {
+  checkOperands(config, args);
+  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2];
+  const std::int64_t block = config.tile->block_m;
+  AttentionLaunch launch;
+  launch.grid = {(rows + block - 1) / block, heads, batch};
+  if (launch.grid.x > maxGrid[0] || heads > maxGrid[1] || batch > maxGrid[2])
+    fail("q", args.q.toString() + " is too large for one launch; this device takes up to " + std::to_string(maxGrid[2]) +
+                  " batch entries, " + std::to_string(maxGrid[1]) + " heads and " + std::to_string(maxGrid[0] * block) + " rows");
+
+  std::size_t slot = 0;
+  auto put = [&](std::uint64_t bits) { launch.slots[slot++] = bits; };
+  static const TensorView none;
+  const TensorView& lse = args.lse ? *args.lse : none;
+  const TensorView* views[] = {&args.q, &args.k, &args.v, &args.o, &lse};
+  for (const TensorView* view : views) put(reinterpret_cast<std::uint64_t>(view->data));
+  for (const TensorView* view : views)
+    for (int d = 0; d < 3; ++d) put(static_cast<std::uint64_t>(view->strides[d]));
+  put(static_cast<std::uint64_t>(heads));
+  put(static_cast<std::uint64_t>(heads == 0 ? 1 : heads / args.k.shape[1]));
+  put(static_cast<std::uint64_t>(rows));
+  put(static_cast<std::uint64_t>(args.k.shape[2]));
+  put(std::bit_cast<std::uint32_t>(args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)))));
+  put(args.lse ? 1 : 0);
+  return launch;
+}
+
+}  // namespace fattn::kernels

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/AttentionSupport.h"
+
+#include <algorithm>
+
+namespace fattn {
+namespace kernels {
+namespace {
+
+constexpr std::int64_t kMaxHeadDim = 256, kHeadDimStep = 8;
+
+void requireHeadDim(std::string_view member, std::int64_t value) {
+  if (value >= kHeadDimStep && value <= kMaxHeadDim && value % kHeadDimStep == 0) return;
+  std::string name(member), constraint = name + " is " + std::to_string(value) + "; it must be a multiple of 8 from 8 to 256";
+  if (value > kMaxHeadDim) throw Error(ErrorCode::Unsupported, constraint, "the nearest supported " + name + " is 256");
+  std::int64_t nearest = value < 1 ? kHeadDimStep : (value + kHeadDimStep - 1) / kHeadDimStep * kHeadDimStep;
+  std::string hint = "the nearest supported " + name + " is " + std::to_string(nearest);
+  if (value > 0) hint += "; columns of zeros up to it change no result if the scale stays that of " + std::to_string(value);
+  throw Error(ErrorCode::Unsupported, constraint, hint);
+}
+
+}  // namespace
+
+const std::string& defaultTarget() {
+  static const std::string* name = new std::string(openDevice("").name());
+  return *name;
+}
+
+void requireSupported(const AttentionConfig& config) {
+  if (!config.target.empty()) openDevice(config.target);
+  if (config.dtype != DType::F32 && config.dtype != DType::F16 && config.dtype != DType::BF16)
+    throw Error(ErrorCode::Unsupported, "dtype is " + std::string(name(config.dtype)) + "; it must be f32, f16 or bf16",
+                isFloat(config.dtype) ? "the nearest supported dtype is f16" : "");
+  requireHeadDim("head_dim", config.head_dim);
+  if (config.head_dim_v != 0) requireHeadDim("head_dim_v", config.head_dim_v);
+  if (!config.tile) return;
+  config.tile->validate();
+  if (config.tile->block_k != 0)
+    throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_K is not a choice of attention",
+                "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
+}
+
+// Measured figures belong into this table; see docs/performance.md.
+TileConfig defaultTile(const AttentionConfig&) { return {.block_m = 64, .block_n = 64}; }
+
+AttentionConfig resolve(const AttentionConfig& config) {
+  AttentionConfig resolved = config;
+  if (resolved.target.empty()) resolved.target = defaultTarget();
+  if (resolved.head_dim_v == 0) resolved.head_dim_v = resolved.head_dim;
+  resolved.tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(resolved));
+  return resolved;
+}
+
+}  // namespace kernels
+
+std::expected<void, Error> supports(const AttentionConfig& config) try {
+  kernels::requireSupported(config);
+  return {};
+} catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+std::string explain(const AttentionConfig& config) {
+  std::expected<void, Error> verdict = supports(config);
+  if (!verdict) return verdict.error().what();
+  AttentionConfig resolved = kernels::resolve(config);
+  return "supported on " + resolved.target + " with " + resolved.tile->toString();
+}
+
+}  // namespace fattn

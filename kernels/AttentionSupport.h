@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which configurations there are kernels for, and with what tile configuration by default.
+#ifndef FATTN_KERNELS_ATTENTIONSUPPORT_H
+#define FATTN_KERNELS_ATTENTIONSUPPORT_H
+
+#include "fattn/Attention.h"
+
+namespace fattn::kernels {
+
+/// The name of the device compile() takes for target "".
+const std::string& defaultTarget();
+
+/// Throws what supports() returns.
+void requireSupported(const AttentionConfig& config);
+
+/// The configuration with head_dim_v and target filled in, and every choice of the tile that matters to the target.
+AttentionConfig resolve(const AttentionConfig& config);
+
+/// The tile configuration for a resolved target and head dimensions where the caller chose none.
+TileConfig defaultTile(const AttentionConfig& config);
+
+}  // namespace fattn::kernels
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of this process, by configuration.
+#ifndef FATTN_KERNELS_KERNELCACHE_H
+#define FATTN_KERNELS_KERNELCACHE_H
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "compiler/emit/Binary.h"
+#include "fattn/Attention.h"
+
+namespace fattn {
+
+/// What a Kernel points to.
+struct Kernel::Impl {
+  KernelInfo info;
+  std::array<std::int64_t, 3> maxGrid{};
+  Device* device = nullptr;
+  std::unique_ptr<Module> module;
+};
+
+namespace kernels {
+
+/// Makes a binary of a resolved configuration.
+using CompileFunction = std::function<compiler::Binary(const AttentionConfig& resolved)>;
+
+/// Thread-safe. A configuration that left choices open and the one it resolves to share one kernel.
+class KernelCache {
+ public:
+  explicit KernelCache(CompileFunction compile) : compile_(std::move(compile)) {}
+
+  Kernel get(const AttentionConfig& config);
+
+ private:
+  // A configuration, with the target as a view so that a look-up copies nothing.
+  struct KeyView {
+    DType dtype;
+    bool causal, hasTile;
+    std::int64_t headDim, headDimV;
+    TileConfig tile;
+    std::string_view target;
+    bool operator==(const KeyView&) const = default;
+  };
+  struct Key {
+    KeyView view;  // its target points into the string below
+    std::unique_ptr<std::string> target;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const KeyView& key) const;
+    std::size_t operator()(const Key& key) const { return (*this)(key.view); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    static const KeyView& view(const KeyView& key) { return key; }
+    static const KeyView& view(const Key& key) { return key.view; }
+    bool operator()(const auto& a, const auto& b) const { return view(a) == view(b); }
+  };
+  struct Entry {
+    std::mutex compiling;
+    std::atomic<bool> ready{false};
+    std::shared_ptr<const Kernel::Impl> kernel;  // written once, before ready
+  };
+
+  static KeyView keyOf(const AttentionConfig& config);
+  std::shared_ptr<Entry> entryOf(const KeyView& key);
+  std::shared_ptr<const Kernel::Impl> build(const AttentionConfig& resolved);
+
+  CompileFunction compile_;
+  std::shared_mutex mutex_;
+  std::unordered_map<Key, std::shared_ptr<Entry>, Hash, Equal> entries_;
+};
+
+}  // namespace kernels
+}  // namespace fattn
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fused attention: O = softmax(scale * Q K^T + mask) V for every batch entry and head, compiled at run time.
+#ifndef FATTN_ATTENTION_H
+#define FATTN_ATTENTION_H
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fattn/DType.h"
+#include "fattn/Device.h"
+#include "fattn/Error.h"
+#include "fattn/TensorView.h"
+#include "fattn/TileConfig.h"
+
+namespace fattn {
+
+/// What shapes the code of a kernel. Everything else (batch, heads, lengths, strides, scale) is given at launch.
+struct AttentionConfig {
+  DType dtype = DType::F16;          ///< of q, k, v and o: f32, f16 or bf16; arithmetic accumulates in f32
+  std::int64_t head_dim = 0;         ///< of q and k: a multiple of 8 from 8 to 256
+  std::int64_t head_dim_v = 0;       ///< of v and o: same values; 0 = head_dim
+  bool causal = false;               ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
+  std::string target{};              ///< "host"; "" = the best device of this machine
+  std::optional<TileConfig> tile{};  ///< none = the defaults for this configuration; unset members are filled from them
+
+  bool operator==(const AttentionConfig&) const = default;
+};
+
+/// The operands of one launch. Shapes are logical, whatever the layout in memory: B batch entries, H heads, S rows, D columns.
+/// The head dimension is contiguous (stride 1); the other strides are free, so that [B, H, S, D], [B, S, H, D] and slices of a
+/// packed QKV tensor all work. o must not overlap k or v.
+struct AttentionArgs {
+  TensorView q;                     ///< [B, Hq, Sq, head_dim]
+  TensorView k;                     ///< [B, Hkv, Skv, head_dim]; Hq is a multiple of Hkv (grouped-query attention)
+  TensorView v;                     ///< [B, Hkv, Skv, head_dim_v]
+  TensorView o;                     ///< [B, Hq, Sq, head_dim_v], written
+  std::optional<TensorView> lse{};  ///< f32 [B, Hq, Sq], written where given: natural logarithm of each row's sum of exponentials
+  std::optional<float> scale{};     ///< factor of Q K^T; none = 1 / sqrt(head_dim)
+};
+
+/// What became of a configuration.
+struct KernelInfo {
+  AttentionConfig config;                           ///< as compiled: head_dim_v, target and tile are filled in
+  TileConfig tile;                                  ///< the choices in use
+  std::string device;                               ///< Device::description()
+  std::string entry;                                ///< name of the function in the binary
+  double compile_ms = 0;                            ///< trace, compile and load
+  std::int64_t binary_bytes = 0;                    ///< size of the machine code's file
+  std::int64_t scratch_bytes = 0;                   ///< memory each thread of the host sets aside
+  std::int64_t shared_bytes = 0;                    ///< shared memory of one program
+  int threads = 0, registers = 0, spill_bytes = 0;  ///< of one program; 0 on the host
+};
+
+/// A compiled kernel. A cheap handle: copies share the code, which is unloaded with the last of them and with the process's
+/// cache of kernels. All members but assignment may be called from any number of threads at once.
+class Kernel {
+ public:
+  /// An empty handle; launch() and info() throw.
+  Kernel() = default;
+  explicit operator bool() const { return impl_ != nullptr; }
+
+  /// Checks the operands against the configuration and each other, then launches. Allocates nothing, and does not wait for the
+  /// result, except on the host, where launches are synchronous. B, Hq or Sq = 0: does nothing. Rows that see no key (Skv = 0,
+  /// or causal with Sq > Skv) get o = 0 and lse = -infinity. Throws Error{InvalidArgument} naming tensor and dimension.
+  void launch(Stream stream, const AttentionArgs& args) const;
+  const KernelInfo& info() const;
+
+  struct Impl;
+  explicit Kernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles a kernel, or finds it in the process's cache, which takes well below 5 microseconds. Threads that ask for the same
+/// configuration at once compile it once; different ones compile in parallel. Throws Error: Unsupported as supports() says,
+/// NoDevice, InvalidArgument for a bad tile configuration, CompileError.
+Kernel compile(const AttentionConfig& config);
+/// The same, with the error as a value.
+std::expected<Kernel, Error> try_compile(const AttentionConfig& config);
+/// Compiles several kernels, in parallel, so that later calls of compile() find them. Throws the first error after all ended.
+void warmup(std::span<const AttentionConfig> configs);
+
+/// Whether compile() would accept a configuration; if not, the rule that failed and the nearest configuration that works.
+std::expected<void, Error> supports(const AttentionConfig& config);
+/// supports() in words: "supported on host with BLOCK_M=64,BLOCK_N=64", or the error's text.
+std::string explain(const AttentionConfig& config);
+
+/// Called when a compilation begins (done = false, ms = 0) and when it has ended (done = true), on the compiling thread.
+struct CompileProgress {
+  const AttentionConfig& config;
+  bool done;
+  double ms;
+};
+/// Sets the process's progress callback, an empty one for none. Finding a kernel in the cache does not call it.
+void setCompileCallback(std::function<void(const CompileProgress&)> callback);
+
+}  // namespace fattn
+
+#endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything an engine author needs: kernels, tensors, devices, errors. The tile language is in "fattn/dsl/Dsl.h".
+#ifndef FATTN_FATTN_H
+#define FATTN_FATTN_H
+
+#include "fattn/Attention.h"
+#include "fattn/DType.h"
+#include "fattn/Device.h"
+#include "fattn/Error.h"
+#include "fattn/Host.h"
+#include "fattn/TensorView.h"
+#include "fattn/TileConfig.h"
+
+#endif
