@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "kernels/AttentionSupport.h"
+
+namespace fattn {
+namespace {
+
+std::string verdict(const AttentionConfig& config, ErrorCode code = ErrorCode::Unsupported) {
+  std::expected<void, Error> result = supports(config);
+  if (result) return "supported";
+  EXPECT_EQ(result.error().code(), code);
+  return result.error().what();
+}
+
+TEST(AttentionSupport, EveryMultipleOfEightUpTo256) {
+  for (DType dtype : {DType::F32, DType::F16, DType::BF16})
+    for (std::int64_t dim = 8; dim <= 256; dim += 8)
+      EXPECT_EQ(verdict({.dtype = dtype, .head_dim = dim, .head_dim_v = 264 - dim, .target = "host"}), "supported");
+}
+
+TEST(AttentionSupport, HeadDimNamesTheNearest) {
+  const char* rule = "; it must be a multiple of 8 from 8 to 256\n  hint: the nearest supported head_dim is ";
+  const char* padding = "; columns of zeros up to it change no result if the scale stays that of ";
+  EXPECT_EQ(verdict({.head_dim = 60}), std::string("head_dim is 60") + rule + "64" + padding + "60");
+  EXPECT_EQ(verdict({.head_dim = 1}), std::string("head_dim is 1") + rule + "8" + padding + "1");
+  EXPECT_EQ(verdict({.head_dim = 0}), std::string("head_dim is 0") + rule + "8");
+  EXPECT_EQ(verdict({.head_dim = -64}), std::string("head_dim is -64") + rule + "8");
+  EXPECT_EQ(verdict({.head_dim = 264}), std::string("head_dim is 264") + rule + "256");
+  EXPECT_EQ(verdict({.head_dim = INT64_MAX}), std::string("head_dim is 9223372036854775807") + rule + "256");
+  EXPECT_EQ(verdict({.head_dim = 64, .head_dim_v = 4}),
+            "head_dim_v is 4; it must be a multiple of 8 from 8 to 256\n"
+            "  hint: the nearest supported head_dim_v is 8" +
+                std::string(padding) + "4");
+}
+
+TEST(AttentionSupport, DTypeNamesTheLegalOnes) {
+  EXPECT_EQ(verdict({.dtype = DType::I32, .head_dim = 64}), "dtype is i32; it must be f32, f16 or bf16");
+  EXPECT_EQ(verdict({.dtype = DType::F8E4M3, .head_dim = 64}),
+            "dtype is f8e4m3; it must be f32, f16 or bf16\n  hint: the nearest supported dtype is f16");
+}
+
+TEST(AttentionSupport, UnknownTargetNamesTheDevices) {
+  EXPECT_EQ(verdict({.head_dim = 64, .target = "tpu"}, ErrorCode::NoDevice),
+            "there is no device for target 'tpu'\n  hint: devices of this machine: host");
+}
+
+TEST(AttentionSupport, TileConfigurationIsChecked) {
+  EXPECT_EQ(verdict({.head_dim = 64, .tile = TileConfig{.block_n = 12}}, ErrorCode::InvalidArgument),
+            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024\n"
+            "  hint: leave BLOCK_N out to let fattn choose");
+  EXPECT_EQ(verdict({.head_dim = 64, .tile = TileConfig{.block_k = 16}}, ErrorCode::InvalidArgument),
+            "tile configuration: BLOCK_K is not a choice of attention\n"
+            "  hint: its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
+}
+
+TEST(AttentionSupport, ResolveFillsWhatIsOpen) {
+  AttentionConfig resolved = kernels::resolve({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 24}});
+  EXPECT_EQ(resolved.head_dim_v, 64);
+  EXPECT_EQ(resolved.target, "host");
+  EXPECT_EQ(resolved.tile->block_m, 24);
+  EXPECT_GT(resolved.tile->block_n, 0);
+  EXPECT_EQ(kernels::resolve(resolved), resolved);
+}
+
+TEST(AttentionSupport, ExplainSaysWhatWouldRun) {
+  EXPECT_EQ(explain({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 32, .block_n = 96}}),
+            "supported on host with BLOCK_M=32,BLOCK_N=96");
+  EXPECT_EQ(explain({.dtype = DType::I8, .head_dim = 64}), "dtype is i8; it must be f32, f16 or bf16");
+}
+
+}  // namespace
+}  // namespace fattn

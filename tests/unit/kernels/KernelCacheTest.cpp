@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "kernels/AttentionLaunch.h"
+#include "kernels/KernelCache.h"
+#include "tests/unit/runtime/TestObject.h"
+
+namespace fattn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A kernel with attention's signature that copies its 26 slots to the memory of lse.
+compiler::Binary slotCopier() {
+  compiler::Binary binary = test::hostBinary(R"(
+declare ptr @memcpy(ptr, ptr, i64)
+define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
+  %p = getelementptr i64, ptr %args, i64 4
+  %out = load ptr, ptr %p
+  %r = call ptr @memcpy(ptr %out, ptr %args, i64 208)
+  ret void
+})",
+                                             kernels::kAttentionSlots);
+  for (std::size_t i = 0; i < binary.args.size(); ++i)
+    binary.args[i] = {.name = "a", .isPointer = i < 5, .type = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32};
+  return binary;
+}
+
+struct Counting {
+  std::atomic<int> compiles{0};
+  compiler::Binary binary = slotCopier();
+  kernels::KernelCache cache{[this](const AttentionConfig&) {
+    ++compiles;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return binary;
+  }};
+};
+
+TEST(KernelCache, ConcurrentRequestsCompileOnce) {
+  Counting counting;
+  std::vector<Kernel> kernels(16);
+  std::latch start(16);
+  {
+    std::vector<std::jthread> threads;
+    for (Kernel& kernel : kernels)
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        kernel = counting.cache.get({.head_dim = 64});
+      });
+  }
+  EXPECT_EQ(counting.compiles.load(), 1);
+  for (const Kernel& kernel : kernels) EXPECT_EQ(&kernel.info(), &kernels[0].info());
+}
+
+TEST(KernelCache, DifferentKeysCompileInParallel) {
+  // Each compilation waits for the other one to have begun.
+  compiler::Binary binary = slotCopier();
+  std::barrier both(2);
+  kernels::KernelCache cache([&](const AttentionConfig&) {
+    both.arrive_and_wait();
+    return binary;
+  });
+  std::jthread other([&] { cache.get({.head_dim = 64}); });
+  EXPECT_TRUE(cache.get({.head_dim = 128}));
+}
+
+TEST(KernelCache, EveryMemberOfTheConfigurationCounts) {
+  Counting counting;
+  AttentionConfig base{.head_dim = 64};
+  std::vector<AttentionConfig> configs(7, base);
+  configs[1].dtype = DType::BF16;
+  configs[2].head_dim = 72;
+  configs[3].head_dim_v = 72;
+  configs[4].causal = true;
+  configs[5].tile = TileConfig{.block_m = 16};
+  configs[6].tile = TileConfig{.block_m = 16, .stages = 2};
+  for (int round = 0; round < 2; ++round)
+    for (const AttentionConfig& config : configs) counting.cache.get(config);
+  EXPECT_EQ(counting.compiles.load(), 7);
+}
+
+TEST(KernelCache, OpenChoicesShareTheKernelTheyResolveTo) {
+  Counting counting;
+  Kernel open = counting.cache.get({.head_dim = 64});
+  AttentionConfig resolved = open.info().config;
+  EXPECT_EQ(resolved.head_dim_v, 64);
+  EXPECT_EQ(resolved.target, "host");
+  EXPECT_EQ(&counting.cache.get(resolved).info(), &open.info());
+  EXPECT_EQ(&counting.cache.get({.head_dim = 64, .target = "host", .tile = TileConfig{}}).info(), &open.info());
+  EXPECT_EQ(counting.compiles.load(), 1);
+}
+
+TEST(KernelCache, AFailureIsReportedAndTriedAgain) {
+  compiler::Binary binary = slotCopier();
+  int calls = 0;
+  kernels::KernelCache cache([&](const AttentionConfig&) {
+    if (++calls == 1) throw Error(ErrorCode::OutOfMemory, "first try");
+    return binary;
+  });
+  EXPECT_THROW(cache.get({.head_dim = 64}), Error);
+  EXPECT_TRUE(cache.get({.head_dim = 64}));
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(KernelCache, UnsupportedConfigurationsNeverReachTheCompiler) {
+  Counting counting;
+  try {
+    counting.cache.get({.head_dim = 60});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  }
+  EXPECT_EQ(counting.compiles.load(), 0);
+}
+
+TEST(KernelCache, ASignatureThatDiffersIsABugOfOurs) {
+  compiler::Binary binary = slotCopier();
+  binary.args[24].type = DType::I32;
+  kernels::KernelCache cache([&](const AttentionConfig&) { return binary; });
+  try {
+    cache.get({.head_dim = 64});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Internal);
+    EXPECT_STREQ(error.what(), "the attention kernel's arguments are not the ones its launch packs");
+  }
+}
+
+TEST(KernelCache, CallbackTellsBeginAndEnd) {
+  Counting counting;
+  std::vector<std::pair<std::int64_t, bool>> seen;
+  setCompileCallback([&](const CompileProgress& progress) { seen.emplace_back(progress.config.head_dim, progress.done); });
+  counting.cache.get({.head_dim = 40});
+  counting.cache.get({.head_dim = 40});
+  setCompileCallback({});
+  EXPECT_EQ(seen, (std::vector<std::pair<std::int64_t, bool>>{{40, false}, {40, true}}));
+}
+
+TEST(KernelCache, InfoDescribesTheKernel) {
+  Counting counting;
+  Kernel kernel = counting.cache.get({.dtype = DType::F32, .head_dim = 64, .causal = true});
+  const KernelInfo& info = kernel.info();
+  EXPECT_EQ(info.entry, "kernel");
+  EXPECT_EQ(info.tile, *info.config.tile);
+  EXPECT_EQ(info.device, openDevice("host").description());
+  EXPECT_GE(info.compile_ms, 20);
+  EXPECT_EQ(info.binary_bytes, static_cast<std::int64_t>(counting.binary.bytes.size()));
+}
+
+TEST(KernelCache, TheLaunchReachesTheKernel) {
+  Counting counting;
+  Kernel kernel = counting.cache.get({.dtype = DType::F32, .head_dim = 8, .tile = TileConfig{.block_m = 64}});
+  std::vector<float> data(64 * 8);
+  std::vector<std::uint64_t> slots(32);
+  AttentionArgs args{.q = {data.data(), DType::F32, {1, 1, 60, 8}},
+                     .k = {data.data(), DType::F32, {1, 1, 64, 8}},
+                     .v = {data.data(), DType::F32, {1, 1, 64, 8}},
+                     .o = {data.data(), DType::F32, {1, 1, 60, 8}},
+                     .lse = TensorView(slots.data(), DType::F32, {1, 1, 60})};
+  kernel.launch({}, args);
+  kernels::AttentionLaunch expected = kernels::packAttention(kernel.info().config, args, {1, 1, 1});
+  EXPECT_EQ(std::memcmp(slots.data(), expected.slots.data(), sizeof(expected.slots)), 0);
+}
+
+// The best of several rounds, as other processes share the machine.
+template <typename Function>
+double bestMicroseconds(Function function) {
+  double best = 1e9;
+  for (int round = 0; round < 20; ++round) {
+    auto begin = Clock::now();
+    for (int i = 0; i < 200; ++i) function();
+    best = std::min(best, std::chrono::duration<double, std::micro>(Clock::now() - begin).count() / 200);
+  }
+  return best;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double kSlack = 10;
+#else
+constexpr double kSlack = 1;
+#endif
+
+TEST(KernelCache, ASecondCompileTakesLessThanFiveMicroseconds) {
+  Counting counting;
+  for (std::int64_t dim = 8; dim <= 64; dim += 8) counting.cache.get({.head_dim = dim});
+  AttentionConfig config{.head_dim = 64, .tile = TileConfig{.block_m = 32}};
+  counting.cache.get(config);
+  double time = bestMicroseconds([&] { (void)counting.cache.get(config); });
+  RecordProperty("microseconds", std::to_string(time));
+  std::printf("second compile: %.3f us\n", time);
+  EXPECT_LT(time, 5 * kSlack);
+}
+
+TEST(KernelCache, ALaunchCostsAboutAMicrosecond) {
+  Counting counting;
+  Kernel kernel = counting.cache.get({.dtype = DType::F32, .head_dim = 8});
+  std::vector<float> data(8 * 8);
+  std::vector<std::uint64_t> slots(32);
+  AttentionArgs args{.q = {data.data(), DType::F32, {1, 1, 8, 8}},
+                     .k = {data.data(), DType::F32, {1, 1, 8, 8}},
+                     .v = {data.data(), DType::F32, {1, 1, 8, 8}},
+                     .o = {data.data(), DType::F32, {1, 1, 8, 8}},
+                     .lse = TensorView(slots.data(), DType::F32, {1, 1, 8})};
+  double time = bestMicroseconds([&] { kernel.launch({}, args); });
+  std::printf("launch of one program: %.3f us\n", time);
+  EXPECT_LT(time, 5 * kSlack);
+}
+
+}  // namespace
+}  // namespace fattn
