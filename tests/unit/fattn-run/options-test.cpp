@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of fattn-run: what it accepts, and the sentence for everything it does not.
+#include "tools/fattn-run/Options.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace fattn::run {
+namespace {
+
+/// Parses blank-separated arguments.
+std::expected<Options, UsageError> parse(const std::string& line) {
+  std::istringstream words(line);
+  return parseCommandLine({std::istream_iterator<std::string>(words), {}});
+}
+
+Options accepted(const std::string& line) {
+  const std::expected<Options, UsageError> options = parse(line);
+  if (!options) ADD_FAILURE() << line << ": " << options.error().message;
+  return options.value_or(Options{});
+}
+
+/// "message" or "message | hint".
+std::string refused(const std::string& line) {
+  const std::expected<Options, UsageError> options = parse(line);
+  if (options) return "accepted";
+  return options.error().hint.empty() ? options.error().message : options.error().message + " | " + options.error().hint;
+}
+
+TEST(Options, DefaultsAreASmallRandomProblem) {
+  const Options o = accepted("");
+  EXPECT_FALSE(o.q || o.k || o.v || o.out || o.lse || o.dtype || o.scale);
+  EXPECT_EQ(o.shape.batch, 1);
+  EXPECT_EQ(o.shape.headsQ, 8);
+  EXPECT_EQ(o.shape.headsKv, 8);
+  EXPECT_EQ(o.shape.lenQ, 1024);
+  EXPECT_EQ(o.shape.dim, 64);
+  EXPECT_EQ(o.target, "host");
+  EXPECT_EQ(o.threads, 0);
+  EXPECT_FALSE(o.check || o.bench || o.json || o.shape.causal);
+}
+
+TEST(Options, AcceptsEverythingItDocuments) {
+  const Options o = accepted(
+      "--shape 2,32:8,1:4096,192:128 --layout bshd --dtype bf16 --causal --scale -0.5e-1 --target host --config BLOCK_M=64,BLOCK_N=32 "
+      "--check --bench "
+      "--seed 18446744073709551615 --json --threads 3 --out x.safetensors:o --lse=y.npy");
+  EXPECT_EQ(o.shape.batch, 2);
+  EXPECT_EQ(o.shape.headsQ, 32);
+  EXPECT_EQ(o.shape.headsKv, 8);
+  EXPECT_EQ(o.shape.lenQ, 1);
+  EXPECT_EQ(o.shape.lenKv, 4096);
+  EXPECT_EQ(o.shape.dim, 192);
+  EXPECT_EQ(o.shape.dimV, 128);
+  EXPECT_TRUE(o.shape.causal && o.check && o.bench && o.json);
+  EXPECT_EQ(o.layout, io::Layout::BSHD);
+  EXPECT_EQ(o.dtype, DType::BF16);
+  EXPECT_EQ(o.scale, -0.05);
+  EXPECT_EQ(o.config.toString(), "BLOCK_M=64,BLOCK_N=32");
+  EXPECT_EQ(o.seed, UINT64_MAX);
+  EXPECT_EQ(o.threads, 3);
+  EXPECT_EQ(o.out->tensor, "o");
+  EXPECT_EQ(o.lse->path, "y.npy");
+  const Options files = accepted("--q q.npy --k m.safetensors:k --v v.npy --causal");
+  EXPECT_EQ(files.k->path, "m.safetensors");
+  EXPECT_TRUE(files.shape.causal);
+}
+
+TEST(Options, HelpNamesEveryOptionExamplesAndExitCodes) {
+  const std::string text = accepted("--help").text;
+  for (const char* part : {"--q",      "--k",       "--v",       "--out",       "--lse",
+                           "--shape",  "--layout",  "--dtype",   "--causal",    "--scale",
+                           "--target", "--config",  "--check",   "--bench",     "--seed",
+                           "--json",   "--threads", "Examples:", "Exit codes:", "fattn-run --shape 2,8,1024,64 --causal --check"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  EXPECT_EQ(accepted("--version").text, "fattn-run 0.1.0\n");
+}
+
+TEST(Options, ShapesThatAreNoneAreNamed) {
+  EXPECT_EQ(refused("--shape 1,8,1024"),
+            "--shape \"1,8,1024\" has 3 fields, needs 4: B,Hq[:Hkv],Sq[:Skv],D[:Dv] | for example 2,32:8,4096,128");
+  EXPECT_EQ(refused("--shape 1,,8,8"),
+            "--shape \"1,,8,8\": the number of query heads is \"\", expected an integer | write it as B,Hq[:Hkv],Sq[:Skv],D[:Dv]");
+  EXPECT_EQ(refused("--shape 1:2,8,8,8"),
+            "--shape \"1:2,8,8,8\": the batch is \"1:2\", expected an integer | write it as B,Hq[:Hkv],Sq[:Skv],D[:Dv]");
+  EXPECT_EQ(refused("--shape 1,8,4:5:6,8"), "--shape \"1,8,4:5:6,8\": \"4:5:6\" has more than two parts");
+  EXPECT_EQ(refused("--shape 1,8,x,8"),
+            "--shape \"1,8,x,8\": the query length is \"x\", expected an integer | write it as B,Hq[:Hkv],Sq[:Skv],D[:Dv]");
+}
+
+TEST(Options, ZeroSizedAndNegativeDimensionsAreNamed) {
+  EXPECT_EQ(refused("--shape 0,8,16,64"), "--shape \"0,8,16,64\": the batch is 0; every size must be at least 1");
+  EXPECT_EQ(refused("--shape 1,8,16:0,64"), "--shape \"1,8,16:0,64\": the key length is 0; every size must be at least 1");
+  EXPECT_EQ(refused("--shape 1,8,16,-64"), "--shape \"1,8,16,-64\": the head dimension is -64; every size must be at least 1");
+}
+
+TEST(Options, HeadsThatCannotBeSharedAreNamed) {
+  EXPECT_EQ(refused("--shape 1,8:3,16,64"),
+            "--shape \"1,8:3,16,64\": 8 query heads cannot share 3 key/value heads; the first must be a multiple of the second");
+}
+
+TEST(Options, SizesThatOverflowAreNamed) {
+  EXPECT_EQ(refused("--shape 1,8,99999999999999999999,64"),
+            "--shape \"1,8,99999999999999999999,64\": the query length \"99999999999999999999\" does not fit in 64 bits");
+  EXPECT_EQ(refused("--shape 4294967296,1,4294967296,64"),
+            "--shape: q of shape 4294967296x1x4294967296x64 has more than 2^63 - 1 elements | check the "
+            "dimensions; one of them is probably wrong");
+  EXPECT_EQ(refused("--shape 1073741824,1,1:1073741824,8"),
+            "--shape: k of shape 1073741824x1x1073741824x8 has more than 2^63 - 1 elements | check the dimensions; one of them is probably "
+            "wrong");
+  EXPECT_EQ(refused("--shape 1,1,536870912:1,8:1152921504606846976 --dtype bf16").substr(0, 20), "--shape: the output ");
+}
+
+TEST(Options, ValuesOutsideTheirChoicesAreNamed) {
+  EXPECT_EQ(refused("--dtype f64"), "--dtype \"f64\": expected f32, f16 or bf16");
+  EXPECT_EQ(refused("--dtype f8e4m3"), "--dtype \"f8e4m3\": expected f32, f16 or bf16");
+  EXPECT_EQ(refused("--layout sbhd"), "--layout \"sbhd\": expected bhsd or bshd");
+  EXPECT_EQ(refused("--scale nan"), "--scale \"nan\": expected a finite number | where it is not given, it is 1 / sqrt(D)");
+  EXPECT_EQ(refused("--scale 1e400"), "--scale \"1e400\": expected a finite number | where it is not given, it is 1 / sqrt(D)");
+  EXPECT_EQ(refused("--scale 0.5x"), "--scale \"0.5x\": expected a finite number | where it is not given, it is 1 / sqrt(D)");
+  EXPECT_EQ(refused("--seed -1"), "--seed \"-1\": expected an integer from 0 to 18446744073709551615");
+  EXPECT_EQ(refused("--threads 0"), "--threads \"0\": expected an integer from 1 to 1024");
+}
+
+TEST(Options, UnknownConfigurationKeysAreNamedWithTheLegalOnes) {
+  const std::string text = refused("--config BLOCK_Q=64");
+  EXPECT_EQ(text.substr(0, 10), "--config: ");
+  EXPECT_NE(text.find("BLOCK_Q"), std::string::npos) << text;
+  EXPECT_NE(text.find("BLOCK_M"), std::string::npos) << text;
+  EXPECT_NE(refused("--config BLOCK_M=7").find("7"), std::string::npos);
+}
+
+TEST(Options, FilesBelongTogether) {
+  EXPECT_EQ(refused("--q q.npy --v v.npy"),
+            "--k is missing: --q, --k and --v belong together | give all three files, or --shape for random inputs");
+  EXPECT_EQ(refused("--q q.npy --k k.npy --v v.npy --shape 1,1,1,8"),
+            "--shape is for random inputs; with --q, --k and --v the files give the shape | leave one of them out");
+  EXPECT_EQ(refused("--q q.pt --k k.npy --v v.npy"),
+            "--q: the file name \"q.pt\" ends in neither .npy nor .safetensors | these are the formats that can be read and written");
+  EXPECT_EQ(refused("--out o.npy --lse o.npy"),
+            "--out and --lse both write o.npy | an .npy file holds one array, a .safetensors file any number of names");
+  EXPECT_EQ(refused("--out o.safetensors:x --lse o.safetensors:x"),
+            "--out and --lse both write o.safetensors | an .npy file holds one array, a .safetensors file any number of names");
+  EXPECT_EQ(refused("--out o.npy --dtype bf16"),
+            "--out: an .npy file cannot hold bf16 | write a .safetensors file, or choose --dtype f32 or f16");
+  EXPECT_EQ(accepted("--out o.safetensors --lse o.safetensors").out->path, "o.safetensors");
+}
+
+TEST(Options, UnknownOptionsGetTheNearest) {
+  EXPECT_EQ(refused("--casual"), "unknown option \"--casual\" | did you mean --causal?");
+  EXPECT_EQ(refused("--shap=1,1,1,8"), "unknown option \"--shap=1,1,1,8\" | did you mean --shape?");
+  EXPECT_EQ(refused("--frobnicate"), "unknown option \"--frobnicate\" | fattn-run --help lists the options");
+  EXPECT_EQ(refused("q.npy"), "unexpected argument \"q.npy\" | files are given by --q, --k and --v");
+  EXPECT_EQ(refused("-x\x01"), "unknown option \"-x\\x01\" | fattn-run --help lists the options");
+}
+
+TEST(Options, MissingAndRepeatedValuesAreUsageErrors) {
+  EXPECT_NE(refused("--shape").find("--shape"), std::string::npos);
+  EXPECT_NE(refused("--seed 1 --seed 2").find("--seed"), std::string::npos);
+  EXPECT_NE(refused("--check=maybe").find("check"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fattn::run

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a run: parse, read or draw, compile, launch, measure, check, write, report.
+#include "tools/fattn-run/Job.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "fattn/Error.h"
+#include "tools/fattn-run/Bench.h"
+#include "tools/fattn-run/Check.h"
+#include "tools/fattn-run/Report.h"
+#include "tools/fattn-run/Terminal.h"
+
+namespace fattn::run {
+namespace {
+
+int complain(const std::string& message, const std::string& hint, int code) {
+  fmt::print(stderr, "fattn-run: error: {}\n", message);
+  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+  return code;
+}
+
+int exitCode(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::InvalidArgument:
+      return kUsage;
+    case ErrorCode::Unsupported:
+      return kUnsupported;
+    case ErrorCode::NoDevice:
+      return kNoDevice;
+    default:
+      return kFailure;
+  }
+}
+
+int execute(const Options& options, const EngineFactory& makeEngine, Progress& progress) {
+  Problem problem = makeProblem(options, progress);
+  progress.step("compiling");
+  const std::unique_ptr<Engine> engine = makeEngine(options, problem);
+  Report report{engine->target,
+                engine->device,
+                engine->config,
+                problem.inputs,
+                problem.shape,
+                problem.layout,
+                problem.dtype,
+                problem.scale,
+                engine->compileMs,
+                {},
+                {},
+                {}};
+  progress.step("running");
+  const double once = engine->launch();
+  report.timing = {once, once, once, 1};
+  if (options.bench) {
+    progress.step("measuring");
+    report.timing = bench(*engine);
+  }
+  engine->fetch(problem);
+  if (options.check) {
+    progress.step("checking against float64");
+    report.check = check(problem, options.seed, options.threads);
+  }
+  if (options.out || options.lse) progress.step("writing");
+  writeResults(options, problem);
+  for (const std::optional<io::FileSpec>& spec : {options.out, options.lse})
+    if (spec) report.written.push_back(spec->path);
+  progress.clear();
+  fmt::print("{}", options.json ? printJson(report) : printTable(report, wantsColor()));
+  if (std::fflush(stdout) != 0) return complain("cannot write to standard output", "", kFailure);
+  return !report.check || report.check->passed() ? kOk : kFailure;
+}
+
+}  // namespace
+
+int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine) {
+  const std::expected<Options, UsageError> options = parseCommandLine(arguments);
+  if (!options) return complain(options.error().message, options.error().hint, kUsage);
+  if (!options->text.empty()) {
+    fmt::print("{}", options->text);
+    return kOk;
+  }
+  Progress progress;
+  try {
+    return execute(*options, makeEngine, progress);
+  } catch (const Error& error) {
+    progress.clear();
+    return complain(error.constraint(), error.hint(), exitCode(error.code()));
+  } catch (const std::bad_alloc&) {
+    progress.clear();
+    return complain("out of memory", "choose a smaller shape", kFailure);
+  } catch (const std::exception& error) {
+    progress.clear();
+    return complain(fmt::format("internal error: {}", error.what()), "", kFailure);
+  }
+}
+
+}  // namespace fattn::run

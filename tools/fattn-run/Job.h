@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run from the command line to the exit code.
+#ifndef FATTN_TOOLS_FATTN_RUN_JOB_H
+#define FATTN_TOOLS_FATTN_RUN_JOB_H
+
+#include <string>
+#include <vector>
+
+#include "tools/fattn-run/Engine.h"
+
+namespace fattn::run {
+
+/// Runs the tool; results go to standard output, errors as a sentence to standard error. Returns the exit code.
+int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine);
+
+}  // namespace fattn::run
+
+#endif
