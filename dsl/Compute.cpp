@@ -23,17 +23,20 @@ mlir::RankedTensorType matrix(Step& step, mlir::Value value, const char* name) {
   return type;
 }
 
-/// Checks a [m,k] and b [k,n] and gives the type of the accumulator.
+bool isFp8(mlir::Type element) { return mlir::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(element); }
+
+/// Checks a [m,k] and b [k,n] and gives the type of the usual accumulator: f32, or i32 for i8 operands.
 mlir::RankedTensorType productType(Step& step, mlir::Value aValue, mlir::Value bValue) {
   auto a = matrix(step, aValue, "a"), b = matrix(step, bValue, "b");
+  const mlir::Type aElement = a.getElementType(), bElement = b.getElementType();
   const std::string got = fmt::format("got a {}, b {}", spell(a), spell(b));
-  if (a.getElementType() != b.getElementType())
+  if (aElement != bElement && !(isFp8(aElement) && isFp8(bElement)))
     step.fail(fmt::format("a and b must have the same element type; {}", got), "cast one of them");
-  const bool floats = mlir::isa<mlir::FloatType>(a.getElementType());
-  if (!floats && !a.getElementType().isInteger(8))
+  const bool floats = mlir::isa<mlir::FloatType>(aElement);
+  if (!floats && !aElement.isInteger(8))
     step.fail(fmt::format("the elements of a and b must be f32, f16, bf16, f8e4m3, f8e5m2 or i8; {}", got));
   if (a.getDimSize(1) != b.getDimSize(0)) {
-    std::string hint = "the inner dimensions of a product are the same";
+    std::string hint = "a is [m, k] and b is [k, n]";
     if (a.getDimSize(1) == b.getDimSize(1))
       hint = "dot(a, trans(b)) multiplies by the transpose";
     else if (a.getDimSize(0) == b.getDimSize(0))
@@ -44,8 +47,11 @@ mlir::RankedTensorType productType(Step& step, mlir::Value aValue, mlir::Value b
 }
 
 Tile product(Step& step, mlir::Value a, mlir::Value b, mlir::Value acc, Precision precision) {
-  return Tile(step.wrap(
-      step.create<tile::DotOp>(acc.getType(), a, b, acc, precision == Precision::Tf32 ? tile::Precision::tf32 : tile::Precision::ieee)));
+  const bool tf32 = precision == Precision::Tf32;
+  if (tf32 && !mlir::getElementTypeOrSelf(a.getType()).isF32())
+    step.fail(fmt::format("the precision Tf32 is for f32 operands; got a {}, b {}", spell(a.getType()), spell(b.getType())),
+              "leave the precision away");
+  return Tile(step.wrap(step.create<tile::DotOp>(acc.getType(), a, b, acc, tf32 ? tile::Precision::tf32 : tile::Precision::ieee)));
 }
 
 }  // namespace
@@ -63,8 +69,9 @@ Scalar num_programs(int axis, Loc loc) {
 Tile dot(const Tile& a, const Tile& b, const Tile& acc, Precision precision, Loc loc) {
   Step step("dot", loc);
   mlir::Value left = step.use(a), right = step.use(b), sum = step.use(acc);
-  const mlir::RankedTensorType wanted = productType(step, left, right);
-  if (sum.getType() != wanted)
+  mlir::RankedTensorType wanted = productType(step, left, right);
+  const bool half = mlir::getElementTypeOrSelf(left.getType()).isF16() && sum.getType() == wanted.clone(step.type(DType::F16));
+  if (sum.getType() != wanted && !half)
     step.fail(fmt::format("acc must be {} for a {} and b {}; got {}", spell(wanted), spell(left.getType()), spell(right.getType()),
                           spell(sum.getType())));
   return product(step, left, right, sum, precision);
@@ -117,6 +124,7 @@ Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc) { return Ptr(a
 
 void detail::devicePrint(const Text& prefix, std::initializer_list<AnyArg> values) {
   Step step("device_print", prefix.loc);
+  step.checkAccess(Step::Access::Read);
   llvm::SmallVector<mlir::Value> operands;
   for (const AnyArg& value : values) operands.push_back(valueOf(step, value));
   step.create<tile::DevicePrintOp>(step.builder().getStringAttr(llvm::StringRef(prefix.text)), operands);

@@ -12,6 +12,27 @@ namespace fattn::dsl::detail {
 using namespace internal;
 namespace scf = mlir::scf;
 
+namespace {
+
+/// How the errors about what a body returns are worded.
+struct Words {
+  const char* body;
+  const char* role;
+  const char* count;
+  const char* countHint;
+  const char* typeHint;
+};
+constexpr Words kLoop = {"the body", "carried", "{} are carried", "return carry(...) with one value for each, in the same order",
+                         "types and shapes stay the same from turn to turn; cast, or broadcast the value before the loop"};
+constexpr const char* kBranchHint = "both branches return the same number and types of values";
+constexpr Words kBranch = {"the else branch", "of the then branch", "the then branch returns {}", kBranchHint, kBranchHint};
+constexpr const char* kCombineHint = "the combine function returns what it is given: one value for each tile, of its element type";
+constexpr Words kCombine = {"the combine function", "combined", "{} are combined", kCombineHint, kCombineHint};
+constexpr const char* kLazyHint = "both sides give the same number and types of values";
+constexpr Words kLazy = {"the exact side", "usual", "{} are usual", kLazyHint, kLazyHint};
+
+}  // namespace
+
 enum class BodyKind : std::uint8_t { For, While, Branch, Combine, SelectLazy };
 
 struct Body::Impl {
@@ -49,16 +70,17 @@ struct Body::Impl {
   }
 
   /// What the body returned, checked against what is carried.
-  llvm::SmallVector<mlir::Value> checked(const Handles& returned, const char* body, const char* enters) {
+  llvm::SmallVector<mlir::Value> checked(const Handles& returned, const Words& words) {
     if (returned.size() != carried.size())
-      step.fail(fmt::format("{} returns {} values, but {} {}", body, returned.size(), carried.size(), enters),
-                "return carry(...) with one value for each, in the same order");
+      step.fail(
+          fmt::format("{} returns {} values, but {}", words.body, returned.size(), fmt::format(fmt::runtime(words.count), carried.size())),
+          words.countHint);
     llvm::SmallVector<mlir::Value> list = values(returned);
     for (auto [index, value] : llvm::enumerate(list))
       if (value.getType() != carried[index])
-        step.fail(fmt::format("value {} of {} {} is {}, but {} returns {}", index, carried.size(), enters, spell(carried[index]), body,
-                              spell(value.getType())),
-                  "types and shapes stay the same from turn to turn; cast, or broadcast the value before the loop");
+        step.fail(fmt::format("value {} of {} {} is {}, but {} returns {}", index, carried.size(), words.role, spell(carried[index]),
+                              words.body, spell(value.getType())),
+                  words.typeHint);
     return list;
   }
 };
@@ -147,6 +169,25 @@ Body Body::combine(const Handles& inputs, int axis, Loc loc) {
   return Body(std::move(impl));
 }
 
+namespace {
+
+/// A tile of conditions decides row by row, so that every value must have a row for each.
+void checkRows(Step& step, mlir::Type condition, llvm::ArrayRef<mlir::Value> values) {
+  auto rows = mlir::dyn_cast<mlir::RankedTensorType>(condition);
+  if (!rows) return;
+  if (rows.getRank() != 1)
+    step.fail(fmt::format("the condition must be a scalar or have one dimension, a truth value for each row; got {}", spell(condition)),
+              "reduce(condition, 1, [](Scalar a, Scalar b) { return a | b; }) tells which rows need it");
+  for (auto [index, value] : llvm::enumerate(values)) {
+    auto type = mlir::dyn_cast<mlir::RankedTensorType>(value.getType());
+    if (!type || type.getRank() == 0 || type.getDimSize(0) != rows.getDimSize(0))
+      step.fail(fmt::format("dim 0 of usual value {} must be the {} rows of the condition; got {}", index, rows.getDimSize(0),
+                            spell(value.getType())));
+  }
+}
+
+}  // namespace
+
 Body Body::selectLazy(const AnyArg& condition, const std::vector<AnyArg>& usual) {
   auto impl = std::make_unique<Impl>(BodyKind::SelectLazy, "select_lazy", condition.loc);
   Step& s = impl->step;
@@ -155,6 +196,7 @@ Body Body::selectLazy(const AnyArg& condition, const std::vector<AnyArg>& usual)
     s.fail(fmt::format("the condition must be i1; got {}", spell(test.getType())), "compare with 0");
   llvm::SmallVector<mlir::Value> values;
   for (const AnyArg& value : usual) values.push_back(valueOf(s, value));
+  checkRows(s, test.getType(), values);
   auto op = s.create<tile::SelectLazyOp>(mlir::ValueRange(values).getTypes(), test, values);
   impl->op = op;
   for (mlir::Value value : values) impl->carried.push_back(value.getType());
@@ -207,20 +249,20 @@ Handles Body::finish(const Handles& returned) {
   switch (impl.kind) {
     case BodyKind::For:
     case BodyKind::While:
-      impl.step.create<scf::YieldOp>(impl.checked(returned, "the body", "carried"));
+      impl.step.create<scf::YieldOp>(impl.checked(returned, kLoop));
       break;
     case BodyKind::Combine:
-      impl.step.create<tile::YieldOp>(impl.checked(returned, "the combine function", "combined"));
+      impl.step.create<tile::YieldOp>(impl.checked(returned, kCombine));
       break;
     case BodyKind::SelectLazy:
-      impl.step.create<tile::YieldOp>(impl.checked(returned, "the exact side", "given as usual"));
+      impl.step.create<tile::YieldOp>(impl.checked(returned, kLazy));
       break;
     case BodyKind::Branch: {
       auto branch = mlir::cast<scf::IfOp>(impl.op);
       if (!impl.hasElse && !returned.empty())
         impl.step.fail(fmt::format("returns {} values where the condition holds, and nothing where it does not", returned.size()),
                        "give a second function that returns the values of the other case");
-      llvm::SmallVector<mlir::Value> elseValues = impl.checked(returned, "the else branch", "of the then branch");
+      llvm::SmallVector<mlir::Value> elseValues = impl.checked(returned, kBranch);
       impl.op = withResults(impl.step, branch, impl.thenValues, elseValues);
       break;
     }

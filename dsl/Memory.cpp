@@ -50,6 +50,7 @@ mlir::TypedAttr paddingAttr(Step& step, const detail::Number& padding, mlir::Typ
 
 Tile loadBlock(const BlockPtr& ptr, const Dims& check, detail::Number padding, Loc loc) {
   Step step("load", loc);
+  step.checkAccess(Step::Access::Read);
   mlir::Value address = step.use(ptr);
   auto type = mlir::cast<tile::BlockPtrType>(address.getType());
   auto dims = boundaryCheck(step, check, type.getRank());
@@ -87,6 +88,7 @@ mlir::Type maskType(Step& step, mlir::Type like) {
 
 detail::Handle gather(const Value& ptr, const OptionalArg& mask, const OptionalArg& other, Loc loc) {
   Step step("load", loc);
+  step.checkAccess(Step::Access::Read);
   mlir::Value address = step.use(ptr);
   const mlir::Type type = pointeeType(step, address);
   mlir::Value test = operandAs(step, mask, maskType(step, type), "the mask");
@@ -98,6 +100,7 @@ detail::Handle gather(const Value& ptr, const OptionalArg& mask, const OptionalA
 
 void scatter(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc loc) {
   Step step("store", loc);
+  step.checkAccess(Step::Access::Write);
   mlir::Value address = step.use(ptr);
   const mlir::Type type = pointeeType(step, address);
   mlir::Value data = operandAs(step, value, type, "the value");
@@ -106,6 +109,7 @@ void scatter(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc
 
 detail::Handle atomicAdd(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc loc) {
   Step step("atomic_add", loc);
+  step.checkAccess(Step::Access::Write);
   mlir::Value address = step.use(ptr);
   const mlir::Type type = pointeeType(step, address);
   const mlir::Type element = mlir::getElementTypeOrSelf(type);
@@ -174,6 +178,7 @@ Scalar load(const Ptr& ptr, OptionalArg mask, OptionalArg other, Loc loc) { retu
 
 void store(const BlockPtr& ptr, const Tile& value, const Dims& check, Loc loc) {
   Step step("store", loc);
+  step.checkAccess(Step::Access::Write);
   mlir::Value address = step.use(ptr), data = step.use(value);
   auto type = mlir::cast<tile::BlockPtrType>(address.getType());
   if (data.getType() != type.getTileType())

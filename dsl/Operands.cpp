@@ -82,7 +82,7 @@ mlir::Type commonElement(Step& step, llvm::ArrayRef<const AnyArg*> args, llvm::A
                         width(own) < width(element);
     if (own != element && !widens)
       step.fail(fmt::format("element types must match; got {} and {}", spell(leader.getType()), spell(value.getType())),
-                fmt::format("cast one of them, for example with cast(x, DType of {})", spell(element)));
+                fmt::format("cast one of them, for example with cast(x, DType::{})", llvm::StringRef(spell(element)).upper()));
   }
   return element;
 }
@@ -94,11 +94,12 @@ std::optional<llvm::SmallVector<int64_t>> commonShape(Step& step, llvm::ArrayRef
   for (mlir::Value value : values) {
     auto tensor = value ? mlir::dyn_cast<mlir::RankedTensorType>(value.getType()) : mlir::RankedTensorType();
     if (!tensor) continue;
-    if (!shape) {
+    if (!shape || shape->empty()) {
       shape = llvm::to_vector(tensor.getShape());
       first = value;
       continue;
     }
+    if (tensor.getRank() == 0) continue;  // one element, for any shape
     if (tensor.getRank() != static_cast<int64_t>(shape->size()))
       step.fail(fmt::format("operands must have the same number of dimensions; got {} and {}", spell(first.getType()), spell(tensor)),
                 "expand(x, axis) adds a dimension of size 1");
@@ -140,6 +141,11 @@ mlir::Value broadcastTo(Step& step, mlir::Value value, llvm::ArrayRef<int64_t> s
   auto type = mlir::RankedTensorType::get(shape, mlir::getElementTypeOrSelf(value.getType()));
   if (!tensor) return step.create<tile::SplatOp>(type, value);
   if (tensor == type) return value;
+  if (tensor.getRank() == 0) {
+    tensor = mlir::RankedTensorType::get(llvm::SmallVector<int64_t>(shape.size(), 1), tensor.getElementType());
+    value = step.create<tile::ReshapeOp>(tensor, value);
+    if (tensor == type) return value;
+  }
   if (tensor.getRank() != static_cast<int64_t>(shape.size()))
     step.fail(fmt::format("{} must have {} dimensions to broadcast to {}; got {}", what, shape.size(), spell(shape), spell(tensor)),
               "expand(x, axis) adds a dimension of size 1");

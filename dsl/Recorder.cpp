@@ -94,6 +94,15 @@ std::int64_t Step::axis(std::int64_t axis, std::int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+void Step::checkAccess(Access access) const {
+  for (mlir::Operation* op = recorder_.builder.getInsertionBlock()->getParentOp(); op; op = op->getParentOp()) {
+    if (mlir::isa<tile::ReduceOp>(op))
+      fail("memory cannot be used inside of a combine function: it runs any number of times, in any order");
+    if (access == Access::Write && mlir::isa<tile::SelectLazyOp>(op))
+      fail("memory cannot be written inside of select_lazy: this side may run or not", "return the value and store it afterwards");
+  }
+}
+
 void Step::fail(std::string rule, std::string hint) const { failAt(loc_, op_, rule, hint); }
 
 void failAt(Loc loc, std::string_view op, const std::string& rule, const std::string& hint) {

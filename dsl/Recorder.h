@@ -55,6 +55,10 @@ class Step {
   /// A dimension number, negative ones counted from `rank`; an error where there is no such dimension.
   std::int64_t axis(std::int64_t axis, std::int64_t rank);
 
+  enum class Access { Read, Write };
+  /// An error where the operation stands in a body that may not touch memory this way.
+  void checkAccess(Access access) const;
+
   [[noreturn]] void fail(std::string rule, std::string hint = "") const;
 
  private:

@@ -2,11 +2,16 @@
 // Whole programs: what a trace records, who owns it, and what happens when it fails.
 #include <gtest/gtest.h>
 
-#include "fattn/dsl/Dsl.h"
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
 
-using namespace fattn;
-using namespace fattn::dsl;
+#include "dsl/Internal.h"
+#include "mlir/IR/MLIRContext.h"
+#include "tests/unit/dsl/Support.h"
 
+namespace fattn::dsl::testing {
 namespace {
 
 void twoDots(Params& args) {
@@ -47,4 +52,228 @@ TEST(Trace, LocationsAreRelativeToTheRepository) {
   EXPECT_NE(trace("two_dots", twoDots).mlir(true).find(" tests/unit/dsl/TraceTest.cpp:"), std::string::npos);
 }
 
+// Every way an operation learns its line: operators, functions, literals, bodies.
+TEST(Trace, EveryOperationNamesItsLine) {
+  unsigned first = 0;
+  const std::string text = ir(
+      [&](Values& v) {
+        first = __LINE__;
+        Tile x = v.f + v.f;
+        x = exp2(x);
+        [[maybe_unused]] Scalar one = 1;
+        x *= v.s;
+        x = 2.0F - x;
+        for_(0, v.n, 1, [&](Scalar) { store(v.bp, x); });
+        auto [y] = if_(v.t, [&] { return carry(x / v.s); }, [&] { return carry(x); });
+        store(v.bp, reduce(expand(y, 0), 0, [](Scalar a, Scalar b) { return min(a, b); }));
+      },
+      true);
+  const auto expectAt = [&](unsigned line, const char* op) {
+    const std::string place = "tests/unit/dsl/TraceTest.cpp:" + std::to_string(first + line) + ":";
+    const std::size_t at = text.find(op);
+    ASSERT_NE(at, std::string::npos) << op << " in\n" << text;
+    const std::string rest = text.substr(at, text.find('\n', at) - at);
+    EXPECT_NE(rest.find(place), std::string::npos) << rest << "\nis not at " << place;
+  };
+  expectAt(1, "arith.addf");
+  expectAt(2, "math.exp2");
+  expectAt(3, "arith.constant 1 : i32");
+  expectAt(4, "arith.mulf");
+  expectAt(5, "arith.subf");
+  expectAt(6, "tile.store");
+  expectAt(7, "arith.divf");
+  expectAt(8, "arith.minnumf");
+  // The bodies' operations are printed with their location behind the closing brace.
+  const std::string loop = "TraceTest.cpp:" + std::to_string(first + 6) + ":";
+  EXPECT_NE(text.find("} tests/unit/dsl/" + loop), std::string::npos) << text;
+}
+
+TEST(Trace, ProgramsAreMovable) {
+  Program a = trace("first", [](Params& args) { args.ptr("x", DType::F32); });
+  Program b = trace("second", [](Params&) {});
+  b = std::move(a);
+  const Program c = std::move(b);
+  EXPECT_EQ(c.name(), "first");
+  EXPECT_EQ(c.args()[0].name, "x");
+  EXPECT_EQ(c.args()[0].divisibility, 1);
+  EXPECT_NE(c.mlir().find("func.func @first(%arg0: !tile.ptr<f32> {tile.name = \"x\"})"), std::string::npos) << c.mlir();
+}
+
+TEST(Trace, ParamErrors) {
+  const auto message = [](const std::function<void(Params&)>& kernel, std::string_view name = "kernel") {
+    try {
+      trace(name, kernel);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::TraceError);
+      const std::string& text = error.constraint();
+      return text.substr(text.find(": ") + 2);
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(message([](Params&) {}, "2nd"),
+            "trace: \"2nd\" is no name; letters, digits and _ make one, and it does not begin with a digit");
+  EXPECT_EQ(message([](Params& args) { args.ptr("", DType::F32); }),
+            "ptr: \"\" is no name; letters, digits and _ make one, and it does not begin with a digit");
+  EXPECT_EQ(message([](Params& args) { args.ptr("x", DType::F32), args.scalar("x", DType::I32); }),
+            "scalar: there already is an argument called x");
+  EXPECT_EQ(message([](Params& args) { args.scalar("x", DType::F16); }), "scalar: a scalar argument is i1, i8, i32, i64 or f32; x is f16");
+  EXPECT_EQ(message([](Params& args) { args.scalar("x", DType::F32, 4); }), "scalar: only integers have a divisibility; x is f32");
+  EXPECT_EQ(message([](Params& args) { args.ptr("x", DType::F32, 0); }), "ptr: the divisibility of x must be at least 1; got 0");
+}
+
+TEST(Trace, OutsideOfATraceIsAnError) {
+  try {
+    program_id(0);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.constraint().find("TraceTest.cpp"), std::string::npos);
+    EXPECT_NE(error.constraint().find("program_id: no trace is running on this thread"), std::string::npos) << error.what();
+    EXPECT_EQ(error.hint(), "call it from a function given to dsl::trace");
+  }
+}
+
+TEST(Trace, EmptyValuesAreAnError) {
+  expectError([](Values& v) { v.f + Tile(); }, "+: an operand holds nothing: it was default-constructed and never assigned");
+  expectError([](Values&) { load(BlockPtr()); }, "load: an operand holds nothing: it was default-constructed and never assigned");
+  expectError([](Values&) { (void)Tile().shape(); }, "shape: an operand holds nothing: it was default-constructed and never assigned");
+}
+
+TEST(Trace, ValuesOfAnotherTraceAreAnError) {
+  Tile stale;
+  ir([&](Values& v) { stale = v.f; });
+  expectError([&](Values&) { exp2(stale); }, "exp2: an operand belongs to another trace");
+  expectError([&](Values&) { (void)stale.dtype(); }, "dtype: an operand belongs to another trace");
+}
+
+TEST(Trace, ValuesOfAnEndedBodyAreAnError) {
+  const std::string hint = "let the body return it through carry(...) and use what the loop or branch gives back";
+  unsigned line = 0;
+  const auto rule = [&](const char* op) {
+    return std::string(op) + ": an operand (f32[16,64], from tests/unit/dsl/TraceTest.cpp:" + std::to_string(line) +
+           ") was made inside of a body that has ended, so it may not exist here";
+  };
+  const Kernel loop = [&](Values& v) {
+    Tile inner;
+    line = __LINE__ + 1;
+    for_(0, v.n, 1, [&](Scalar) { inner = v.f * 2; });
+    store(v.bp, inner);
+  };
+  EXPECT_THROW(ir(loop), Error);  // sets line
+  try {
+    ir(loop);
+  } catch (const Error& error) {
+    EXPECT_NE(error.constraint().find(rule("store")), std::string::npos) << error.what();
+    EXPECT_EQ(error.hint(), hint);
+  }
+  // A branch is recorded anew once its results are known; what it made stays out of reach all the same.
+  const Kernel branch = [&](Values& v) {
+    Tile inner;
+    line = __LINE__ + 1;
+    if_(v.t, [&] { return carry(inner = v.f * 2); }, [&] { return carry(v.f); });
+    exp2(inner);
+  };
+  try {
+    ir(branch);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(error.constraint().find(rule("exp2")), std::string::npos) << error.what();
+  }
+}
+
+TEST(Trace, ErrorsInsideOfNestedBodiesLeaveTheThreadUsable) {
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THROW(ir([](Values& v) {
+                   for_(0, v.n, 1, carry(v.f), [&](Scalar i, Tile x) {
+                     if_(i > 3, [&] { while_(carry(i), [&](Scalar k) { return k > 1; }, [&](Scalar k) -> Scalar { throw k; }); });
+                     return carry(x);
+                   });
+                 }),
+                 Scalar);
+    EXPECT_THROW(ir([](Values& v) { reduce(v.f, 1, [&](Scalar a, Scalar) { return a + v.h; }); }), Error);
+    EXPECT_THROW(ir([](Values& v) { select_lazy(v.t, [&] { return carry(v.f + v.h); }, v.f); }), Error);
+  }
+  expectIr([](Values& v) { exp2(v.f); }, {"math.exp2"});
+}
+
+TEST(Trace, ASwallowedErrorStillEndsTheTrace) {
+  const auto swallow = [](Values& v) {
+    try {
+      for_(0, v.n, 1, [&](Scalar) { v.f + v.h; });
+    } catch (const Error&) {
+    }
+  };
+  EXPECT_THROW(ir(swallow), Error);
+  expectError(
+      [&](Values& v) {
+        swallow(v);
+        exp2(v.f);
+      },
+      "exp2: an earlier error ended this trace", "let the first fattn::Error leave the kernel function");
+  // Outside of a body nothing is half recorded: asking whether something is legal is fine.
+  expectIr(
+      [](Values& v) {
+        try {
+          v.f + v.h;
+        } catch (const Error&) {
+          v.f + cast(v.h, DType::F32);
+        }
+      },
+      {"arith.extf", "arith.addf"});
+}
+
+TEST(Trace, TracesNest) {
+  const std::string text = ir([](Values& v) {
+    const Program inner = trace("inner", [](Params& args) { store(args.ptr("x", DType::I32), program_id(0)); });
+    EXPECT_NE(inner.mlir().find("tile.scatter"), std::string::npos);
+    store(v.ip, 5);
+  });
+  EXPECT_EQ(text.find("program_id"), std::string::npos) << text;
+  EXPECT_NE(text.find("tile.scatter"), std::string::npos) << text;
+}
+
+TEST(Trace, ThreadsTraceIndependently) {
+  const std::string expected = trace("two_dots", twoDots).mlir();
+  std::vector<std::string> texts(8);
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& text : texts)
+      threads.emplace_back([&text] {
+        for (int i = 0; i < 5; ++i) text = trace("two_dots", twoDots).mlir();
+      });
+  }
+  for (const std::string& text : texts) EXPECT_EQ(text, expected);
+}
+
+TEST(Trace, AProgramMayBeUsedAndDestroyedOnAnotherThread) {
+  std::optional<Program> program = trace("two_dots", twoDots);
+  const std::string expected = program->mlir();
+  std::string text;
+  std::jthread([&] {
+    text = program->mlir();
+    program.reset();
+  }).join();
+  EXPECT_EQ(text, expected);
+}
+
+TEST(Trace, IntoAContextOfTheCaller) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const Program program = internal::traceInto(context, "two_dots", twoDots);
+  EXPECT_EQ(internal::module(program).getContext(), &context);
+  EXPECT_EQ(program.mlir(), trace("two_dots", twoDots).mlir());
+}
+
+// A kernel of this size traces well below a millisecond; the bound leaves room for a loaded machine.
+TEST(Trace, TracingIsFast) {
+  std::vector<double> times(9);
+  for (double& time : times) {
+    const auto start = std::chrono::steady_clock::now();
+    trace("two_dots", twoDots);
+    time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::sort(times.begin(), times.end());
+  RecordProperty("median_us", static_cast<int>(times[4] * 1000));
+  EXPECT_LT(times[4], 20.0);
+}
+
 }  // namespace
+}  // namespace fattn::dsl::testing

@@ -70,7 +70,8 @@ std::pair<Tile, Tile> split(const Tile& x, Loc loc = Loc::current());
 /// How a dot of f32 operands rounds them first: not at all, or to TF32 (10 bits of mantissa).
 enum class Precision : std::uint8_t { Ieee, Tf32 };
 
-/// Matrix product [m,k] x [k,n] + acc [m,n]. a and b have one element type; acc is f32, for i8 operands i32.
+/// Matrix product [m,k] x [k,n] + acc [m,n]. a and b have one element type, or each one of the 8-bit floats; acc is f32 (for f16
+/// operands f16 too), for i8 operands i32.
 Tile dot(const Tile& a, const Tile& b, const Tile& acc, Precision precision = Precision::Ieee, Loc loc = Loc::current());
 /// The same from a zero accumulator.
 Tile dot(const Tile& a, const Tile& b, Precision precision = Precision::Ieee, Loc loc = Loc::current());

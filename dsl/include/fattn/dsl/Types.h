@@ -63,7 +63,6 @@ class Value {
  public:
   Value() = default;
   detail::Handle handle() const { return handle_; }
-  explicit operator bool() const = delete;  // known only when the kernel runs: use if_ or where
 
   /// Element type; for pointers, that of what they point at.
   DType dtype(Loc loc = Loc::current()) const { return detail::elementType(handle_, loc); }
