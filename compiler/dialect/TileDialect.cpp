@@ -24,9 +24,17 @@ bool isStorageType(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type, Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
 }
 
+/// Whether every dimension is at least 1 and the number of elements fits an i32.
+static bool isTileShape(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (size < 1 || __builtin_mul_overflow(count, size, &count) || count > INT32_MAX) return false;
+  return true;
+}
+
 bool isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && !tensor.getEncoding() && !llvm::is_contained(tensor.getShape(), 0) &&
+  return tensor && !tensor.getEncoding() && isTileShape(tensor.getShape()) &&
          (tensor.getElementType().isIntOrIndexOrFloat() || isa<PtrType>(tensor.getElementType()));
 }
 
@@ -50,6 +58,7 @@ LogicalResult BlockPtrType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.empty()) return emitError() << "a block pointer has at least one dimension, but got none";
   for (auto [dim, size] : llvm::enumerate(shape))
     if (size < 1) return emitError() << "a block pointer's dimensions are at least 1, but dim " << dim << " is " << size;
+  if (!isTileShape(shape)) return emitError() << "a block pointer's tile has at most 2147483647 elements";
   return success();
 }
 

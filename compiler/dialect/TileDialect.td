@@ -13,7 +13,8 @@ def Tile_Dialect : Dialect {
   let description = [{
     A function of the `tile` dialect is one program of a grid. It computes on whole tiles (ranked tensors of
     static shape) that it loads from and stores to global memory through pointers and block pointers.
-    A tile has zero or more dimensions of at least 1 element each; sizes need not be powers of two.
+    A tile has zero or more dimensions of at least 1 element each and at most 2147483647 elements; sizes need not be powers
+    of two.
     Elementwise arithmetic is `arith` and `math` on tensors, control flow is `scf`; the dialect adds only what
     upstream lacks. There are no threads, no memory spaces and no layouts at this level.
 
@@ -59,7 +60,7 @@ def Tile_BlockPtrType : Tile_Type<"BlockPtr", "block_ptr"> {
 
     Constraints:
     - C1: the element type is one that `!tile.ptr` points at.
-    - C2: there is at least one dimension, and every dimension is at least 1.
+    - C2: there is at least one dimension, every dimension is at least 1, and the tile has at most 2147483647 elements.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;

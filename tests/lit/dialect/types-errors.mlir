@@ -39,3 +39,16 @@ func.func @tile_dynamic(%x: tensor<?xf32>) {
   %0 = tile.cumsum %x axis 0 : tensor<?xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{a block pointer's tile has at most 2147483647 elements}}
+func.func @block_huge(%p: !tile.block_ptr<65536x65536xi8>) { return }
+
+// -----
+
+func.func @tile_huge(%x: tensor<9223372036854775807x2xf32>) {
+  // expected-error@+1 {{operand #0 must be tile (ranked tensor of static shape), but got}}
+  %0 = tile.cumsum %x axis 0 : tensor<9223372036854775807x2xf32>
+  return
+}
