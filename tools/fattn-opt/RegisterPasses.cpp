@@ -3,9 +3,13 @@
 #include "tools/fattn-opt/RegisterPasses.h"
 
 #include "mlir/Transforms/Passes.h"
+#include "tools/fattn-opt/Interpret.h"
 
 namespace fattn {
 
-void registerAllPasses() { mlir::registerTransformsPasses(); }
+void registerAllPasses() {
+  mlir::registerTransformsPasses();
+  registerInterpretPass();
+}
 
 }  // namespace fattn
