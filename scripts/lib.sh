@@ -60,3 +60,11 @@ configure() {
 
 # repo_files PATTERN...: the tracked files and the new ones that git does not ignore, also in a checkout owned by somebody else.
 repo_files() { git -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
+
+# Debian's LLVM and MLIR are not instrumented: their allocators do not know of the poison that their own inline functions, compiled
+# into us, would put on memory, and their vectors not of the annotations.
+sanitizer_environment() {
+  export ASAN_OPTIONS=allow_user_poisoning=0:detect_container_overflow=0:detect_odr_violation=0:strict_string_checks=1
+  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+  export LSAN_OPTIONS=suppressions=$root/scripts/lsan.supp:print_suppressions=0
+}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The build's vocabulary: fattn_library(NAME sources... LINK ...), fattn_tool, fattn_test. Internal headers are included from the
+# The build's vocabulary: fattn_library(NAME SOURCES ... LINK ...), fattn_tool, fattn_test, fattn_fuzzer. Internal headers are included from the
 # repository root ("compiler/dialect/Tile.h"), public ones from <folder>/include ("fattn/dsl/Dsl.h").
 add_library(fattn_options INTERFACE)
 # Source locations, which kernels' errors and IR carry, are relative to the repository and not to the machine it was built on
@@ -11,12 +11,36 @@ if(FATTN_SANITIZE)
   target_compile_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE} -fno-omit-frame-pointer -g1)
   target_link_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE})
 endif()
+if(FATTN_FUZZERS)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FATTN_FUZZERS needs clang, whose libFuzzer they use; the compiler is ${CMAKE_CXX_COMPILER_ID}. scripts/sanitize does it all.")
+  endif()
+  target_compile_options(fattn_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_link_options(fattn_options INTERFACE -Wl,--gc-sections)
+
+# In C++23 mode clang instantiates MLIR's classes with libstdc++ 12 while they are incomplete (P2448): under clang the language is
+# C++20 and only the library is told 23.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(CMAKE_CXX_STANDARD 20)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-U__cplusplus> $<$<COMPILE_LANGUAGE:CXX>:-D__cplusplus=202101L> -Wno-builtin-macro-redefined
+                      -Wno-c++23-extensions)
+endif()
 
 # One precompiled header for everything that includes MLIR, made once (fattn_mlir_pch) and reused.
 add_library(fattn_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
 target_link_libraries(fattn_mlir_pch PRIVATE fattn_options fattn_mlir)
 target_precompile_headers(fattn_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
+
+# Debian's fmt and spdlog are shared libraries only; a relocatable tool takes their header-only form.
+function(fattn_link target visibility)
+  set(libraries ${ARGN})
+  if(FATTN_STATIC_LLVM)
+    list(TRANSFORM libraries REPLACE "^fmt::fmt$" "fmt::fmt-header-only")
+    list(TRANSFORM libraries REPLACE "^spdlog::spdlog$" "spdlog::spdlog_header_only")
+  endif()
+  target_link_libraries(${target} ${visibility} ${libraries})
+endfunction()
 
 # fattn_library(name SOURCES a.cpp... [LINK libs...] [LINK_PRIVATE libs...] [MLIR]): MLIR adds fattn_mlir privately and the PCH.
 function(fattn_library name)
@@ -26,7 +50,8 @@ function(fattn_library name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
     target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>)
   endif()
-  target_link_libraries(${name} PUBLIC ${A_LINK} PRIVATE $<BUILD_INTERFACE:fattn_options> ${A_LINK_PRIVATE})
+  fattn_link(${name} PUBLIC ${A_LINK})
+  fattn_link(${name} PRIVATE $<BUILD_INTERFACE:fattn_options> ${A_LINK_PRIVATE})
   if(A_MLIR)
     target_link_libraries(${name} PUBLIC fattn_mlir)
     target_precompile_headers(${name} REUSE_FROM fattn_mlir_pch)
@@ -37,7 +62,7 @@ function(fattn_tool name)
   cmake_parse_arguments(A "MLIR" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
-  target_link_libraries(${name} PRIVATE fattn_options ${A_LINK})
+  fattn_link(${name} PRIVATE fattn_options ${A_LINK})
   if(A_MLIR)
     # The precompiled header is compiled with -fPIC; with CMake's -fPIE for executables it would be ignored.
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -52,4 +77,20 @@ function(fattn_test name)
   fattn_tool(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST)
+endfunction()
+
+# fattn_fuzzer(fuzz-x SOURCES ... LINK ... [MLIR]): a libFuzzer executable, built when FATTN_FUZZERS is on. Its seeds are the files of
+# tests/fuzz/corpus/fuzz-x; a ctest test runs it over them once, scripts/fuzz runs it for a time.
+function(fattn_fuzzer name)
+  if(NOT FATTN_FUZZERS)
+    return()
+  endif()
+  fattn_tool(${name} ${ARGN})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(seeds ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  file(GLOB seed_files CONFIGURE_DEPENDS ${seeds}/*)
+  if(NOT seed_files)
+    message(FATAL_ERROR "${name}: no seeds in ${seeds}; a fuzzer starts from at least one valid input")
+  endif()
+  add_test(NAME ${name}.seeds COMMAND ${name} -runs=0 ${seeds})
 endfunction()
