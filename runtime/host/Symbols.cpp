@@ -49,7 +49,7 @@ float truncateDoubleToBF16(double value) {
 #define FATTN_F32X3(function) {#function, address(static_cast<float (*)(float, float, float)>(&::function))}
 #define FATTN_F64X3(function) {#function, address(static_cast<double (*)(double, double, double)>(&::function))}
 
-std::span<const Symbol> symbols() {
+std::span<const Symbol> symbols() {  // NOLINT(readability-function-size): a table
   static const Symbol table[] = {
       {"memcpy", address(&std::memcpy)},
       {"memmove", address(&std::memmove)},
