@@ -10,5 +10,6 @@
 #include "fattn/Host.h"
 #include "fattn/TensorView.h"
 #include "fattn/TileConfig.h"
+#include "fattn/Version.h"
 
 #endif

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is installed: one shared library with the public headers of its layers, and the CMake package `fattn` that leads to both.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# The layers with public headers come in as objects: as archives they would lose the functions that nothing inside calls.
+set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_dsl fattn_attention)
+add_library(fattn SHARED)
+add_library(fattn::fattn ALIAS fattn)
+foreach(layer ${FATTN_PUBLIC_LAYERS})
+  target_sources(fattn PRIVATE $<TARGET_OBJECTS:${layer}>)
+endforeach()
+set_target_properties(fattn PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/cmake/fattn.map)
+target_link_libraries(fattn PRIVATE $<BUILD_INTERFACE:${FATTN_PUBLIC_LAYERS}> $<BUILD_INTERFACE:fattn_options>)
+# Worker threads run code of this library until the process ends, so that it cannot be unloaded before.
+target_link_options(fattn PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/scripts/cmake/fattn.map -Wl,-z,nodelete -Wl,-z,defs)
+target_compile_features(fattn PUBLIC cxx_std_23)
+
+foreach(folder runtime/base runtime kernels dsl)
+  list(APPEND roots ${CMAKE_SOURCE_DIR}/${folder}/include)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/include/*.h)
+  list(APPEND public_headers ${headers})
+endforeach()
+target_sources(fattn PUBLIC FILE_SET HEADERS BASE_DIRS ${roots} FILES ${public_headers})
+
+install(TARGETS fattn EXPORT fattn-targets FILE_SET HEADERS)
+install(EXPORT fattn-targets NAMESPACE fattn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)
+configure_package_config_file(scripts/cmake/fattn-config.cmake.in ${CMAKE_BINARY_DIR}/fattn-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/fattn-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/fattn-config.cmake ${CMAKE_BINARY_DIR}/fattn-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)

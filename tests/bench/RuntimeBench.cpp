@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch on the host costs before the kernel does anything: `runtime-bench`, figures in docs/performance.md.
+#include <benchmark/benchmark.h>
+
+#include <thread>
+#include <vector>
+
+#include "fattn/Host.h"
+#include "kernels/AttentionLaunch.h"
+#include "kernels/KernelCache.h"
+#include "tests/unit/runtime/TestObject.h"
+
+namespace {
+
+using namespace fattn;
+
+compiler::Binary emptyKernel() {
+  compiler::Binary binary =
+      test::hostBinary("define void @kernel(ptr %a, ptr %g, ptr %s) {\n ret void\n}", static_cast<int>(kernels::kAttentionSlots));
+  for (std::size_t i = 0; i < binary.args.size(); ++i)
+    binary.args[i] = {.name = "a", .isPointer = i < 5, .type = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32};
+  return binary;
+}
+
+kernels::KernelCache& cache() {
+  static kernels::KernelCache cache([](const AttentionConfig&) { return emptyKernel(); });
+  return cache;
+}
+
+void secondCompile(benchmark::State& state) {
+  AttentionConfig config{.head_dim = 64};
+  cache().get(config);
+  for (auto _ : state) benchmark::DoNotOptimize(cache().get(config));
+}
+BENCHMARK(secondCompile)->ThreadRange(1, 2);
+
+// A whole Kernel::launch of `heads` empty programs, back to back.
+void launch(benchmark::State& state) {
+  Kernel kernel = cache().get({.dtype = DType::F32, .head_dim = 8});
+  alignas(64) static float memory[8];
+  std::int64_t heads = state.range(0);
+  TensorView view(memory, DType::F32, {1, heads, 8, 8});
+  AttentionArgs args{.q = view, .k = view, .v = view, .o = view};
+  for (auto _ : state) kernel.launch({}, args);
+}
+BENCHMARK(launch)->Arg(1)->Arg(16)->Arg(256)->Arg(4096);
+
+// Programs that take 20 microseconds each, one for each thread; the workers fall asleep in between. The time above 20 microseconds
+// is the price of waking them.
+void wakeAndRun(benchmark::State& state) {
+  Device& device = openDevice("host");
+  auto module = device.load(test::hostBinary(R"(
+define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %n, %loop ]
+  store volatile i64 %i, ptr %scratch
+  %v = load volatile i64, ptr %scratch
+  %n = add i64 %v, 1
+  %more = icmp ult i64 %n, 12000
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+})",
+                                             0, 64));
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::this_thread::sleep_for(std::chrono::microseconds(state.range(0)));
+    state.ResumeTiming();
+    device.launch(*module, {host::numThreads(), 1, 1}, {});
+  }
+}
+BENCHMARK(wakeAndRun)->Arg(0)->Arg(1000)->Iterations(2000)->UseRealTime();
+
+}  // namespace
+
+BENCHMARK_MAIN();
