@@ -58,9 +58,9 @@ class KernelCache {
   };
   struct Equal {
     using is_transparent = void;
-    static const KeyView& view(const KeyView& key) { return key; }
-    static const KeyView& view(const Key& key) { return key.view; }
-    bool operator()(const auto& a, const auto& b) const { return view(a) == view(b); }
+    bool operator()(const Key& a, const Key& b) const { return a.view == b.view; }
+    bool operator()(const Key& a, const KeyView& b) const { return a.view == b; }
+    bool operator()(const KeyView& a, const Key& b) const { return a == b.view; }
   };
   struct Entry {
     std::mutex compiling;

@@ -64,7 +64,7 @@ TensorView TensorView::narrowed(int dimension, std::int64_t begin, std::int64_t 
   // An absurd stride wraps around here and is refused by checkedBytes().
   auto offset = static_cast<std::uint64_t>(begin) * static_cast<std::uint64_t>(strides[dimension]);
   offset *= static_cast<std::uint64_t>(sizeInBytes(dtype));
-  view.data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(data) + offset);
+  view.data = static_cast<char*>(data) + static_cast<std::ptrdiff_t>(offset);
   view.shape[dimension] = extent;
   return view;
 }

@@ -254,7 +254,9 @@ void ThreadPool::grow(Scratch& scratch) {
 }
 
 void ThreadPool::forgetThreads() {
-  for (auto& worker : workers_) (void)worker.release();  // threads of the parent: neither to be joined nor to be detached here
+  // Threads of the parent are neither to be joined nor to be detached here, so their handles are left behind.
+  for (auto& worker : workers_) [[maybe_unused]]
+    Worker* parents = worker.release();
   workers_.clear();
   started_.store(1);
   sleepers_.store(0);

@@ -50,6 +50,7 @@ TEST(KernelCache, ConcurrentRequestsCompileOnce) {
   std::latch start(16);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kernels.size());
     for (Kernel& kernel : kernels)
       threads.emplace_back([&] {
         start.arrive_and_wait();

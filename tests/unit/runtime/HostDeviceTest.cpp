@@ -110,6 +110,7 @@ TEST(HostDevice, LaunchesFromManyThreadsAtOnce) {
   Threads scope(4);
   std::vector<std::vector<std::int32_t>> counts(40, std::vector<std::int32_t>(500));
   std::vector<std::thread> callers;
+  callers.reserve(counts.size());
   for (auto& mine : counts)
     callers.emplace_back([&] {
       for (int round = 0; round < 50; ++round) device.launch(*module, {50, 10, 1}, std::vector{slot(mine.data())});

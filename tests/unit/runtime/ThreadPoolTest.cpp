@@ -39,6 +39,7 @@ TEST(ThreadPool, StressFromManyCallersWhileTheThreadCountChanges) {
   ThreadPool pool(4);
   std::atomic<bool> stop{false};
   std::vector<std::thread> callers;
+  callers.reserve(6);
   std::atomic<std::int64_t> wrong{0}, runs{0};
   for (int caller = 0; caller < 6; ++caller)
     callers.emplace_back([&, caller] {
