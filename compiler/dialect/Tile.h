@@ -3,6 +3,7 @@
 #ifndef FATTN_COMPILER_DIALECT_TILE_H
 #define FATTN_COMPILER_DIALECT_TILE_H
 
+#include "fattn/DType.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
@@ -38,6 +39,9 @@ bool isPtrLike(mlir::Type type);
 #include "compiler/dialect/TileOps.h.inc"
 
 namespace fattn::tile {
+
+/// The element type's name in fattn's interfaces. Integers of other widths than 1, 8 and 64 count as i32.
+DType dtypeOf(mlir::Type element);
 
 /// Registers every dialect a tile program may hold (tile, func, arith, math, scf, ub).
 void registerTileDialects(mlir::DialectRegistry& registry);

@@ -94,6 +94,18 @@ Operation* TileDialect::materializeConstant(OpBuilder& builder, Attribute value,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
+DType dtypeOf(Type type) {
+  if (type.isF32()) return DType::F32;
+  if (type.isF16()) return DType::F16;
+  if (type.isBF16()) return DType::BF16;
+  if (isa<Float8E4M3FNType>(type)) return DType::F8E4M3;
+  if (isa<Float8E5M2Type>(type)) return DType::F8E5M2;
+  if (type.isInteger(1)) return DType::I1;
+  if (type.isInteger(8)) return DType::I8;
+  if (type.isInteger(64)) return DType::I64;
+  return DType::I32;
+}
+
 void registerTileDialects(DialectRegistry& registry) {
   registry.insert<TileDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
 }

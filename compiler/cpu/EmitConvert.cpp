@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversions between element types, with the host's instructions where it has them and integer arithmetic where not.
+#include "compiler/cpu/Emitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::cpu {
+namespace {
+
+Type like(Type shape, Type element) {
+  auto v = dyn_cast<VectorType>(shape);
+  return v ? Type(VectorType::get(v.getShape(), element)) : element;
+}
+
+/// Short integer expressions on scalars or vectors of one integer type.
+struct Bits {
+  OpBuilder& b;
+  Location loc;
+  Type type;
+
+  Value c(int64_t v) const {
+    auto e = cast<IntegerType>(getElementTypeOrSelf(type));
+    auto attr = IntegerAttr::get(e, APInt(e.getWidth(), v, /*isSigned=*/false, /*implicitTrunc=*/true));
+    if (auto vec = dyn_cast<VectorType>(type)) return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vec, attr.getValue()));
+    return arith::ConstantOp::create(b, loc, attr);
+  }
+  Value shl(Value a, int n) const { return arith::ShLIOp::create(b, loc, a, c(n)); }
+  Value shr(Value a, int n) const { return arith::ShRUIOp::create(b, loc, a, c(n)); }
+  Value and_(Value a, int64_t m) const { return arith::AndIOp::create(b, loc, a, c(m)); }
+  Value or_(Value a, Value d) const { return arith::OrIOp::create(b, loc, a, d); }
+  Value add(Value a, Value d) const { return arith::AddIOp::create(b, loc, a, d); }
+  Value sub(Value a, Value d) const { return arith::SubIOp::create(b, loc, a, d); }
+  Value is(arith::CmpIPredicate p, Value a, int64_t v) const { return arith::CmpIOp::create(b, loc, p, a, c(v)); }
+  Value select(Value cond, Value a, Value d) const { return arith::SelectOp::create(b, loc, cond, a, d); }
+};
+
+}  // namespace
+
+Value Emitter::convert(Value v, Type to, bool isSigned) {
+  Type from = getElementTypeOrSelf(v.getType());
+  if (from == to) return v;
+  Type out = like(v.getType(), to);
+  if (isa<FloatType>(from) && isa<FloatType>(to)) {
+    if (from.isF64() || to.isF64()) {
+      if (from.isF64() && to.isF32()) return arith::TruncFOp::create(b, loc, out, v);
+      if (from.isF32()) return arith::ExtFOp::create(b, loc, out, v);
+    }
+    return floatFromF32(floatToF32(v), to);
+  }
+  if (isa<IntegerType>(from) && isa<IntegerType>(to)) {
+    if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth()) return arith::TruncIOp::create(b, loc, out, v);
+    if (isSigned && from.getIntOrFloatBitWidth() > 1) return arith::ExtSIOp::create(b, loc, out, v);
+    return arith::ExtUIOp::create(b, loc, out, v);
+  }
+  if (from.isIndex() || to.isIndex()) return arith::IndexCastOp::create(b, loc, out, v);
+  if (isa<FloatType>(to)) {
+    Value f = arith::SIToFPOp::create(b, loc, like(v.getType(), b.getF32Type()), v);
+    return floatFromF32(f, to);
+  }
+  return arith::FPToSIOp::create(b, loc, out, floatToF32(v));
+}
+
+Value Emitter::floatToF32(Value v) {
+  Type from = getElementTypeOrSelf(v.getType());
+  Type f32 = like(v.getType(), b.getF32Type());
+  if (from.isF32()) return v;
+  if (from.isF64()) return arith::TruncFOp::create(b, loc, f32, v);
+  if (from.isBF16()) {
+    Value bits = LLVM::BitcastOp::create(b, loc, like(v.getType(), b.getI16Type()), v);
+    Bits i{b, loc, like(v.getType(), b.getI32Type())};
+    Value wide = arith::ExtUIOp::create(b, loc, i.type, bits);
+    return LLVM::BitcastOp::create(b, loc, f32, i.shl(wide, 16));
+  }
+  if (from.isF16()) return arith::ExtFOp::create(b, loc, f32, v);
+  return f8ToF32(v);
+}
+
+Value Emitter::floatFromF32(Value v, Type to) {
+  if (to.isF32()) return v;
+  Type out = like(v.getType(), to);
+  if (to.isF64()) return arith::ExtFOp::create(b, loc, out, v);
+  if (to.isF16()) return arith::TruncFOp::create(b, loc, out, v);
+  if (!to.isBF16()) return f32ToF8(v, to);
+  if (target.bf16Dot && isa<VectorType>(v.getType())) return arith::TruncFOp::create(b, loc, out, v);  // vcvtneps2bf16
+  // Round to nearest even: add half of the last kept place, less one if that place is even; a NaN becomes a quiet one.
+  Bits i{b, loc, like(v.getType(), b.getI32Type())};
+  Value bits = LLVM::BitcastOp::create(b, loc, i.type, v);
+  Value bias = i.add(i.and_(i.shr(bits, 16), 1), i.c(0x7fff));
+  Value rounded = i.shr(i.add(bits, bias), 16);
+  Value quiet = i.or_(i.shr(bits, 16), i.c(0x40));
+  Value nan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, v, v);
+  Value half = arith::TruncIOp::create(b, loc, like(v.getType(), b.getI16Type()), i.select(nan, quiet, rounded));
+  return LLVM::BitcastOp::create(b, loc, out, half);
+}
+
+/// f8E4M3FN and f8E5M2 (OCP 8-bit Floating Point Specification 1.0) to f32. Both are carried as i8 in registers.
+Value Emitter::f8ToF32(Value v) {
+  bool e5m2 = isa<Float8E5M2Type>(getElementTypeOrSelf(v.getType()));
+  Type f32 = like(v.getType(), b.getF32Type());
+  Bits i{b, loc, like(v.getType(), b.getI32Type())};
+  Value bits = arith::ExtUIOp::create(b, loc, i.type, arith::BitcastOp::create(b, loc, like(v.getType(), b.getI8Type()), v));
+  int mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
+  Value sign = i.shl(i.and_(bits, 0x80), 24), magnitude = i.and_(bits, 0x7f);
+  // Normal and subnormal alike: place exponent and mantissa, then scale by 2^(127 - bias), which is exact.
+  Value placed = LLVM::BitcastOp::create(b, loc, f32, i.shl(magnitude, 23 - mantissa));
+  auto scale = b.getF32FloatAttr(std::ldexp(1.0f, 127 - bias));
+  Value factor = splat(arith::ConstantOp::create(b, loc, scale), isa<VectorType>(f32) ? cast<VectorType>(f32).getNumElements() : 1);
+  Value finite = LLVM::BitcastOp::create(b, loc, i.type, arith::MulFOp::create(b, loc, placed, factor));
+  Value special = e5m2 ? i.or_(i.c(0x7f800000), i.shl(i.and_(magnitude, 3), 21)) : i.c(0x7fc00000);
+  Value isSpecial = i.is(arith::CmpIPredicate::uge, magnitude, e5m2 ? 0x7c : 0x7f);
+  return LLVM::BitcastOp::create(b, loc, f32, i.or_(sign, i.select(isSpecial, special, finite)));
+}
+
+/// f32 to f8, to nearest even. Beyond the largest finite value E5M2 gives infinity; E4M3 has none and gives NaN (as APFloat does).
+Value Emitter::f32ToF8(Value v, Type to) {
+  bool e5m2 = isa<Float8E5M2Type>(to);
+  int mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
+  Bits i{b, loc, like(v.getType(), b.getI32Type())};
+  Type f32 = like(v.getType(), b.getF32Type());
+  auto asFloat = [&](Value x) -> Value { return LLVM::BitcastOp::create(b, loc, f32, x); };
+  auto asBits = [&](Value x) -> Value { return LLVM::BitcastOp::create(b, loc, i.type, x); };
+  Value bits = asBits(v);
+  Value sign = i.and_(i.shr(bits, 24), 0x80), magnitude = i.and_(bits, 0x7fffffff);
+  int shift = 23 - mantissa;
+  // Normal: round the mantissa in place, then rebias the exponent.
+  Value odd = i.and_(i.shr(magnitude, shift), 1);
+  Value rounded = i.shr(i.add(magnitude, i.add(odd, i.c((1 << (shift - 1)) - 1))), shift);
+  Value normal = i.sub(rounded, i.c((127 - bias) << mantissa));
+  // Subnormal: adding 2^(23 + lowest exponent) lets the adder round to the last place.
+  float magic = std::ldexp(1.0f, 23 + 1 - bias - mantissa);
+  Value m = asFloat(i.c(llvm::bit_cast<int32_t>(magic)));
+  Value subnormal = i.sub(asBits(arith::AddFOp::create(b, loc, asFloat(magnitude), m)), i.c(llvm::bit_cast<int32_t>(magic)));
+  Value isNormal = i.is(arith::CmpIPredicate::uge, magnitude, llvm::bit_cast<int32_t>(std::ldexp(1.0f, 1 - bias)));
+  Value finite = i.select(isNormal, normal, subnormal);
+  int64_t largest = e5m2 ? 0x7b : 0x7e, overflow = e5m2 ? 0x7c : 0x7f, nanBits = e5m2 ? 0x7e : 0x7f;
+  finite = i.select(i.is(arith::CmpIPredicate::ugt, finite, largest), i.c(overflow), finite);
+  Value huge = i.is(arith::CmpIPredicate::uge, magnitude, 0x7f800000);
+  finite = i.select(huge, i.c(overflow), finite);
+  finite = i.select(i.is(arith::CmpIPredicate::ugt, magnitude, 0x7f800000), i.c(nanBits), finite);
+  Value byte = arith::TruncIOp::create(b, loc, like(v.getType(), b.getI8Type()), i.or_(sign, finite));
+  return arith::BitcastOp::create(b, loc, like(v.getType(), to), byte);
+}
+
+}  // namespace fattn::cpu

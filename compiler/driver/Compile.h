@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiler from end to end: a tile module in, a binary for one target out.
+#ifndef FATTN_COMPILER_DRIVER_COMPILE_H
+#define FATTN_COMPILER_DRIVER_COMPILE_H
+
+#include <string>
+
+#include "compiler/emit/Binary.h"
+#include "fattn/TileConfig.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace fattn::compiler {
+
+struct CompileOptions {
+  std::string target = "host";  ///< "host" or "host:sse2|avx2|avx512|avx512bf16"
+  TileConfig config;
+  std::string dumpDir;  ///< if set: every stage is written there as NN-name.{mlir,ll,s,o}
+};
+
+/// Compiles the one kernel function (attribute tile.kernel) of `module`, which is consumed (lowered in place). Thread-safe for modules of
+/// different contexts. Throws Error{CompileError} with the diagnostics if the module is invalid, Error{Unsupported} or
+/// Error{InvalidArgument} for the target.
+Binary compile(mlir::ModuleOp module, const CompileOptions& options);
+
+/// What registering once per MLIRContext takes for compile() to work on its modules.
+void registerCompilerDialects(mlir::DialectRegistry& registry);
+
+}  // namespace fattn::compiler
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// LLVM dialect -> LLVM IR -> optimized -> relocatable object for the host.
+#include "compiler/emit/HostCode.h"
+
+#include <mutex>
+
+#include "fattn/Error.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/TargetParser/Host.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+namespace fattn::emit {
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::HostTarget& target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+  llvm::Triple triple(llvm::sys::getProcessTriple());
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found) throw Error(ErrorCode::Unsupported, "no code generator for this host (" + triple.str() + "): " + error, "fattn's host back end needs x86-64");
+  llvm::TargetOptions options;
+  options.FunctionSections = true;
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+                                                                        llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+/// What the kernel's entry promises (HostTarget's contract) and what code generation has to know.
+void annotate(llvm::Function& function, const cpu::HostTarget& target) {
+  function.addFnAttr("target-cpu", target.cpu);
+  if (!target.features.empty()) function.addFnAttr("target-features", target.features);
+  std::string bits = std::to_string(target.lanes * 32);
+  function.addFnAttr("prefer-vector-width", bits);
+  function.addFnAttr("min-legal-vector-width", bits);
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  if (function.arg_size() != 3) return;
+  for (unsigned i : {0u, 1u}) function.addParamAttr(i, llvm::Attribute::ReadOnly);
+  for (unsigned i : {0u, 1u, 2u}) function.addParamAttr(i, llvm::Attribute::NoAlias);
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PipelineTuningOptions tuning;
+  // The code is vectorized and blocked already; looking for more costs compile time and finds nothing.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for the host");
+  passes.run(module);
+  return {buffer.begin(), buffer.end()};
+}
+
+}  // namespace
+
+HostCode emitHostCode(mlir::ModuleOp source, const cpu::HostTarget& target, bool wantText) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  source.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  auto module = mlir::translateModuleToLLVMIR(source, context);
+  if (!module) throw Error(ErrorCode::Internal, "the lowered kernel could not be translated to LLVM IR");
+  auto machine = makeMachine(target);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  for (llvm::Function& function : *module)
+    if (!function.isDeclaration()) annotate(function, target);
+  optimize(*module, *machine);
+  HostCode code;
+  if (wantText) {
+    llvm::raw_string_ostream text(code.llvmIR);
+    module->print(text, nullptr);
+    auto copy = llvm::CloneModule(*module);
+    code.assembly = generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile);
+  }
+  code.object = generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+  return code;
+}
+
+}  // namespace fattn::emit

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products that are only added to or subtracted from something become fused multiply-adds (one rounding instead of two):
+//
+//   %t = arith.mulf %x, %c        =>   %n = arith.negf %m
+//   %r = arith.subf %t, %m             %r = math.fma %x, %c, %n
+//
+// Assumptions: A1 the product has no other use; A2 the element type is f32 (smaller types are computed in f32 and rounded an operation).
+// Test: tests/lit/transforms/fold-scales.mlir.
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace fattn::transforms {
+namespace {
+
+arith::MulFOp soleProduct(Value v) {
+  auto mul = v.getDefiningOp<arith::MulFOp>();
+  return mul && mul->hasOneUse() ? mul : arith::MulFOp();
+}
+
+bool isF32Tile(Type t) { return isa<RankedTensorType>(t) && getElementTypeOrSelf(t).isF32(); }
+
+struct FoldAdd : OpRewritePattern<arith::AddFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::AddFOp op, PatternRewriter& rewriter) const override {
+    if (!isF32Tile(op.getType())) return failure();
+    Value product = op.getLhs(), other = op.getRhs();
+    if (!soleProduct(product)) std::swap(product, other);
+    auto mul = soleProduct(product);
+    if (!mul) return failure();
+    rewriter.replaceOpWithNewOp<math::FmaOp>(op, mul.getLhs(), mul.getRhs(), other);
+    return success();
+  }
+};
+
+struct FoldSub : OpRewritePattern<arith::SubFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SubFOp op, PatternRewriter& rewriter) const override {
+    if (!isF32Tile(op.getType())) return failure();
+    if (auto mul = soleProduct(op.getLhs())) {
+      Value negated = arith::NegFOp::create(rewriter, op.getLoc(), op.getRhs());
+      rewriter.replaceOpWithNewOp<math::FmaOp>(op, mul.getLhs(), mul.getRhs(), negated);
+      return success();
+    }
+    if (auto mul = soleProduct(op.getRhs())) {
+      Value negated = arith::NegFOp::create(rewriter, op.getLoc(), mul.getLhs());
+      rewriter.replaceOpWithNewOp<math::FmaOp>(op, negated, mul.getRhs(), op.getLhs());
+      return success();
+    }
+    return failure();
+  }
+};
+
+class FoldScalesPass : public PassWrapper<FoldScalesPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScalesPass)
+  StringRef getArgument() const override { return "tile-fold-scales"; }
+  StringRef getDescription() const override { return "Fuse multiplications with the additions that follow"; }
+  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<math::MathDialect>(); }
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldAdd, FoldSub>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createFoldScalesPass() { return std::make_unique<FoldScalesPass>(); }
+
+}  // namespace fattn::transforms

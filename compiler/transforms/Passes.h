@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on the `tile` dialect that every target runs first.
+#ifndef FATTN_COMPILER_TRANSFORMS_PASSES_H
+#define FATTN_COMPILER_TRANSFORMS_PASSES_H
+
+#include <memory>
+
+#include "mlir/Pass/PassManager.h"
+
+namespace fattn::transforms {
+
+/// `-tile-fold-advances`: see FoldAdvances.cpp.
+std::unique_ptr<mlir::Pass> createFoldAdvancesPass();
+/// `-tile-split-loops`: see SplitLoops.cpp.
+std::unique_ptr<mlir::Pass> createSplitLoopsPass();
+/// `-tile-fold-scales`: see FoldScales.cpp.
+std::unique_ptr<mlir::Pass> createFoldScalesPass();
+
+/// All of them, in order.
+void buildTilePipeline(mlir::OpPassManager& pm);
+/// Makes them known to command-line tools.
+void registerPasses();
+
+}  // namespace fattn::transforms
+
+#endif

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every target does to a tile program first, in order.
+#include "compiler/transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace fattn::transforms {
+
+void buildTilePipeline(mlir::OpPassManager& pm) {
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(mlir::createCSEPass());
+  // Block pointers carried through loops become offsets from the induction variable: their strides are known in the loop.
+  pm.addPass(createFoldAdvancesPass());
+  // Where a mask is known to be true in the first (or last) trips, these get a loop of their own without it.
+  pm.addPass(createSplitLoopsPass());
+  // x * c - m becomes one fma.
+  pm.addPass(createFoldScalesPass());
+  pm.addPass(mlir::createCanonicalizerPass());
+  pm.addPass(mlir::createCSEPass());
+}
+
+void registerPasses() {
+  mlir::registerPass([] { return createFoldAdvancesPass(); });
+  mlir::registerPass([] { return createSplitLoopsPass(); });
+  mlir::registerPass([] { return createFoldScalesPass(); });
+}
+
+}  // namespace fattn::transforms
