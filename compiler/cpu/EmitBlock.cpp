@@ -43,7 +43,10 @@ bool Emitter::isCheap(Value value) const {
 bool Emitter::needsMemory(Value value) const {
   if (isCheap(value)) return false;
   return llvm::any_of(value.getUsers(), [&](Operation* user) {
-    return user->getBlock() != value.getParentBlock() || user->hasTrait<OpTrait::IsTerminator>() || isIndexMap(user) || isShuffle(user) ||
+    // What the exact side of a select_lazy reads is computed again there: it hardly ever runs.
+    Operation* at = value.getParentBlock()->findAncestorOpInBlock(*user);
+    if (at != user && isa_and_nonnull<tile::SelectLazyOp>(at)) return false;
+    return at != user || user->hasTrait<OpTrait::IsTerminator>() || isIndexMap(user) || isShuffle(user) ||
            isa<tile::SelectLazyOp>(user);
   });
 }

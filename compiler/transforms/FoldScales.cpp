@@ -4,7 +4,7 @@
 //   %t = arith.mulf %x, %c        =>   %n = arith.negf %m
 //   %r = arith.subf %t, %m             %r = math.fma %x, %c, %n
 //
-// Assumptions: A1 the product has no other use; A2 the element type is f32 (smaller types are computed in f32 and rounded an operation).
+// Assumptions: A1 the product has no other use in its block (uses in nested regions, such as a rare exact side, may stay); A2 the element type is f32 (smaller types are computed in f32 and rounded an operation).
 // Test: tests/lit/transforms/fold-scales.mlir.
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +19,8 @@ namespace {
 
 arith::MulFOp soleProduct(Value v) {
   auto mul = v.getDefiningOp<arith::MulFOp>();
-  return mul && mul->hasOneUse() ? mul : arith::MulFOp();
+  auto here = [&](Operation* user) { return user->getBlock() == mul->getBlock(); };
+  return mul && llvm::count_if(mul->getUsers(), here) <= 1 ? mul : arith::MulFOp();
 }
 
 bool isF32Tile(Type t) { return isa<RankedTensorType>(t) && getElementTypeOrSelf(t).isF32(); }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention forward with the lazy maximum. Softmax is exact for any reference m that the exponentials are taken against, as long as nothing
+// overflows. So a block of keys keeps the reference of the blocks before it, and needs no maximum and no rescaling; only if a row's sum of
+// exponentials leaves [0, limit), or is NaN, is the block redone with the true maximum (Milakov and Gimelshein, arXiv 1805.02867, for every
+// block; here for almost none). It starts with m = -inf: the first block overflows and so finds its maximum in the same way.
+#include "kernels/AttentionForward.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace fattn {
+namespace {
+
+using namespace dsl;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloor = -1e30f;  // a reference for rows that have seen no key yet: finite, so that -inf - m is -inf and not NaN
+
+/// Sums below this cannot overflow, neither as f32 nor, cast to the element type, as one probability.
+float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
+
+/// Pointer and strides of one [B, H, S, D] operand.
+struct Operand {
+  Ptr base;
+  Scalar batch, head, row;
+  Ptr slice(Scalar b, Scalar h) const { return base + (cast(b, DType::I64) * batch + cast(h, DType::I64) * head); }
+};
+
+struct Arguments {
+  Operand q, k, v, o, lse;
+  Scalar heads, group, seqQ, seqK, scale, writeLse;
+};
+
+Arguments declare(Params& params, DType dtype) {
+  auto pointer = [&](const char* name, DType type) { return params.ptr(name, type, sizeInBytes(type)); };
+  Ptr q = pointer("q", dtype), k = pointer("k", dtype), v = pointer("v", dtype), o = pointer("o", dtype), lse = pointer("lse", DType::F32);
+  auto operand = [&](Ptr base, std::string name) {
+    Scalar b = params.scalar(name + "_batch", DType::I64), h = params.scalar(name + "_head", DType::I64);
+    return Operand{base, b, h, params.scalar(name + "_row", DType::I64)};
+  };
+  Operand qs = operand(q, "q"), ks = operand(k, "k"), vs = operand(v, "v"), os = operand(o, "o"), ls = operand(lse, "lse");
+  auto i32 = [&](const char* name) { return params.scalar(name, DType::I32); };
+  Scalar heads = i32("heads"), group = i32("group"), seqQ = i32("seq_q"), seqK = i32("seq_k");
+  Scalar scale = params.scalar("scale", DType::F32);
+  return {qs, ks, vs, os, ls, heads, group, seqQ, seqK, scale, i32("write_lse")};
+}
+
+void forward(const AttentionConfig& config, const TileConfig& tile, Params& params) {
+  const std::int64_t M = tile.block_m, N = tile.block_n, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
+  Arguments a = declare(params, config.dtype);
+  // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
+  Scalar block = config.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
+  Scalar row0 = block * M, head = program_id(1), batch = program_id(2), kvHead = head / a.group;
+  Scalar seqQ = cast(a.seqQ, DType::I64), seqK = cast(a.seqK, DType::I64);
+
+  Tile q = load(make_block_ptr(a.q.slice(batch, head), {seqQ, D}, {a.q.row, 1}, {row0, 0}, {M, D}), {0});
+  BlockPtr kPtr = make_block_ptr(a.k.slice(batch, kvHead), {seqK, D}, {a.k.row, 1}, {0, 0}, {N, D});
+  BlockPtr vPtr = make_block_ptr(a.v.slice(batch, kvHead), {seqK, Dv}, {a.v.row, 1}, {0, 0}, {N, Dv});
+  Scalar scale = a.scale * std::numbers::log2e_v<float>;  // exponentials to base 2
+  Scalar shift = a.seqK - a.seqQ;                         // aligned at the bottom right
+  Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
+  Scalar end = config.causal ? min(a.seqK, row0 + M + shift) : a.seqK;
+
+  auto [o, l, m] = for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
+    Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0}))) * scale;
+    Tile column = columns + n;
+    Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
+    s = where(visible, s, -kInfinity);
+    Tile p = exp2(s - expand(m, 1));
+    Tile sum = reduce_sum(p, 1);
+    auto [p2, l2, m2, o2] = select_lazy(
+        !(sum < redoLimit(config.dtype)),
+        [&] {
+          Tile top = max(max(m, reduce_max(s, 1)), kFloor);
+          Tile alpha = exp2(m - top);
+          Tile exact = exp2(s - expand(top, 1));
+          return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
+        },
+        p, l + sum, m, o);
+    Tile v = load(advance(vPtr, {n, 0}), {0});
+    return carry(dot(cast(p2, config.dtype), v, o2), l2, m2);
+  });
+
+  Tile empty = l == 0.0f;
+  Tile out = o * expand(rcp(where(empty, 1.0f, l)), 1);
+  store(make_block_ptr(a.o.slice(batch, head), {seqQ, Dv}, {a.o.row, 1}, {row0, 0}, {M, Dv}), cast(out, config.dtype), {0});
+  Tile lse = where(empty, -kInfinity, (m + log2(l)) * std::numbers::ln2_v<float>);
+  if_(a.writeLse != 0, [&] { store(make_block_ptr(a.lse.slice(batch, head), {seqQ}, {a.lse.row}, {row0}, {M}), lse, {0}); });
+}
+
+}  // namespace
+
+dsl::Program traceAttentionForward(const AttentionConfig& config, const TileConfig& tile) {
+  return dsl::trace("attention_forward", [&](dsl::Params& params) { forward(config, tile, params); });
+}
+
+}  // namespace fattn
