@@ -62,25 +62,26 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
   Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
   Scalar end = config.causal ? min(a.seqK, row0 + M + shift) : a.seqK;
 
-  auto [o, l, m] = for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
-    Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0}))) * scale;
-    Tile column = columns + n;
-    Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
-    s = where(visible, s, -kInfinity);
-    Tile p = exp2(s - expand(m, 1));
-    Tile sum = reduce_sum(p, 1);
-    auto [p2, l2, m2, o2] = select_lazy(
-        !(sum < redoLimit(config.dtype)),
-        [&] {
-          Tile top = max(max(m, reduce_max(s, 1)), kFloor);
-          Tile alpha = exp2(m - top);
-          Tile exact = exp2(s - expand(top, 1));
-          return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
-        },
-        p, l + sum, m, o);
-    Tile v = load(advance(vPtr, {n, 0}), {0});
-    return carry(dot(cast(p2, config.dtype), v, o2), l2, m2);
-  });
+  auto [o, l, m] =
+      for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
+        Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0}))) * scale;
+        Tile column = columns + n;
+        Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
+        s = where(visible, s, -kInfinity);
+        Tile p = exp2(s - expand(m, 1));
+        Tile sum = reduce_sum(p, 1);
+        auto [p2, l2, m2, o2] = select_lazy(
+            !(sum < redoLimit(config.dtype)),
+            [&] {
+              Tile top = max(max(m, reduce_max(s, 1)), kFloor);
+              Tile alpha = exp2(m - top);
+              Tile exact = exp2(s - expand(top, 1));
+              return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
+            },
+            p, l + sum, m, o);
+        Tile v = load(advance(vPtr, {n, 0}), {0});
+        return carry(dot(cast(p2, config.dtype), v, o2), l2, m2);
+      });
 
   Tile empty = l == 0.0f;
   Tile out = o * expand(rcp(where(empty, 1.0f, l)), 1);

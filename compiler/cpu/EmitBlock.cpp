@@ -46,8 +46,7 @@ bool Emitter::needsMemory(Value value) const {
     // What the exact side of a select_lazy reads is computed again there: it hardly ever runs.
     Operation* at = value.getParentBlock()->findAncestorOpInBlock(*user);
     if (at != user && isa_and_nonnull<tile::SelectLazyOp>(at)) return false;
-    return at != user || user->hasTrait<OpTrait::IsTerminator>() || isIndexMap(user) || isShuffle(user) ||
-           isa<tile::SelectLazyOp>(user);
+    return at != user || user->hasTrait<OpTrait::IsTerminator>() || isIndexMap(user) || isShuffle(user) || isa<tile::SelectLazyOp>(user);
   });
 }
 
@@ -274,13 +273,15 @@ LogicalResult Emitter::emitTileOp(Operation* op) {
   };
   return TypeSwitch<Operation*, LogicalResult>(op)
       .Case<tile::ProgramIdOp>([&](auto id) { return scalars.map(id.getResult(), gridValue(static_cast<int>(id.getAxis()))), success(); })
-      .Case<tile::NumProgramsOp>([&](auto n) { return scalars.map(n.getResult(), gridValue(3 + static_cast<int>(n.getAxis()))), success(); })
+      .Case<tile::NumProgramsOp>(
+          [&](auto n) { return scalars.map(n.getResult(), gridValue(3 + static_cast<int>(n.getAxis()))), success(); })
       .Case<tile::AssumeDivisibleOp>([&](auto a) { return scalars.map(a.getResult(), scalar(a.getInput())), success(); })
       .Case<tile::AddPtrOp>([&](tile::AddPtrOp add) {
         Type element = memoryType(cast<tile::PtrType>(add.getPtr().getType()).getPointee());
         Value offset = convert(scalar(add.getOffset()), b.getI64Type());
         Value base = scalar(add.getPtr());
-        scalars.map(add.getResult(), LLVM::GEPOp::create(b, loc, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{offset}).getResult());
+        scalars.map(add.getResult(),
+                    LLVM::GEPOp::create(b, loc, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{offset}).getResult());
         return success();
       })
       .Case<tile::MakeBlockPtrOp>([&](tile::MakeBlockPtrOp make) {

@@ -272,7 +272,8 @@ LogicalResult Emitter::emitWhile(scf::WhileOp op) {
 Value Emitter::anyOf(Value condition) {
   if (!isTile(condition)) return scalar(condition);
   auto shape = cast<RankedTensorType>(condition.getType()).getShape();
-  int lane = lanes.lane(condition) >= 0 ? lanes.lane(condition) : (shape.empty() || shape.back() == 1 ? -1 : static_cast<int>(shape.size()) - 1);
+  int lane =
+      lanes.lane(condition) >= 0 ? lanes.lane(condition) : (shape.empty() || shape.back() == 1 ? -1 : static_cast<int>(shape.size()) - 1);
   int64_t width = widthFor(shape, lane);
   int inner = lane >= 0 ? lane : 0;
   Value any;
@@ -305,8 +306,8 @@ LogicalResult Emitter::emitSelectLazy(tile::SelectLazyOp op) {
     if (!isTile(usual)) continue;
     auto nestedUse = [&](Operation* user) { return user == op || op->isProperAncestor(user); };
     auto it = views.find(usual);
-    bool mine = it != views.end() && it->second.slot >= 0 && it->second.lane == lanes.lane(result) && usual.getParentBlock() == op->getBlock() &&
-                llvm::count(op.getUsual(), usual) == 1 && deadAfter(usual, nestedUse);
+    bool mine = it != views.end() && it->second.slot >= 0 && it->second.lane == lanes.lane(result) &&
+                usual.getParentBlock() == op->getBlock() && llvm::count(op.getUsual(), usual) == 1 && deadAfter(usual, nestedUse);
     if (mine) {
       results.push_back(it->second);
       continue;

@@ -34,7 +34,8 @@ Emitter::Tiling Emitter::chooseTiling(int64_t rows, int64_t laneVectors) const {
     for (int64_t r = 1; r <= rows && (r + 1) * v + 1 <= target.registers; ++r) {
       auto block = [](int64_t r, int64_t v) { return r && v ? std::max({(r + v) / 2.0, r * v / 2.0, 4.0}) + 0.5 : 0.0; };
       int64_t lastRows = rows % r, lastVectors = laneVectors % v, fullRows = rows / r, fullVectors = laneVectors / v;
-      double cost = fullVectors * (fullRows * block(r, v) + block(lastRows, v)) + (fullRows * block(r, lastVectors) + block(lastRows, lastVectors));
+      double cost =
+          fullVectors * (fullRows * block(r, v) + block(lastRows, v)) + (fullRows * block(r, lastVectors) + block(lastRows, lastVectors));
       if (cost < bestCost - 1e-9) {
         bestCost = cost;
         best = {r, v};
@@ -48,8 +49,9 @@ View Emitter::accumulator(tile::DotOp op, int lane, bool& isZero) {
   Value acc = op.getAcc();
   auto type = cast<RankedTensorType>(op.getType());
   isZero = matchPattern(acc, m_AnyZeroFloat()) || matchPattern(acc, m_Zero());
-  if (auto it = views.find(acc); it != views.end() && it->second.slot >= 0 && it->second.lane == lane && acc.getParentBlock() == op->getBlock() &&
-                                 type.getElementType().getIntOrFloatBitWidth() == 32 && deadAfter(acc, [&](Operation* user) { return user == op; })) {
+  if (auto it = views.find(acc); it != views.end() && it->second.slot >= 0 && it->second.lane == lane &&
+                                 acc.getParentBlock() == op->getBlock() && type.getElementType().getIntOrFloatBitWidth() == 32 &&
+                                 deadAfter(acc, [&](Operation* user) { return user == op; })) {
     View view = it->second;
     it->second.slot = -1;
     return view;
@@ -124,9 +126,14 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   // Lane 1: rows of b are the vectors; lane 0: columns of a are.
   Value vectors = lane ? op.getB() : op.getA(), broadcast = lane ? op.getA() : op.getB();
   int kVector = lane ? 0 : 1, kBroadcast = lane ? 1 : 0;
-  Panel panel{.kind = kind, .vectors = dotOperand(vectors, kVector, kind, Role::Vectors),
-              .broadcast = dotOperand(broadcast, kBroadcast, kind, Role::Broadcast), .acc = {}, .kVector = kVector, .kBroadcast = kBroadcast,
-              .depth = cast<RankedTensorType>(op.getA().getType()).getDimSize(1) / (kind == DotKind::Bf16Pairs ? 2 : 1), .zero = false};
+  Panel panel{.kind = kind,
+              .vectors = dotOperand(vectors, kVector, kind, Role::Vectors),
+              .broadcast = dotOperand(broadcast, kBroadcast, kind, Role::Broadcast),
+              .acc = {},
+              .kVector = kVector,
+              .kBroadcast = kBroadcast,
+              .depth = cast<RankedTensorType>(op.getA().getType()).getDimSize(1) / (kind == DotKind::Bf16Pairs ? 2 : 1),
+              .zero = false};
   panel.acc = accumulator(op, lane, panel.zero);
   int64_t rows = type.getDimSize(rowDim), laneVectors = llvm::divideCeil(type.getDimSize(lane), target.lanes);
   Tiling t = chooseTiling(rows, laneVectors);

@@ -34,7 +34,8 @@ Stride Emitter::mulOf(Stride a, Stride c) {
 
 /// How an element lies in memory: booleans and 8-bit floats as bytes, pointers as 64-bit integers.
 Type Emitter::memoryType(Type element) const {
-  if (element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)) return IntegerType::get(element.getContext(), 8);
+  if (element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8))
+    return IntegerType::get(element.getContext(), 8);
   if (isa<tile::PtrType>(element)) return IntegerType::get(element.getContext(), 64);
   return element;
 }
@@ -300,8 +301,9 @@ View Emitter::loadBoundary(tile::LoadOp op, const BlockPtr& ptr, const View& glo
   Value padding = arith::ConstantOp::create(b, loc, memory, b.getZeroAttr(memory));
   if (auto attr = dyn_cast_or_null<TypedAttr>(op.getPaddingAttr())) {
     padding = arith::ConstantOp::create(b, loc, attr);
-    if (memory != global.element) padding = memory.isInteger(8) && global.element.isInteger(1) ? arith::ExtUIOp::create(b, loc, memory, padding).getResult()
-                                                                                            : arith::BitcastOp::create(b, loc, memory, padding).getResult();
+    if (memory != global.element)
+      padding = memory.isInteger(8) && global.element.isInteger(1) ? arith::ExtUIOp::create(b, loc, memory, padding).getResult()
+                                                                   : arith::BitcastOp::create(b, loc, memory, padding).getResult();
   }
   View bytes = padded;  // the copy moves memory types, never interpreted
   bytes.element = memory;

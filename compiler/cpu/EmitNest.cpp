@@ -80,13 +80,12 @@ void Emitter::nest(ArrayRef<int64_t> shape, int lane, int64_t width, int inner, 
 }
 
 void Emitter::nestOver(ArrayRef<int64_t> shape, int lane, const std::function<void(const Point&)>& body) {
-  nest(
-      shape, lane, widthFor(shape, lane), -1, {},
-      [&](const Point& p, ValueRange) {
-        body(p);
-        return SmallVector<Value>{};
-      },
-      {});
+  nest(shape, lane, widthFor(shape, lane), -1, {},
+       [&](const Point& p, ValueRange) {
+         body(p);
+         return SmallVector<Value>{};
+       },
+       {});
 }
 
 Value Emitter::identity(tile::ReduceOp op, int64_t width) {
@@ -176,7 +175,8 @@ void Emitter::emitReductionNest(Group& group, ArrayRef<tile::ReduceOp> reduction
         Value keep;
         if (custom) keep = splat(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, p.index[axis], i64(0)), w);
         if (partial && w > 1) {
-          Value beyond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, laneIndices(b, loc, p.index[axis], w), splat(i64(size), w));
+          Value beyond =
+              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, laneIndices(b, loc, p.index[axis], w), splat(i64(size), w));
           keep = keep ? arith::OrIOp::create(b, loc, keep, beyond).getResult() : beyond;
         }
         for (auto [o, a] : llvm::zip_equal(out, acc)) o = arith::SelectOp::create(b, loc, keep, a, o);

@@ -116,12 +116,15 @@ LogicalResult Emitter::emitCumsum(tile::CumsumOp op) {
   if (element.isF64()) sum = element;
   nest(
       type.getShape(), lane, width, axis,
-      [&](const Point&) { return SmallVector<Value>{splat(arith::ConstantOp::create(b, loc, b.getZeroAttr(element)), lane < 0 ? 1 : width)}; },
+      [&](const Point&) {
+        return SmallVector<Value>{splat(arith::ConstantOp::create(b, loc, b.getZeroAttr(element)), lane < 0 ? 1 : width)};
+      },
       [&](const Point& at, ValueRange acc) {
         Point p = at;
         if (op.getReverse()) p.index[axis] = arith::SubIOp::create(b, loc, i64(size - 1), at.index[axis]);
         Value x = convert(evalVector(op.getInput(), p), sum), a = convert(acc[0], sum);
-        Value next = isa<FloatType>(sum) ? arith::AddFOp::create(b, loc, a, x).getResult() : arith::AddIOp::create(b, loc, a, x).getResult();
+        Value next =
+            isa<FloatType>(sum) ? arith::AddFOp::create(b, loc, a, x).getResult() : arith::AddIOp::create(b, loc, a, x).getResult();
         next = convert(next, element);
         storeAt(view, p, next);
         return SmallVector<Value>{next};

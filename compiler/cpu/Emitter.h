@@ -194,8 +194,8 @@ class Emitter {
   Group group;
   llvm::DenseSet<mlir::Value> computing;  ///< the roots of the nest being emitted: computed, not read back
   int printCount = 0;
-  llvm::DenseSet<int> pinned;             ///< slots of loop-carried tiles: they live as long as the loop
-  llvm::SmallVector<mlir::Value> owners;  ///< tiles whose view owns a slot
+  llvm::DenseSet<int> pinned;                                        ///< slots of loop-carried tiles: they live as long as the loop
+  llvm::SmallVector<mlir::Value> owners;                             ///< tiles whose view owns a slot
   std::map<std::pair<void*, std::vector<void*>>, mlir::Value> memo;  ///< values already computed in the innermost nest body
 };
 

@@ -14,9 +14,9 @@ struct HostTarget {
   int64_t lanes = 4;     ///< f32 elements of one vector register
   int64_t registers = 16;
   bool fma = false;
-  bool bf16Dot = false;    ///< vdpbf16ps: f32 += two products of bf16 pairs
+  bool bf16Dot = false;      ///< vdpbf16ps: f32 += two products of bf16 pairs
   bool halfConvert = false;  ///< vcvtph2ps / vcvtps2ph
-  bool scalef = false;     ///< vscalefps: x * 2^floor(y)
+  bool scalef = false;       ///< vscalefps: x * 2^floor(y)
 };
 
 }  // namespace fattn::cpu

@@ -165,7 +165,8 @@ double LaneAssignment::cost() {
       if (l >= 0 && unit >= 0 && l != unit) total += weight(op) * elements(store.getValue());
     } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
       Value in = reduce.getInputs()[0];
-      if (lane(in) == static_cast<int>(reduce.getAxis())) total += weight(op) * 8 * elements(in) / tileType(in).getDimSize(reduce.getAxis());
+      if (lane(in) == static_cast<int>(reduce.getAxis()))
+        total += weight(op) * 8 * elements(in) / tileType(in).getDimSize(reduce.getAxis());
     } else if (op->getNumResults() == 1 && op->getNumRegions() == 0 && tileType(op->getResult(0))) {
       int l = lane(op->getResult(0));
       if (!isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::JoinOp, tile::SplitOp>(op))

@@ -63,19 +63,18 @@ View Emitter::packPairs(Value operand, int kDim) {
   int64_t n = target.lanes;
   auto pairType = VectorType::get({n}, b.getI32Type());
   if (lanes.lane(operand) != kDim) {
-    nest(
-        shape, lane, n, -1, {},
-        [&](const Point& p, ValueRange) {
-          Point even = p, odd = p;
-          even.index[kDim] = arith::MulIOp::create(b, loc, p.index[kDim], i64(2));
-          odd.index[kDim] = arith::AddIOp::create(b, loc, even.index[kDim], i64(1));
-          SmallVector<int64_t> mask;
-          for (int64_t i = 0; i < n; ++i) mask.append({i, n + i});
-          Value both = vector::ShuffleOp::create(b, loc, evalVector(operand, even), evalVector(operand, odd), mask);
-          storeAt(pairs, p, LLVM::BitcastOp::create(b, loc, pairType, both));
-          return SmallVector<Value>{};
-        },
-        {});
+    nest(shape, lane, n, -1, {},
+         [&](const Point& p, ValueRange) {
+           Point even = p, odd = p;
+           even.index[kDim] = arith::MulIOp::create(b, loc, p.index[kDim], i64(2));
+           odd.index[kDim] = arith::AddIOp::create(b, loc, even.index[kDim], i64(1));
+           SmallVector<int64_t> mask;
+           for (int64_t i = 0; i < n; ++i) mask.append({i, n + i});
+           Value both = vector::ShuffleOp::create(b, loc, evalVector(operand, even), evalVector(operand, odd), mask);
+           storeAt(pairs, p, LLVM::BitcastOp::create(b, loc, pairType, both));
+           return SmallVector<Value>{};
+         },
+         {});
     return pairs;
   }
   // Contiguous along k: the pairs already lie together, 32 bits are transposed at a time.
@@ -93,7 +92,8 @@ View Emitter::packPairs(Value operand, int kDim) {
     at[kDim] = arith::MulIOp::create(b, loc, at[kDim], i64(2));
     Value address = this->address(from, at);
     if (from.padded || shape[kDim] % n == 0) return LLVM::LoadOp::create(b, loc, pairType, address, 2);
-    Value mask = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, laneIndices(b, loc, p.index[kDim], n), splat(i64(shape[kDim]), n));
+    Value mask =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, laneIndices(b, loc, p.index[kDim], n), splat(i64(shape[kDim]), n));
     Value zero = arith::ConstantOp::create(b, loc, pairType, b.getZeroAttr(pairType));
     return LLVM::MaskedLoadOp::create(b, loc, pairType, address, mask, zero, 2);
   });

@@ -83,7 +83,8 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   pm.enableVerifier(dump.on());
   if (dump.on()) pm.addInstrumentation(dump.instrumentation());
   cpu::buildPipeline(pm, target);
-  if (failed(pm.run(module))) throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
+  if (failed(pm.run(module)))
+    throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
   for (auto f : module.getOps<LLVM::LLVMFuncOp>())
     if (auto scratch = f->getAttrOfType<IntegerAttr>("fattn.scratch_bytes")) binary.scratchBytes = scratch.getInt();
   emit::HostCode code = emit::emitHostCode(module, target, dump.on());

@@ -12,8 +12,8 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -33,11 +33,13 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::HostTarget& target) 
   llvm::Triple triple(llvm::sys::getProcessTriple());
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!found) throw Error(ErrorCode::Unsupported, "no code generator for this host (" + triple.str() + "): " + error, "fattn's host back end needs x86-64");
+  if (!found)
+    throw Error(ErrorCode::Unsupported, "no code generator for this host (" + triple.str() + "): " + error,
+                "fattn's host back end needs x86-64");
   llvm::TargetOptions options;
   options.FunctionSections = true;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-                                                                        llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+                                                                         llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 /// What the kernel's entry promises (HostTarget's contract) and what code generation has to know.
@@ -76,7 +78,8 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::C
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type)) throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for the host");
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
+    throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for the host");
   passes.run(module);
   return {buffer.begin(), buffer.end()};
 }

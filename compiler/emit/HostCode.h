@@ -15,7 +15,7 @@ namespace fattn::emit {
 cpu::HostTarget hostTarget(const std::string& name);
 
 struct HostCode {
-  std::string llvmIR;  ///< after optimization; only if asked for
+  std::string llvmIR;    ///< after optimization; only if asked for
   std::string assembly;  ///< only if asked for
   std::string object;
 };

@@ -4,8 +4,8 @@
 //   %t = arith.mulf %x, %c        =>   %n = arith.negf %m
 //   %r = arith.subf %t, %m             %r = math.fma %x, %c, %n
 //
-// Assumptions: A1 the product has no other use in its block (uses in nested regions, such as a rare exact side, may stay); A2 the element type is f32 (smaller types are computed in f32 and rounded an operation).
-// Test: tests/lit/transforms/fold-scales.mlir.
+// Assumptions: A1 the product has no other use in its block (uses in nested regions, such as a rare exact side, may stay); A2 the element
+// type is f32 (smaller types are computed in f32 and rounded an operation). Test: tests/lit/transforms/fold-scales.mlir.
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

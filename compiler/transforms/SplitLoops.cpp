@@ -87,7 +87,8 @@ class LoopSplitter {
     int64_t fall = -mask.slack.coefficientOf(loop.getInductionVar());
     Value rest = constant(b, mask.slack.low);
     for (auto [v, c] : mask.slack.terms)
-      if (v != loop.getInductionVar()) rest = arith::AddIOp::create(b, loc, rest, arith::MulIOp::create(b, loc, widen(b, v), constant(b, c)));
+      if (v != loop.getInductionVar())
+        rest = arith::AddIOp::create(b, loc, rest, arith::MulIOp::create(b, loc, widen(b, v), constant(b, c)));
     if (fall == 0) {
       Value always = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, rest, constant(b, 0));
       return arith::SelectOp::create(b, loc, always, hi, lo);
