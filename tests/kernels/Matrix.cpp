@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/kernels/Matrix.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tools/io/Convert.h"
+#include "tools/io/Random.h"
+
+namespace fattn::examples {
+namespace {
+
+constexpr std::byte kGap{0x5a};
+constexpr std::int64_t kPadding = 5;
+
+}  // namespace
+
+Matrix::Matrix(DType dtype, std::int64_t rows, std::int64_t columns, Layout layout) : dtype_(dtype), rows_(rows), columns_(columns) {
+  switch (layout) {
+    case Layout::Dense:
+      rowStride_ = columns, columnStride_ = 1;
+      break;
+    case Layout::Padded:
+      rowStride_ = columns + kPadding, columnStride_ = 1;
+      break;
+    case Layout::Transposed:
+      rowStride_ = 1, columnStride_ = rows + kPadding;
+      break;
+    case Layout::Spread:
+      rowStride_ = columns * 3 + kPadding, columnStride_ = 3;
+      break;
+  }
+  const std::int64_t elements = (rows - 1) * rowStride_ + (columns - 1) * columnStride_ + 1;
+  bytes_.assign(static_cast<std::size_t>(elements * sizeInBytes(dtype)), kGap);
+}
+
+std::int64_t Matrix::offset(std::int64_t row, std::int64_t column) const {
+  return (row * rowStride_ + column * columnStride_) * sizeInBytes(dtype_);
+}
+
+Matrix& Matrix::fill(std::uint64_t seed) {
+  std::vector<float> numbers(static_cast<std::size_t>(rows_ * columns_));
+  io::normal(seed, 0, 0, numbers.data(), rows_ * columns_);
+  for (std::int64_t i = 0; i < rows_ * columns_; ++i)
+    io::fromFloat(dtype_, &numbers[static_cast<std::size_t>(i)], &bytes_[static_cast<std::size_t>(offset(i / columns_, i % columns_))], 1);
+  return *this;
+}
+
+double Matrix::at(std::int64_t row, std::int64_t column) const {
+  return io::loadFloat(dtype_, &bytes_[static_cast<std::size_t>(offset(row, column))]);
+}
+
+bool Matrix::gapsUntouched() const {
+  std::vector<bool> owned(bytes_.size());
+  for (std::int64_t row = 0; row < rows_; ++row)
+    for (std::int64_t column = 0; column < columns_; ++column)
+      for (std::int64_t byte = 0; byte < sizeInBytes(dtype_); ++byte) owned[static_cast<std::size_t>(offset(row, column) + byte)] = true;
+  for (std::size_t i = 0; i < bytes_.size(); ++i)
+    if (!owned[i] && bytes_[i] != kGap) return false;
+  return true;
+}
+
+double Matrix::relativeError(const std::function<double(std::int64_t, std::int64_t)>& want) const {
+  double difference = 0, size = 0;
+  for (std::int64_t row = 0; row < rows_; ++row)
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      const double got = at(row, column), wanted = want(row, column);
+      if (!std::isfinite(got)) return std::numeric_limits<double>::infinity();
+      difference += (got - wanted) * (got - wanted);
+      size += wanted * wanted;
+    }
+  return std::sqrt(difference / size);
+}
+
+}  // namespace fattn::examples
