@@ -11,7 +11,7 @@ namespace fattn::run {
 
 Timing bench(Engine& engine) {
   constexpr double kWarmUpUs = 1e5, kMeasureUs = 1e6;
-  constexpr int kLeast = 11, kMost = 10000;
+  constexpr int kLeast = 5, kMost = 10000;
   double spent = 0;
   for (int i = 0; i < 2 || (spent < kWarmUpUs && i < kMost); ++i) spent += engine.launch();
   std::vector<double> times;

@@ -12,7 +12,7 @@ struct Timing {
   int repetitions = 0;
 };
 
-/// Warm-up launches for a tenth of a second (at least 2), then at least 11 measured ones and as many as fit in a second, at most 10000.
+/// Warm-up launches for a tenth of a second (at least 2), then at least 5 measured ones and as many as fit in a second, at most 10000.
 Timing bench(Engine& engine);
 
 }  // namespace fattn::run

@@ -20,8 +20,9 @@ struct CheckResult {
   double allowed = 0;
 
   bool hasNonFiniteInputs() const { return inputs.nans + inputs.infinities != 0; }
-  /// Errors within the tolerance, and every element finite that should be. With NaN or infinity in the inputs only the elements where
-  /// result and reference are both finite count: a kernel may multiply a masked key's weight 0 with them, the reference skips the key.
+  /// Errors within the tolerance (that of LSE relative or absolute, whichever is less), and every element finite that should be. With NaN
+  /// or infinity in the inputs only the elements where result and reference are both finite count: a kernel may multiply a masked key's
+  /// weight 0 with them, the reference skips the key.
   bool passed() const;
 };
 
