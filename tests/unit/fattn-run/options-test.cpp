@@ -128,7 +128,7 @@ TEST(Options, UnknownConfigurationKeysAreNamedWithTheLegalOnes) {
   EXPECT_EQ(text.substr(0, 10), "--config: ");
   EXPECT_NE(text.find("BLOCK_Q"), std::string::npos) << text;
   EXPECT_NE(text.find("BLOCK_M"), std::string::npos) << text;
-  EXPECT_NE(refused("--config BLOCK_M=7").find("7"), std::string::npos);
+  EXPECT_NE(refused("--config BLOCK_M=7").find('7'), std::string::npos);
 }
 
 TEST(Options, FilesBelongTogether) {
