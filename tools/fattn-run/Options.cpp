@@ -12,11 +12,11 @@
 #include <numeric>
 
 #include "fattn/Error.h"
+#include "fattn/Version.h"
 
 namespace fattn::run {
 namespace {
 
-constexpr const char* kVersion = "fattn-run 0.1.0";
 constexpr const char* kDescription =
     "Runs the attention forward on real tensors or on random ones: compiles the kernel for the target, launches it, and, if asked, checks\n"
     "the result against float64 and measures the speed.";
@@ -172,7 +172,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_flag("--check", options.check, "compare with a float64 reference")->group("Actions");
   app.add_flag("--bench", options.bench, "measure: median of many launches")->group("Actions");
   app.add_flag("--json", options.json, "print one JSON object instead of the table")->group("Actions");
-  app.set_version_flag("--version", kVersion);
+  app.set_version_flag("--version", std::string(version()));
   app.footer(kFooter);
 }
 
@@ -238,7 +238,7 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   } catch (const CLI::CallForHelp&) {
     options.text = app.help();
   } catch (const CLI::CallForVersion&) {
-    options.text = std::string(kVersion) + "\n";
+    options.text = fmt::format("fattn-run {}\n", version());
   } catch (const CLI::ParseError& error) {
     return std::unexpected(UsageError{error.what(), "fattn-run --help lists the options"});
   } catch (const UsageError& error) {

@@ -6,6 +6,8 @@
 
 #include <sstream>
 
+#include "fattn/Version.h"
+
 namespace fattn::run {
 namespace {
 
@@ -74,7 +76,7 @@ TEST(Options, HelpNamesEveryOptionExamplesAndExitCodes) {
                            "--target", "--config",  "--check",   "--bench",     "--seed",
                            "--json",   "--threads", "Examples:", "Exit codes:", "fattn-run --shape 2,8,1024,64 --causal --check"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
-  EXPECT_EQ(accepted("--version").text, "fattn-run 0.1.0\n");
+  EXPECT_EQ(accepted("--version").text, "fattn-run " + std::string(version()) + "\n");
 }
 
 TEST(Options, ShapesThatAreNoneAreNamed) {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward of attention against float64 on the whole grid: type x head dimension x causal, each compiled once and launched on every pair
+// of a query and a key length, with and without grouped heads, in both layouts and as views with gaps. Prints the worst errors of each
+// compiled kernel as a row of a Markdown table (docs/numerics.md quotes them):
+//   | type | D | mask | relative error of O | largest absolute error of O | relative error of LSE | worst launch |
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "fattn/fattn.h"
+#include "tests/numerics/StridedTensor.h"
+#include "tools/io/Metrics.h"
+#include "tools/io/Random.h"
+#include "tools/io/Reference.h"
+
+namespace fattn::numerics {
+namespace {
+
+constexpr std::array<std::int64_t, 7> kLengths = {1, 7, 64, 127, 128, 129, 1000};
+constexpr std::array<std::int64_t, 8> kHeadDims = {8, 40, 64, 72, 96, 128, 192, 256};
+constexpr std::array kTypes = {DType::F32, DType::F16, DType::BF16};
+
+double tolerance(DType dtype) { return dtype == DType::F32 ? 2e-6 : dtype == DType::F16 ? 2e-3 : 5e-3; }
+
+struct Worst {
+  double o = 0, oAbsolute = 0, lse = 0;
+  std::string where = "-";
+};
+
+io::HostTensor draw(DType dtype, std::vector<std::int64_t> shape, std::uint64_t stream) {
+  io::HostTensor t = io::HostTensor::allocate(dtype, std::move(shape));
+  io::fillNormal(t, 2026, stream, 1);
+  return t;
+}
+
+/// One logical problem and its reference, to be launched in several placements.
+class Case {
+ public:
+  Case(const io::AttentionShape& shape, DType dtype, std::uint64_t stream)
+      : shape_(shape),
+        dtype_(dtype),
+        q_(draw(dtype, {shape.batch, shape.headsQ, shape.lenQ, shape.dim}, stream)),
+        k_(draw(dtype, {shape.batch, shape.headsKv, shape.lenKv, shape.dim}, stream + 1)),
+        v_(draw(dtype, {shape.batch, shape.headsKv, shape.lenKv, shape.dimV}, stream + 2)),
+        scale_(1.25f / std::sqrt(static_cast<float>(shape.dim))),
+        reference_(io::attentionReference(shape, scale_, q_.view(io::Layout::BHSD), k_.view(io::Layout::BHSD), v_.view(io::Layout::BHSD),
+                                          io::chooseRows(shape, 0, std::numeric_limits<double>::infinity()))) {}
+
+  void launch(const Kernel& kernel, Placement placement, Worst& worst) const {
+    StridedTensor q(dtype_, q_.shape(), placement), k(dtype_, k_.shape(), placement), v(dtype_, v_.shape(), placement);
+    StridedTensor o(dtype_, {shape_.batch, shape_.headsQ, shape_.lenQ, shape_.dimV}, placement);
+    StridedTensor lse(DType::F32, {shape_.batch, shape_.headsQ, shape_.lenQ}, placement);
+    q.fill(q_);
+    k.fill(k_);
+    v.fill(v_);
+    kernel.launch({}, {.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view(), .scale = scale_});
+
+    io::ErrorMeter errors, lseErrors;
+    for (std::size_t i = 0; i < reference_.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), reference_.o[i]);
+    for (std::size_t i = 0; i < reference_.lse.size(); ++i) lseErrors.add(lse.at(static_cast<std::int64_t>(i)), reference_.lse[i]);
+    const std::string where = describe(placement);
+    EXPECT_EQ(errors.mismatched(), 0) << where << ": elements of O that are not finite";
+    EXPECT_EQ(lseErrors.mismatched(), 0) << where << ": elements of LSE that are not what they should be";
+    EXPECT_EQ(o.touchedGapBytes(), 0) << where << ": bytes beside the elements of O were written";
+    EXPECT_EQ(lse.touchedGapBytes(), 0) << where << ": bytes beside the elements of LSE were written";
+    // A logarithm can be near zero in all of a small output; its error then counts absolutely.
+    const double lseError = std::min(lseErrors.relative(), lseErrors.maxAbsolute());
+    EXPECT_LE(errors.relative(), tolerance(dtype_)) << where << ": O";
+    EXPECT_LE(lseError, tolerance(dtype_)) << where << ": LSE";
+    if (errors.relative() > worst.o) {
+      worst.o = errors.relative();
+      worst.where = where;
+    }
+    worst.oAbsolute = std::max(worst.oAbsolute, errors.maxAbsolute());
+    worst.lse = std::max(worst.lse, lseError);
+  }
+
+ private:
+  std::string describe(Placement placement) const {
+    return fmt::format("B={} Hq={} Hkv={} Sq={} Skv={} {}", shape_.batch, shape_.headsQ, shape_.headsKv, shape_.lenQ, shape_.lenKv,
+                       name(placement));
+  }
+
+  io::AttentionShape shape_;
+  DType dtype_;
+  io::HostTensor q_, k_, v_;
+  float scale_;
+  io::Reference reference_;
+};
+
+std::string printWorst(DType dtype, std::int64_t dim, std::int64_t dimV, bool causal, const Worst& worst) {
+  const std::string dims = dim == dimV ? fmt::format("{}", dim) : fmt::format("{} / {}", dim, dimV);
+  return fmt::format("| {} | {} | {} | {:.2e} | {:.2e} | {:.2e} | {} |\n", fattn::name(dtype), dims, causal ? "causal" : "none", worst.o,
+                     worst.oAbsolute, worst.lse, worst.where);
+}
+
+using Cell = std::tuple<DType, std::int64_t, bool>;
+
+std::string cellName(const testing::TestParamInfo<Cell>& info) {
+  const auto& [dtype, dim, causal] = info.param;
+  return fmt::format("{}_D{}_{}", fattn::name(dtype), dim, causal ? "causal" : "full");
+}
+
+class ForwardGrid : public testing::TestWithParam<Cell> {};
+
+TEST_P(ForwardGrid, MatchesFloat64) {
+  const auto& [dtype, dim, causal] = GetParam();
+  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .causal = causal, .target = "host"});
+  Worst worst;
+  std::uint64_t stream = 0;
+  for (const std::int64_t lenQ : kLengths)
+    for (const std::int64_t lenKv : kLengths)
+      for (const std::int64_t group : {1, 4}) {
+        // Two batch entries where they are cheap.
+        const std::int64_t batch = lenQ * lenKv <= 128 * 128 ? 2 : 1;
+        const Case problem({batch, group == 1 ? 2 : 4, group == 1 ? 2 : 1, lenQ, lenKv, dim, dim, causal}, dtype, stream += 3);
+        for (const Placement placement : kPlacements) problem.launch(kernel, placement, worst);
+        if (HasFailure()) return;
+      }
+  fmt::print("{}", printWorst(dtype, dim, dim, causal, worst));
+}
+
+INSTANTIATE_TEST_SUITE_P(Grid, ForwardGrid, testing::Combine(testing::ValuesIn(kTypes), testing::ValuesIn(kHeadDims), testing::Bool()),
+                         cellName);
+
+/// Head dimensions of v that differ from that of q and k.
+class ForwardValueDim : public testing::TestWithParam<std::tuple<DType, std::pair<std::int64_t, std::int64_t>>> {};
+
+TEST_P(ForwardValueDim, MatchesFloat64) {
+  const auto& [dtype, dims] = GetParam();
+  const auto& [dim, dimV] = dims;
+  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .head_dim_v = dimV, .causal = true, .target = "host"});
+  Worst worst;
+  for (const Placement placement : kPlacements) {
+    Case({2, 4, 2, 129, 200, dim, dimV, true}, dtype, 1000).launch(kernel, placement, worst);
+    Case({1, 2, 2, 65, 33, dim, dimV, true}, dtype, 2000).launch(kernel, placement, worst);
+  }
+  fmt::print("{}", printWorst(dtype, dim, dimV, true, worst));
+}
+
+INSTANTIATE_TEST_SUITE_P(Grid, ForwardValueDim,
+                         testing::Combine(testing::ValuesIn(kTypes), testing::Values(std::pair<std::int64_t, std::int64_t>{192, 128},
+                                                                                     std::pair<std::int64_t, std::int64_t>{64, 8},
+                                                                                     std::pair<std::int64_t, std::int64_t>{40, 256})),
+                         [](const auto& info) {
+                           const auto& dims = std::get<1>(info.param);
+                           return fmt::format("{}_D{}_Dv{}", fattn::name(std::get<0>(info.param)), dims.first, dims.second);
+                         });
+
+/// Slices of one packed tensor [B, S, 3, H, D], as fused projections write it.
+TEST(ForwardViews, PackedQkvMatchesSeparateTensors) {
+  constexpr std::int64_t kBatch = 2, kLength = 131, kHeads = 3, kDim = 64;
+  const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = kDim, .causal = true, .target = "host"});
+  const io::HostTensor packed = draw(DType::BF16, {kBatch, kLength, 3, kHeads, kDim}, 7);
+  const TensorView whole(packed.data(), DType::BF16, packed.shape());
+  const auto slice = [&](std::int64_t part) {
+    const auto* data = packed.data() + part * kHeads * kDim * 2;
+    return TensorView(data, DType::BF16, {kBatch, kHeads, kLength, kDim}, {whole.strides[0], kDim, whole.strides[1], 1});
+  };
+  const auto view = [&](std::int64_t part) {
+    const TensorView t = slice(part);
+    return io::View4{static_cast<std::byte*>(t.data),
+                     DType::BF16,
+                     {t.shape[0], t.shape[1], t.shape[2], t.shape[3]},
+                     {t.strides[0], t.strides[1], t.strides[2], t.strides[3]}};
+  };
+  StridedTensor o(DType::BF16, {kBatch, kHeads, kLength, kDim}, Placement::Bhsd);
+  kernel.launch({}, {.q = slice(0), .k = slice(1), .v = slice(2), .o = o.view()});
+  const io::AttentionShape shape{kBatch, kHeads, kHeads, kLength, kLength, kDim, kDim, true};
+  const io::Reference want = io::attentionReference(shape, 1 / std::sqrt(64.0), view(0), view(1), view(2), io::chooseRows(shape, 0));
+  io::ErrorMeter errors;
+  for (std::size_t i = 0; i < want.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), want.o[i]);
+  EXPECT_EQ(errors.mismatched(), 0);
+  EXPECT_LE(errors.relative(), tolerance(DType::BF16));
+}
+
+/// Scores far beyond what exp takes: the running maximum keeps them in range.
+TEST(ForwardViews, LargeScoresStayFinite) {
+  const io::AttentionShape shape{1, 1, 1, 70, 300, 64, 64, false};
+  for (const DType dtype : kTypes) {
+    const Kernel kernel = compile({.dtype = dtype, .head_dim = 64, .target = "host"});
+    const io::HostTensor q = draw(dtype, {1, 1, 70, 64}, 1), k = draw(dtype, {1, 1, 300, 64}, 2), v = draw(dtype, {1, 1, 300, 64}, 3);
+    StridedTensor o(dtype, {1, 1, 70, 64}, Placement::Bhsd);
+    const float scale = 40;  // scores of several hundred
+    kernel.launch({}, {.q = TensorView(q.data(), dtype, q.shape()),
+                       .k = TensorView(k.data(), dtype, k.shape()),
+                       .v = TensorView(v.data(), dtype, v.shape()),
+                       .o = o.view(),
+                       .scale = scale});
+    const io::Reference want = io::attentionReference(shape, scale, q.view(io::Layout::BHSD), k.view(io::Layout::BHSD),
+                                                      v.view(io::Layout::BHSD), io::chooseRows(shape, 0));
+    io::ErrorMeter errors;
+    for (std::size_t i = 0; i < want.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), want.o[i]);
+    EXPECT_EQ(errors.mismatched(), 0) << fattn::name(dtype);
+    // A score of 1000 in f32 has an absolute error of 1e-4, which the exponential makes a relative one.
+    EXPECT_LE(errors.relative(), dtype == DType::F32 ? 1e-4 : tolerance(dtype)) << fattn::name(dtype);
+  }
+}
+
+}  // namespace
+}  // namespace fattn::numerics
