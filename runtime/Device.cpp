@@ -27,6 +27,10 @@ Device& openDevice(std::string_view target) {
   std::string known;
   for (Device* device : devices) {
     if (device->name() == target) return *device;
+    if (device->kind() == DeviceKind::Host && target.starts_with("host:")) {
+      host::requireTarget(target);
+      return *device;
+    }
     known.append(known.empty() ? "" : ", ").append(device->name());
   }
   throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);

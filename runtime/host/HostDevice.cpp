@@ -126,7 +126,7 @@ class HostDevice : public Device {
   }
 
   std::unique_ptr<Module> load(const compiler::Binary& binary) override {
-    if (binary.target != "host")
+    if (binary.target != "host" && !binary.target.starts_with("host:"))
       throw Error(ErrorCode::InvalidArgument, "the host device cannot load code for target '" + binary.target + "'",
                   "compile it for 'host'");
     auto object = loadObject(binary.bytes, binary.entry);
@@ -182,6 +182,32 @@ HostDevice& instance() {
 }
 
 }  // namespace
+
+void requireTarget(std::string_view target) {
+  struct Level {
+    std::string_view name;
+    bool runs;
+  };
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+  static const Level levels[] = {{"host", true},
+                                 {"host:sse2", true},
+                                 {"host:avx2", avx2},
+                                 {"host:avx512", avx512},
+                                 {"host:avx512bf16", avx512 && __builtin_cpu_supports("avx512bf16")}};
+#else
+  static const Level levels[] = {{"host", true}};
+#endif
+  std::string legal;
+  for (const Level& level : levels) {
+    if (level.runs && level.name == target) return;
+    if (level.runs) legal.append(legal.empty() ? "" : ", ").append(level.name);
+  }
+  throw Error(ErrorCode::NoDevice, "this processor does not run code for target '" + std::string(target) + "'",
+              "targets it runs: " + legal);
+}
 
 Device& device() { return instance(); }
 int numThreads() { return instance().pool().threads(); }

@@ -7,6 +7,10 @@
 
 namespace fattn::host {
 
+/// Throws Error{NoDevice} unless this processor runs code for `target`: "host", or one of the levels "host:sse2", "host:avx2",
+/// "host:avx512", "host:avx512bf16".
+void requireTarget(std::string_view target);
+
 /// The host device. Made at the first call and never destroyed, so that launches from other objects' destructors work.
 Device& device();
 

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 # The layers with public headers come in as objects: as archives they would lose the functions that nothing inside calls.
-set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_dsl fattn_attention)
+set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_dsl fattn_attention fattn_kernels)
 add_library(fattn SHARED)
 add_library(fattn::fattn ALIAS fattn)
 foreach(layer ${FATTN_PUBLIC_LAYERS})
@@ -12,6 +12,7 @@ foreach(layer ${FATTN_PUBLIC_LAYERS})
 endforeach()
 set_target_properties(fattn PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX
+  INSTALL_RPATH_USE_LINK_PATH ON  # LLVM's folder is not among the linker's own
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/cmake/fattn.map)
 target_link_libraries(fattn PRIVATE $<BUILD_INTERFACE:${FATTN_PUBLIC_LAYERS}> $<BUILD_INTERFACE:fattn_options>)
 # Worker threads run code of this library until the process ends, so that it cannot be unloaded before.

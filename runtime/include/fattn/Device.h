@@ -112,7 +112,8 @@ class Device {
   Device() = default;
 };
 
-/// The device a target string names: "" = the best there is, "host". Throws Error{NoDevice} naming what is there.
+/// The device a target string names: "" = the best there is; "host", also with an instruction set below what the processor has:
+/// "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16". Throws Error{NoDevice} naming what is there.
 Device& openDevice(std::string_view target = "");
 /// All devices of this machine, best first. Never empty: the host is always there.
 std::vector<Device*> listDevices();

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// fattn::compile: the traced program through the compiler, behind the process's cache of kernels.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "compiler/driver/Compile.h"
+#include "dsl/Internal.h"
+#include "fattn/Attention.h"
+#include "kernels/AttentionForward.h"
+#include "kernels/KernelCache.h"
+
+namespace fattn {
+namespace {
+
+compiler::Binary compileForward(const AttentionConfig& resolved) {
+  dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
+  compiler::CompileOptions options;
+  options.target = resolved.target;
+  options.config = *resolved.tile;
+  if (const char* directory = std::getenv("FATTN_DUMP_DIR")) options.dumpDir = directory;
+  return compiler::compile(dsl::internal::module(program), options);
+}
+
+kernels::KernelCache& cache() {
+  static auto* cache = new kernels::KernelCache(compileForward);  // never destroyed: objects that outlive main may launch
+  return *cache;
+}
+
+}  // namespace
+
+Kernel compile(const AttentionConfig& config) { return cache().get(config); }
+
+std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { return cache().get(config); } catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+void warmup(std::span<const AttentionConfig> configs) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::expected<Kernel, Error>> results(configs.size());
+  auto work = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) results[i] = try_compile(configs[i]);
+  };
+  {
+    std::size_t threads = std::min<std::size_t>(configs.size(), std::max(std::thread::hardware_concurrency(), 1u));
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+    work();
+  }
+  for (const auto& result : results)
+    if (!result) throw result.error();
+}
+
+}  // namespace fattn
