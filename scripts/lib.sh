@@ -58,8 +58,20 @@ configure() {
   cmake -G Ninja -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
 }
 
-# repo_files PATTERN...: the tracked files and the new ones that git does not ignore, also in a checkout owned by somebody else.
-repo_files() { git -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
+# repo_files [PATTERN...]: the tracked files and the new ones that git does not ignore, also in a checkout owned by somebody else;
+# outside of a checkout, what is there.
+repo_files() {
+  local file pattern
+  { git -c safe.directory='*' ls-files --cached --others --exclude-standard 2>/dev/null || find . -path './build*' -prune -o -type f -printf '%P\n'; } |
+    while read -r file; do
+      [ -f "$file" ] || continue
+      [ $# -gt 0 ] || echo "$file"
+      for pattern in "$@"; do
+        # shellcheck disable=SC2053
+        [[ $file != $pattern ]] || { echo "$file"; break; }
+      done
+    done
+}
 
 # Debian's LLVM and MLIR are not instrumented: their allocators do not know of the poison that their own inline functions, compiled
 # into us, would put on memory, and their vectors not of the annotations.
