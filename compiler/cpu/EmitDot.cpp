@@ -36,6 +36,8 @@ Emitter::Tiling Emitter::chooseTiling(int64_t rows, int64_t laneVectors) const {
       int64_t lastRows = rows % r, lastVectors = laneVectors % v, fullRows = rows / r, fullVectors = laneVectors / v;
       double cost =
           fullVectors * (fullRows * block(r, v) + block(lastRows, v)) + (fullRows * block(r, lastVectors) + block(lastRows, lastVectors));
+      // A remainder is a second copy of the code: it has to pay for that.
+      cost *= 1 + 0.05 * (lastRows > 0) + 0.05 * (lastVectors > 0);
       if (cost < bestCost - 1e-9) {
         bestCost = cost;
         best = {r, v};

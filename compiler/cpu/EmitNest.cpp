@@ -113,7 +113,7 @@ void Emitter::emitCrossLane(tile::ReduceOp op, const Point& p, ValueRange accumu
   int64_t count = std::min<int64_t>(p.width, size);
   SmallVector<Value> acc(accumulated.begin(), accumulated.end());
   // Halve the vector while its lanes are an even number that all hold elements; then one by one.
-  while (count > 1 && count % 2 == 0) {
+  while (count > 2 && count % 2 == 0) {
     SmallVector<Value> lo, hi;
     for (Value v : acc) {
       lo.push_back(vector::ExtractStridedSliceOp::create(b, loc, v, {0}, {count / 2}, {1}));

@@ -144,9 +144,8 @@ Value Emitter::pointwise(Operation* op, ValueRange operands, int64_t width) {
   OperationState state(loc, op->getName().getStringRef());
   state.addOperands(in);
   state.addTypes(withWidth(computed, width));
-  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  state.addAttributes(op->getAttrDictionary().getValue());
   Operation* made = b.create(state);
-  made->setPropertiesFromAttribute(op->getPropertiesAsAttribute(), nullptr);
   Value out = made->getResult(0);
   return computed == element ? out : convert(out, element);
 }

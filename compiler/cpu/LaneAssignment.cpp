@@ -119,7 +119,6 @@ void LaneAssignment::propagateOp(Operation* op) {
     for (Value r : op->getResults()) setLane(r, tileType(r).getRank() - 1);
     return;
   }
-  if (isa<tile::ArangeOp>(op)) return setLane(op->getResult(0), 0);
   if (op->getNumRegions()) {
     forEachCarried(op, [&](Value a, Value b, Value c, Value d) {
       int l = lane(a);
@@ -211,6 +210,23 @@ void LaneAssignment::search() {
   }
   dotLanes = bestLanes;
   propagate();
+  defaultLanes();
+}
+
+/// Values made of indices and scalars alone cost the same along any dimension: they follow their consumers, and where they are stored
+/// themselves, the last dimension.
+void LaneAssignment::defaultLanes() {
+  auto assign = [&](Value v) {
+    auto type = tileType(v);
+    if (!type || valueLanes.contains(v)) return;
+    for (int d = type.getRank() - 1; d >= 0; --d)
+      if (type.getDimSize(d) > 1) return setLane(v, d);
+  };
+  func.walk([&](Operation* op) {
+    llvm::for_each(op->getResults(), assign);
+    for (Region& region : op->getRegions())
+      for (Block& block : region) llvm::for_each(block.getArguments(), assign);
+  });
 }
 
 }  // namespace fattn::cpu

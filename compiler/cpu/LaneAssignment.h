@@ -31,6 +31,7 @@ class LaneAssignment {
   double cost();
   double dotCost(tile::DotOp dot) const;
   void search();
+  void defaultLanes();
 
   mlir::func::FuncOp func;
   int64_t lanes;
