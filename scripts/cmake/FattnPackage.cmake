@@ -3,6 +3,14 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
+# MLIR names a type by the address of a variable that every library which asks for it holds a copy of. With a shared MLIR the dynamic
+# linker has to make them one (the names of traits, by which MLIR would find its own, differ between compilers), so they are exported.
+if(NOT FATTN_STATIC_LLVM)
+  set(FATTN_SHARED_TYPE_IDS "    _ZZN4mlir6detail14TypeIDResolver*E2id; _ZGVZN4mlir6detail14TypeIDResolver*E2id;")
+endif()
+set(map ${CMAKE_BINARY_DIR}/fattn.map)
+configure_file(scripts/cmake/fattn.map.in ${map} @ONLY)
+
 # The layers with public headers come in as objects: as archives they would lose the functions that nothing inside calls.
 set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_dsl fattn_attention fattn_kernels)
 add_library(fattn SHARED)
@@ -13,10 +21,13 @@ endforeach()
 set_target_properties(fattn PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX
   INSTALL_RPATH_USE_LINK_PATH ON  # LLVM's folder is not among the linker's own
-  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/scripts/cmake/fattn.map)
+  LINK_DEPENDS ${map})
 target_link_libraries(fattn PRIVATE $<BUILD_INTERFACE:${FATTN_PUBLIC_LAYERS}> $<BUILD_INTERFACE:fattn_options>)
 # Worker threads run code of this library until the process ends, so that it cannot be unloaded before.
-target_link_options(fattn PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/scripts/cmake/fattn.map -Wl,-z,nodelete -Wl,-z,defs)
+target_link_options(fattn PRIVATE -Wl,--version-script=${map} -Wl,-z,nodelete)
+if(NOT FATTN_SANITIZE)  # a sanitizer's own functions are in the program, not in the library
+  target_link_options(fattn PRIVATE -Wl,-z,defs)
+endif()
 target_compile_features(fattn PUBLIC cxx_std_23)
 
 foreach(folder runtime/base runtime kernels dsl)
