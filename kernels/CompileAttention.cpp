@@ -15,12 +15,22 @@
 namespace fattn {
 namespace {
 
+// A folder for each configuration, so that several compilations do not overwrite each other's stages.
+std::string folderOf(const AttentionConfig& config) {
+  std::string folder = "attention-" + std::string(name(config.dtype)) + "-d" + std::to_string(config.head_dim);
+  if (config.head_dim_v != config.head_dim) folder += "-v" + std::to_string(config.head_dim_v);
+  folder += (config.causal ? "-causal-" : "-") + config.target + "-" + config.tile->toString();
+  std::ranges::replace_if(folder, [](char c) { return c == ':' || c == ',' || c == '='; }, '-');
+  return folder;
+}
+
 compiler::Binary compileForward(const AttentionConfig& resolved) {
   dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
   compiler::CompileOptions options;
   options.target = resolved.target;
   options.config = *resolved.tile;
-  if (const char* directory = std::getenv("FATTN_DUMP_DIR")) options.dumpDir = directory;
+  const char* directory = std::getenv("FATTN_DUMP_DIR");
+  if (directory != nullptr && *directory != '\0') options.dumpDir = std::string(directory) + "/" + folderOf(resolved);
   return compiler::compile(dsl::internal::module(program), options);
 }
 

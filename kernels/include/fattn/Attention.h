@@ -26,7 +26,7 @@ struct AttentionConfig {
   std::int64_t head_dim = 0;         ///< of q and k: a multiple of 8 from 8 to 256
   std::int64_t head_dim_v = 0;       ///< of v and o: same values; 0 = head_dim
   bool causal = false;               ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
-  std::string target{};              ///< "host"; "" = the best device of this machine
+  std::string target{};              ///< as openDevice() takes it: "host", "host:avx2" ...; "" = the best device of this machine
   std::optional<TileConfig> tile{};  ///< none = the defaults for this configuration; unset members are filled from them
 
   bool operator==(const AttentionConfig&) const = default;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // fattn::compile from end to end on the host. The numbers themselves are checked in tests/numerics.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <vector>
 
@@ -71,6 +74,23 @@ TEST(CompileAttention, WarmupFillsTheCacheAndReportsFailures) {
   configs[1].head_dim = 25;
   EXPECT_THROW(warmup(configs), Error);
   setCompileCallback({});
+}
+
+TEST(CompileAttention, DumpDirectoryReceivesTheStages) {
+  std::filesystem::path root = std::filesystem::path(testing::TempDir()) / ("fattn-dump-" + std::to_string(getpid()));
+  setenv("FATTN_DUMP_DIR", root.c_str(), 1);
+  compile({.dtype = DType::F32, .head_dim = 32, .causal = true, .target = "host", .tile = TileConfig{.block_m = 16, .block_n = 32}});
+  unsetenv("FATTN_DUMP_DIR");
+  std::filesystem::path folder = root / "attention-f32-d32-causal-host-BLOCK_M-16-BLOCK_N-32";
+  ASSERT_TRUE(std::filesystem::is_directory(folder));
+  bool tile = false, assembly = false;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    tile |= file.path().filename().string().ends_with("tile.mlir") && file.file_size() > 0;
+    assembly |= file.path().extension() == ".s" && file.file_size() > 0;
+  }
+  std::filesystem::remove_all(root);
+  EXPECT_TRUE(tile);
+  EXPECT_TRUE(assembly);
 }
 
 TEST(CompileAttention, ASecondCompileTakesLessThanFiveMicroseconds) {
