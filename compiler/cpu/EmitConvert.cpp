@@ -73,16 +73,16 @@ Value Emitter::floatToF32(Value v) {
     Value wide = arith::ExtUIOp::create(b, loc, i.type, bits);
     return LLVM::BitcastOp::create(b, loc, f32, i.shl(wide, 16));
   }
-  if (from.isF16()) return arith::ExtFOp::create(b, loc, f32, v);
-  return f8ToF32(v);
+  if (from.isF16() && target.halfConvert) return arith::ExtFOp::create(b, loc, f32, v);
+  return smallToF32(v);
 }
 
 Value Emitter::floatFromF32(Value v, Type to) {
   if (to.isF32()) return v;
   Type out = like(v.getType(), to);
   if (to.isF64()) return arith::ExtFOp::create(b, loc, out, v);
-  if (to.isF16()) return arith::TruncFOp::create(b, loc, out, v);
-  if (!to.isBF16()) return f32ToF8(v, to);
+  if (to.isF16() && target.halfConvert) return arith::TruncFOp::create(b, loc, out, v);
+  if (!to.isBF16()) return smallFromF32(v, to);
   if (target.bf16Dot && isa<VectorType>(v.getType())) return arith::TruncFOp::create(b, loc, out, v);  // vcvtneps2bf16
   // Round to nearest even: add half of the last kept place, less one if that place is even; a NaN becomes a quiet one.
   Bits i{b, loc, like(v.getType(), b.getI32Type())};
@@ -95,52 +95,67 @@ Value Emitter::floatFromF32(Value v, Type to) {
   return LLVM::BitcastOp::create(b, loc, out, half);
 }
 
-/// f8E4M3FN and f8E5M2 (OCP 8-bit Floating Point Specification 1.0) to f32. Both are carried as i8 in registers.
-Value Emitter::f8ToF32(Value v) {
-  bool e5m2 = isa<Float8E5M2Type>(getElementTypeOrSelf(v.getType()));
+namespace {
+
+/// A binary floating-point format of at most 16 bits: sign, exponent, mantissa. IEEE formats keep the highest exponent for infinities and
+/// NaN; f8E4M3FN keeps only its last code, for NaN (OCP 8-bit Floating Point Specification 1.0).
+struct SmallFormat {
+  int bits, mantissa, bias;
+  bool ieee;
+
+  static SmallFormat of(Type t) {
+    if (t.isF16()) return {16, 10, 15, true};
+    return isa<Float8E5M2Type>(t) ? SmallFormat{8, 2, 15, true} : SmallFormat{8, 3, 7, false};
+  }
+  int64_t magnitudeMask() const { return (1 << (bits - 1)) - 1; }
+  int64_t exponentMask() const { return magnitudeMask() >> mantissa << mantissa; }
+  int64_t largest() const { return ieee ? exponentMask() - 1 : magnitudeMask() - 1; }
+  int64_t overflow() const { return ieee ? exponentMask() : magnitudeMask(); }
+  int64_t quietNan() const { return ieee ? exponentMask() | 1 << (mantissa - 1) : magnitudeMask(); }
+};
+
+}  // namespace
+
+Value Emitter::smallToF32(Value v) {
+  SmallFormat f = SmallFormat::of(getElementTypeOrSelf(v.getType()));
   Type f32 = like(v.getType(), b.getF32Type());
   Bits i{b, loc, like(v.getType(), b.getI32Type())};
-  Value bits = arith::ExtUIOp::create(b, loc, i.type, arith::BitcastOp::create(b, loc, like(v.getType(), b.getI8Type()), v));
-  int mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
-  Value sign = i.shl(i.and_(bits, 0x80), 24), magnitude = i.and_(bits, 0x7f);
+  Value bits = arith::ExtUIOp::create(b, loc, i.type, arith::BitcastOp::create(b, loc, like(v.getType(), b.getIntegerType(f.bits)), v));
+  Value sign = i.shl(i.and_(bits, 1 << (f.bits - 1)), 32 - f.bits), magnitude = i.and_(bits, f.magnitudeMask());
   // Normal and subnormal alike: place exponent and mantissa, then scale by 2^(127 - bias), which is exact.
-  Value placed = LLVM::BitcastOp::create(b, loc, f32, i.shl(magnitude, 23 - mantissa));
-  auto scale = b.getF32FloatAttr(std::ldexp(1.0f, 127 - bias));
-  Value factor = splat(arith::ConstantOp::create(b, loc, scale), isa<VectorType>(f32) ? cast<VectorType>(f32).getNumElements() : 1);
+  Value placed = LLVM::BitcastOp::create(b, loc, f32, i.shl(magnitude, 23 - f.mantissa));
+  Value factor = LLVM::BitcastOp::create(b, loc, f32, i.c(llvm::bit_cast<int32_t>(std::ldexp(1.0f, 127 - f.bias))));
   Value finite = LLVM::BitcastOp::create(b, loc, i.type, arith::MulFOp::create(b, loc, placed, factor));
-  Value special = e5m2 ? i.or_(i.c(0x7f800000), i.shl(i.and_(magnitude, 3), 21)) : i.c(0x7fc00000);
-  Value isSpecial = i.is(arith::CmpIPredicate::uge, magnitude, e5m2 ? 0x7c : 0x7f);
+  Value payload = i.shl(i.and_(magnitude, (1 << f.mantissa) - 1), 23 - f.mantissa);
+  Value special = f.ieee ? i.or_(i.c(0x7f800000), payload) : i.c(0x7fc00000);
+  Value isSpecial = i.is(arith::CmpIPredicate::uge, magnitude, f.overflow());
   return LLVM::BitcastOp::create(b, loc, f32, i.or_(sign, i.select(isSpecial, special, finite)));
 }
 
-/// f32 to f8, to nearest even. Beyond the largest finite value E5M2 gives infinity; E4M3 has none and gives NaN (as APFloat does).
-Value Emitter::f32ToF8(Value v, Type to) {
-  bool e5m2 = isa<Float8E5M2Type>(to);
-  int mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7;
+/// To nearest even. Beyond the largest finite value: infinity, or NaN where the format has none (as APFloat does).
+Value Emitter::smallFromF32(Value v, Type to) {
+  SmallFormat f = SmallFormat::of(to);
   Bits i{b, loc, like(v.getType(), b.getI32Type())};
   Type f32 = like(v.getType(), b.getF32Type());
   auto asFloat = [&](Value x) -> Value { return LLVM::BitcastOp::create(b, loc, f32, x); };
   auto asBits = [&](Value x) -> Value { return LLVM::BitcastOp::create(b, loc, i.type, x); };
   Value bits = asBits(v);
-  Value sign = i.and_(i.shr(bits, 24), 0x80), magnitude = i.and_(bits, 0x7fffffff);
-  int shift = 23 - mantissa;
+  Value sign = i.and_(i.shr(bits, 32 - f.bits), 1 << (f.bits - 1)), magnitude = i.and_(bits, 0x7fffffff);
+  int shift = 23 - f.mantissa;
   // Normal: round the mantissa in place, then rebias the exponent.
   Value odd = i.and_(i.shr(magnitude, shift), 1);
   Value rounded = i.shr(i.add(magnitude, i.add(odd, i.c((1 << (shift - 1)) - 1))), shift);
-  Value normal = i.sub(rounded, i.c((127 - bias) << mantissa));
+  Value normal = i.sub(rounded, i.c((127 - f.bias) << f.mantissa));
   // Subnormal: adding 2^(23 + lowest exponent) lets the adder round to the last place.
-  float magic = std::ldexp(1.0f, 23 + 1 - bias - mantissa);
-  Value m = asFloat(i.c(llvm::bit_cast<int32_t>(magic)));
-  Value subnormal = i.sub(asBits(arith::AddFOp::create(b, loc, asFloat(magnitude), m)), i.c(llvm::bit_cast<int32_t>(magic)));
-  Value isNormal = i.is(arith::CmpIPredicate::uge, magnitude, llvm::bit_cast<int32_t>(std::ldexp(1.0f, 1 - bias)));
-  Value finite = i.select(isNormal, normal, subnormal);
-  int64_t largest = e5m2 ? 0x7b : 0x7e, overflow = e5m2 ? 0x7c : 0x7f, nanBits = e5m2 ? 0x7e : 0x7f;
-  finite = i.select(i.is(arith::CmpIPredicate::ugt, finite, largest), i.c(overflow), finite);
-  Value huge = i.is(arith::CmpIPredicate::uge, magnitude, 0x7f800000);
-  finite = i.select(huge, i.c(overflow), finite);
-  finite = i.select(i.is(arith::CmpIPredicate::ugt, magnitude, 0x7f800000), i.c(nanBits), finite);
-  Value byte = arith::TruncIOp::create(b, loc, like(v.getType(), b.getI8Type()), i.or_(sign, finite));
-  return arith::BitcastOp::create(b, loc, like(v.getType(), to), byte);
+  int32_t magic = llvm::bit_cast<int32_t>(std::ldexp(1.0f, 23 + 1 - f.bias - f.mantissa));
+  Value subnormal = i.sub(asBits(arith::AddFOp::create(b, loc, asFloat(magnitude), asFloat(i.c(magic)))), i.c(magic));
+  Value isNormal = i.is(arith::CmpIPredicate::uge, magnitude, llvm::bit_cast<int32_t>(std::ldexp(1.0f, 1 - f.bias)));
+  Value out = i.select(isNormal, normal, subnormal);
+  out = i.select(i.is(arith::CmpIPredicate::ugt, out, f.largest()), i.c(f.overflow()), out);
+  out = i.select(i.is(arith::CmpIPredicate::uge, magnitude, 0x7f800000), i.c(f.overflow()), out);
+  out = i.select(i.is(arith::CmpIPredicate::ugt, magnitude, 0x7f800000), i.c(f.quietNan()), out);
+  Value narrow = arith::TruncIOp::create(b, loc, like(v.getType(), b.getIntegerType(f.bits)), i.or_(sign, out));
+  return arith::BitcastOp::create(b, loc, like(v.getType(), to), narrow);
 }
 
 }  // namespace fattn::cpu

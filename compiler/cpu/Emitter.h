@@ -100,8 +100,8 @@ class Emitter {
   mlir::Value convert(mlir::Value v, mlir::Type to, bool isSigned = true);
   mlir::Value floatToF32(mlir::Value v);
   mlir::Value floatFromF32(mlir::Value v, mlir::Type to);
-  mlir::Value f8ToF32(mlir::Value v);
-  mlir::Value f32ToF8(mlir::Value v, mlir::Type to);
+  mlir::Value smallToF32(mlir::Value v);
+  mlir::Value smallFromF32(mlir::Value v, mlir::Type to);
 
   // EmitMemory.cpp: views, loads, stores.
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element, int lane);

@@ -66,7 +66,9 @@ struct Exp2 {
     };
     clamp(arith::CmpFPredicate::OGT, -151.0f);
     clamp(arith::CmpFPredicate::OLT, 129.0f);
-    Value n = math::RoundEvenOp::create(b, loc, x);
+    // Adding 1.5 * 2^23 leaves no place for a fraction: the adder rounds to the nearest integer, without SSE4.1's roundps.
+    Value magic = constant(12582912.0f);
+    Value n = arith::SubFOp::create(b, loc, arith::AddFOp::create(b, loc, x, magic), magic);
     Value p = polynomial(arith::SubFOp::create(b, loc, x, n), fma);
     Value i = arith::FPToSIOp::create(b, loc, intType(), n);
     Value half = arith::ShRSIOp::create(b, loc, i, intConstant(1));

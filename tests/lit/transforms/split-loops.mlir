@@ -1,0 +1,65 @@
+// The trips in which a mask is true for every element get a loop without it; the others keep it.
+// RUN: fattn-opt %s -tile-split-loops -canonicalize -cse | FileCheck %s
+
+// Columns i .. i+7 below n: true while i <= n - 8, that is for n / 8 whole steps.
+// CHECK-LABEL: func.func @tail
+// CHECK: %[[MID:.*]] = arith.trunci
+// CHECK: %[[FULL:.*]] = scf.for %{{.*}} = %c0_i32 to %[[MID]] step %c8_i32
+// CHECK-NOT: arith.select
+// CHECK: scf.yield
+// CHECK: scf.for %{{.*}} = %[[MID]] to %arg1 step %c8_i32 iter_args(%{{.*}} = %[[FULL]])
+// CHECK: arith.cmpi slt
+// CHECK: arith.select
+func.func @tail(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %lanes = tile.arange 0 : tensor<8xi32>
+  %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %zero) -> (tensor<8xf32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<8xi32>
+    %cols = arith.addi %lanes, %is : tensor<8xi32>
+    %ns = tile.splat %n : i32 -> tensor<8xi32>
+    %mask = arith.cmpi slt, %cols, %ns : tensor<8xi32>
+    %v = arith.select %mask, %x, %zero : tensor<8xi1>, tensor<8xf32>
+    %s = arith.addf %acc, %v : tensor<8xf32>
+    scf.yield %s : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// A mask that becomes true later (columns at least n) is known last: assumption A2 does not hold, the loop stays whole.
+// CHECK-LABEL: func.func @later
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+func.func @later(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8xf32>
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %lanes = tile.arange 0 : tensor<8xi32>
+  %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %zero) -> (tensor<8xf32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<8xi32>
+    %cols = arith.addi %lanes, %is : tensor<8xi32>
+    %half = arith.constant dense<100> : tensor<8xi32>
+    %mask = arith.cmpi sge, %cols, %half : tensor<8xi32>
+    %v = arith.select %mask, %x, %zero : tensor<8xi1>, tensor<8xf32>
+    %s = arith.addf %acc, %v : tensor<8xf32>
+    scf.yield %s : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// A mask that depends on data is left alone.
+// CHECK-LABEL: func.func @data
+// CHECK-COUNT-1: scf.for
+// CHECK-NOT: scf.for
+func.func @data(%x: tensor<8xi32>, %n: i32) -> tensor<8xi32> {
+  %c0 = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %x) -> (tensor<8xi32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<8xi32>
+    %mask = arith.cmpi slt, %acc, %is : tensor<8xi32>
+    %v = arith.select %mask, %acc, %is : tensor<8xi1>, tensor<8xi32>
+    scf.yield %v : tensor<8xi32>
+  }
+  return %r : tensor<8xi32>
+}
