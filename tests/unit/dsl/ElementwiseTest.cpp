@@ -33,19 +33,19 @@ TEST(Elementwise, IntegerOperators) {
 }
 
 TEST(Elementwise, Comparisons) {
-  expectIr([](Values& v) { v.f == v.f; }, {"arith.cmpf oeq"});
-  expectIr([](Values& v) { v.f != v.f; }, {"arith.cmpf une"});  // NaN differs from everything
-  expectIr([](Values& v) { v.f < v.f; }, {"arith.cmpf olt"});
-  expectIr([](Values& v) { v.f <= v.f; }, {"arith.cmpf ole"});
-  expectIr([](Values& v) { v.f > 0.0F; }, {"arith.cmpf ogt"});
-  expectIr([](Values& v) { 1 >= v.f; }, {"arith.constant dense<1.0", "arith.cmpf oge, %cst"});
-  expectIr([](Values& v) { v.n == 1; }, {"arith.cmpi eq"});
-  expectIr([](Values& v) { v.n != v.n; }, {"arith.cmpi ne"});
-  expectIr([](Values& v) { v.i < v.n; }, {"tile.splat %arg3", "arith.cmpi slt"});
-  expectIr([](Values& v) { v.n <= v.i; }, {"arith.cmpi sle"});
-  expectIr([](Values& v) { v.n > v.n; }, {"arith.cmpi sgt"});
-  expectIr([](Values& v) { v.n >= v.n; }, {"arith.cmpi sge"});
-  expectIr([](Values& v) { v.b == v.b; }, {"arith.cmpi eq", "tensor<16x64xi1>"});
+  expectIr([](Values& v) { (void)(v.f == v.f); }, {"arith.cmpf oeq"});
+  expectIr([](Values& v) { (void)(v.f != v.f); }, {"arith.cmpf une"});  // NaN differs from everything
+  expectIr([](Values& v) { (void)(v.f < v.f); }, {"arith.cmpf olt"});
+  expectIr([](Values& v) { (void)(v.f <= v.f); }, {"arith.cmpf ole"});
+  expectIr([](Values& v) { (void)(v.f > 0.0F); }, {"arith.cmpf ogt"});
+  expectIr([](Values& v) { (void)(1 >= v.f); }, {"arith.constant dense<1.0", "arith.cmpf oge, %cst"});
+  expectIr([](Values& v) { (void)(v.n == 1); }, {"arith.cmpi eq"});
+  expectIr([](Values& v) { (void)(v.n != v.n); }, {"arith.cmpi ne"});
+  expectIr([](Values& v) { (void)(v.i < v.n); }, {"tile.splat %arg3", "arith.cmpi slt"});
+  expectIr([](Values& v) { (void)(v.n <= v.i); }, {"arith.cmpi sle"});
+  expectIr([](Values& v) { (void)(v.n > v.n); }, {"arith.cmpi sgt"});
+  expectIr([](Values& v) { (void)(v.n >= v.n); }, {"arith.cmpi sge"});
+  expectIr([](Values& v) { (void)(v.b == v.b); }, {"arith.cmpi eq", "tensor<16x64xi1>"});
 }
 
 TEST(Elementwise, Functions) {
@@ -139,7 +139,7 @@ TEST(Elementwise, OperandErrors) {
               "+: dim 1 of the operands must be equal or 1, but is 64 and 32; got f32[16,64] and f32[16,32]");
   expectError([](Values& v) { v.f - v.row; }, "-: operands must have the same number of dimensions; got f32[16,64] and f32[16]",
               "expand(x, axis) adds a dimension of size 1");
-  expectError([](Values& v) { v.ptrs < v.ptrs; }, "<: is not defined on pointers; got ptr<f32>[64]");
+  expectError([](Values& v) { (void)(v.ptrs < v.ptrs); }, "<: is not defined on pointers; got ptr<f32>[64]");
   expectError([](Values& v) { v.e + v.e; }, "+: there is no arithmetic on f8e4m3; got f8e4m3[16,64]", "cast to f16, bf16 or f32 first");
   expectError([](Values& v) { v.b + v.b; }, "+: is not defined on i1; got i1[16,64]", "use & | ^ == != or where, or cast to i32 first");
   expectError([](Values& v) { v.f % 2; }, "%: needs integers; got f32[16,64]", "cast to an integer type first");
@@ -165,7 +165,7 @@ TEST(Elementwise, LiteralErrors) {
   expectError([](Values& v) { v.n + 1.5; }, "+: the literal 1.5 is no integer, but it meets i32",
               "write an integer, or cast the other operand to a floating-point type");
   expectError([](Values& v) { v.c + 200; }, "+: the literal 200 is out of the range of i8");
-  expectError([](Values& v) { v.n < (std::int64_t{1} << 40); }, "<: the literal 1099511627776 is out of the range of i32");
+  expectError([](Values& v) { (void)(v.n < (std::int64_t{1} << 40)); }, "<: the literal 1099511627776 is out of the range of i32");
   expectError([](Values& v) { v.h * 1e6; }, "*: the literal 1000000 is out of the range of f16");
   expectError([](Values& v) { v.t & 2; }, "&: the literal 2 is out of the range of i1");
   expectError([](Values& v) { v.f + true; }, "+: the literal true is no number of type f32");
