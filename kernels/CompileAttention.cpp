@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -49,9 +50,13 @@ std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { re
 
 void warmup(std::span<const AttentionConfig> configs) {
   std::atomic<std::size_t> next{0};
-  std::vector<std::expected<Kernel, Error>> results(configs.size());
+  std::vector<std::exception_ptr> failures(configs.size());
   auto work = [&] {
-    for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) results[i] = try_compile(configs[i]);
+    for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) try {
+        cache().get(configs[i]);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
   };
   {
     std::size_t threads = std::min<std::size_t>(configs.size(), std::max(std::thread::hardware_concurrency(), 1u));
@@ -59,8 +64,8 @@ void warmup(std::span<const AttentionConfig> configs) {
     for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
     work();
   }
-  for (const auto& result : results)
-    if (!result) throw result.error();
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace fattn
