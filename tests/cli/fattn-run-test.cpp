@@ -11,6 +11,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "fattn/Version.h"
 #include "tests/unit/io/TestFiles.h"
 #include "tools/io/Metrics.h"
 #include "tools/io/Npy.h"
@@ -175,7 +176,7 @@ TEST(FattnRun, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.err, "");
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
-  EXPECT_EQ(start("--version").out, "fattn-run 0.1.0\n");
+  EXPECT_EQ(start("--version").out, "fattn-run " + std::string(version()) + "\n");
 }
 
 TEST(FattnRun, ProgressIsShownOnATerminalAndErased) {
