@@ -25,9 +25,13 @@ FileSpec parseFileSpec(const std::string& text) {
               "these are the formats that can be read and written");
 }
 
-HostTensor readTensor(const FileSpec& spec, const std::string& role) {
+HostTensor readTensor(const FileSpec& spec, const std::string& role) try {
   const FileSource source(spec.path);
   return spec.format == FileFormat::Npy ? readNpy(source) : readSafetensors(source, spec.tensor, role);
+} catch (const Error& error) {
+  // A size that overflows is the file's fault here, not the caller's.
+  if (error.code() != ErrorCode::InvalidArgument) throw;
+  throw Error(ErrorCode::IoError, error.constraint(), error.hint());
 }
 
 }  // namespace fattn::io

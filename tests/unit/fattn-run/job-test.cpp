@@ -198,10 +198,15 @@ TEST(Job, BrokenFilesGetASentenceAndCodeOne) {
   EXPECT_EQ(text(data("object.npy")),
             data("object.npy") + ": holds Python objects (dtype object), not numbers; only arrays of numbers can be read");
   const std::string huge = folder.file("huge.npy");
-  std::string lying = whole;
-  lying.replace(lying.find("(1, 2, 5, 8)"), 12, "(999999999,)");
-  io::writeAll(huge, lying);
-  EXPECT_EQ(text(huge).substr(0, huge.size() + 18), huge + ": has 320 bytes of");
+  const auto claim = [&](const std::string& shape) {
+    std::string lying = whole;
+    lying.replace(lying.find("(1, 2, 5, 8)"), 12, shape);
+    io::writeAll(huge, lying);
+    return text(huge);
+  };
+  EXPECT_EQ(claim("(999999999,)"), huge + ": has 320 bytes of data, but its header says 999999999 of f32, 3999999996 bytes");
+  EXPECT_EQ(claim("(9999999999, 9999999999)                ").substr(0, huge.size() + 60),
+            huge + " of shape 9999999999x9999999999 has more than 2^63 - 1 eleme");
 }
 
 TEST(Job, TensorsThatDoNotFitTogetherGetASentenceAndCodeTwo) {
