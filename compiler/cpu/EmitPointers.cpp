@@ -57,9 +57,7 @@ LogicalResult Emitter::emitGather(tile::GatherOp op) {
   if (op.getMask()) nestOver(shape, -1, [&](const Point& p) { storeAt(view, p, other(p)); });
   forEachElement(shape, op.getMask(), [&](const Point& p) {
     Value v = LLVM::LoadOp::create(b, loc, memory, pointerAt(op.getPtr(), p), bytesOf(element));
-    View raw = view;
-    if (!isa<tile::PtrType>(element)) raw.element = memory;
-    storeAt(raw, p, v);
+    storeAt(view, p, fromMemory(v, element));
   });
   if (!type) {
     scalars.map(op.getResult(), loadAt(view, Point{}));

@@ -103,7 +103,7 @@ class Emitter {
   mlir::Value smallToF32(mlir::Value v);
   mlir::Value smallFromF32(mlir::Value v, mlir::Type to);
 
-  // EmitMemory.cpp: views, loads, stores.
+  // EmitMemory.cpp, EmitBlockPointers.cpp: views, loads, stores.
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element, int lane);
   void release(View& view);
   mlir::Value address(const View& view, llvm::ArrayRef<mlir::Value> index);
@@ -174,6 +174,8 @@ class Emitter {
   mlir::Value splat(mlir::Value scalar, int64_t width);
   mlir::Value scalar(mlir::Value v) const { return scalars.lookupOrNull(v); }
   mlir::Type memoryType(mlir::Type element) const;
+  mlir::Value toMemory(mlir::Value v, mlir::Type element);
+  mlir::Value fromMemory(mlir::Value v, mlir::Type element);
   int64_t bytesOf(mlir::Type element) const;
   mlir::Value call(llvm::StringRef intrinsic, mlir::Type result, mlir::ValueRange operands);
 
