@@ -146,7 +146,9 @@ void Emitter::materializeEscaping(Group& g) {
 /// True if `root` may overwrite the memory of `leaf`: same place, same type, read only here and only at the same index.
 bool Emitter::inPlaceCandidate(Value leaf, Value root) {
   auto it = views.find(leaf);
-  if (it == views.end() || it->second.slot < 0 || leaf.getType() != root.getType() || it->second.lane != lanes.lane(root)) return false;
+  if (it == views.end() || it->second.slot < 0 || it->second.shared || leaf.getType() != root.getType() ||
+      it->second.lane != lanes.lane(root))
+    return false;
   if (leaf.getParentBlock() != root.getParentBlock()) return false;
   auto inGroup = [&](Operation* user) { return llvm::any_of(group.roots, [&](const Root& r) { return r.op == user; }); };
   SmallVector<Operation*> users;

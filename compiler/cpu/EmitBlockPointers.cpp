@@ -137,6 +137,7 @@ View Emitter::loadBoundary(tile::LoadOp op, const BlockPtr& ptr, const View& glo
   for (size_t d = 0; d < view.shape.size(); ++d)
     if (static_cast<int>(d) != global.lane) view.strides[d] = branch.getResult(1 + d);
   view.slot = padded.slot;
+  view.shared = true;
   return view;
 }
 

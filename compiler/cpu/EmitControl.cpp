@@ -70,7 +70,7 @@ const BlockPtr* Emitter::carriedLike(Value init, Value arg, Value yielded) {
 View Emitter::ownedCopy(Value value, Operation* user, int lane) {
   auto type = cast<RankedTensorType>(value.getType());
   auto it = views.find(value);
-  if (it != views.end() && it->second.slot >= 0 && it->second.lane == (lane < 0 ? it->second.lane : lane) &&
+  if (it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == (lane < 0 ? it->second.lane : lane) &&
       value.getParentBlock() == user->getBlock()) {
     SmallVector<Operation*> users;
     usesOf(value, users);
@@ -306,7 +306,7 @@ LogicalResult Emitter::emitSelectLazy(tile::SelectLazyOp op) {
     if (!isTile(usual)) continue;
     auto nestedUse = [&](Operation* user) { return user == op || op->isProperAncestor(user); };
     auto it = views.find(usual);
-    bool mine = it != views.end() && it->second.slot >= 0 && it->second.lane == lanes.lane(result) &&
+    bool mine = it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == lanes.lane(result) &&
                 usual.getParentBlock() == op->getBlock() && llvm::count(op.getUsual(), usual) == 1 && deadAfter(usual, nestedUse);
     if (mine) {
       results.push_back(it->second);

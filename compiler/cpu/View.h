@@ -20,7 +20,8 @@ struct View {
   llvm::SmallVector<Stride> strides;
   int lane = -1;
   bool padded = false;
-  int slot = -1;  ///< the scratch slot it owns, -1 if it owns none
+  int slot = -1;        ///< the scratch slot it owns, -1 if it owns none
+  bool shared = false;  ///< although it owns a slot it may lie in the caller's array: never written
 };
 
 /// A block pointer taken apart.
