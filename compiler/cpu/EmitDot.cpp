@@ -51,7 +51,7 @@ View Emitter::accumulator(tile::DotOp op, int lane, bool& isZero) {
   Value acc = op.getAcc();
   auto type = cast<RankedTensorType>(op.getType());
   isZero = matchPattern(acc, m_AnyZeroFloat()) || matchPattern(acc, m_Zero());
-  if (auto it = views.find(acc); it != views.end() && it->second.slot >= 0 && it->second.lane == lane &&
+  if (auto it = views.find(acc); it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == lane &&
                                  acc.getParentBlock() == op->getBlock() && type.getElementType().getIntOrFloatBitWidth() == 32 &&
                                  deadAfter(acc, [&](Operation* user) { return user == op; })) {
     View view = it->second;
