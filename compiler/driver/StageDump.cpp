@@ -35,6 +35,9 @@ struct AfterEveryPass : PassInstrumentation {
   void runAfterPass(Pass* pass, Operation* op) override {
     if (auto module = dyn_cast<ModuleOp>(op)) dump.write(pass->getArgument().str() + ".mlir", module);
   }
+  void runAfterPassFailed(Pass* pass, Operation* op) override {
+    if (auto module = dyn_cast<ModuleOp>(op)) dump.write(pass->getArgument().str() + "-failed.mlir", module);
+  }
   StageDump& dump;
 };
 
