@@ -134,7 +134,8 @@ void Emitter::materializeEscaping(Group& g) {
   }
   for (Value v : inside) {
     bool isRoot = llvm::any_of(g.roots, [&](const Root& r) { return r.value == v; });
-    if (isRoot || isCheap(v)) continue;
+    // What a branch or a loop stores on its way may not be there afterwards: such values belong to the block that defines them.
+    if (isRoot || isCheap(v) || v.getParentBlock() != g.roots[0].op->getBlock()) continue;
     bool escapes = llvm::any_of(v.getUsers(), [&](Operation* user) {
       bool inGroup = llvm::any_of(g.roots, [&](const Root& r) { return r.op == user; });
       return !inGroup && !isDone(user) && !(user->getNumResults() == 1 && inside.contains(user->getResult(0)));
