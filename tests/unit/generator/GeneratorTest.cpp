@@ -65,7 +65,9 @@ TEST_F(GeneratorTest, TheSameSeedGivesTheSameProgram) {
     EXPECT_EQ(textOf(*first.module), textOf(*second.module));
     ASSERT_EQ(first.arguments.size(), second.arguments.size());
     for (size_t i = 0; i < first.arguments.size(); ++i) {
-      if (auto* array = std::get_if<Array>(&first.arguments[i])) EXPECT_EQ(array->bytes, std::get<Array>(second.arguments[i]).bytes);
+      if (auto* array = std::get_if<Array>(&first.arguments[i])) {
+        EXPECT_EQ(array->bytes, std::get<Array>(second.arguments[i]).bytes);
+      }
     }
   }
   EXPECT_NE(textOf(*generate(context, 1).module), textOf(*generate(context, 2).module));
@@ -79,8 +81,9 @@ TEST_F(GeneratorTest, LazySelectionsKeepTheirPromise) {
     interpret(usual);
     interpret(everywhere, exact);
     for (size_t i = 0; i < usual.arguments.size(); ++i) {
-      if (auto* array = std::get_if<Array>(&usual.arguments[i]))
+      if (auto* array = std::get_if<Array>(&usual.arguments[i])) {
         EXPECT_EQ(array->bytes, std::get<Array>(everywhere.arguments[i]).bytes) << "seed " << seed << ", argument " << i;
+      }
     }
   }
 }
