@@ -180,7 +180,7 @@ void Machine::execute(tile::AssumeDivisibleOp op) {
   auto divisor = static_cast<int64_t>(op.getDivisor());
   int64_t value = input.scalar().i;
   if (isa<tile::PtrType>(op.getInput().getType()) && input.scalar().buffer >= 0)
-    value += static_cast<int64_t>(reinterpret_cast<uintptr_t>(buffers_[input.scalar().buffer].data));
+    value = static_cast<int64_t>(static_cast<uint64_t>(value) + reinterpret_cast<uintptr_t>(buffers_[input.scalar().buffer].data));
   if (value % divisor != 0) fail(op, fmt::format("promises a multiple of {}, but got {}", divisor, value));
   bind(op.getResult(), std::move(input));
 }

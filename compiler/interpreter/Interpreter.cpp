@@ -61,9 +61,10 @@ std::vector<Data> Machine::runBlock(Block& block) {
   return dataOf(block.getTerminator()->getOperands());
 }
 
-/// Numbers that memory can hold, index, and pointers; others have no exact double or do not fit 64 bits.
+/// Scalars and tiles of numbers that memory can hold, index, and pointers; other numbers have no exact double or do not fit 64 bits.
 static bool isKnown(Type type) {
   Type element = getElementTypeOrSelf(type);
+  if (isa<ShapedType>(type) && !tile::isTile(type)) return false;
   return tile::isStorageType(element) || element.isIndex() || isa<tile::PtrType, tile::BlockPtrType>(element);
 }
 
