@@ -58,7 +58,8 @@ void annotate(llvm::Function& function, const cpu::HostTarget& target) {
 /// The code is vectorized, blocked and inlined when it gets here. What remains is to share and hoist addresses; the default -O2 list takes
 /// three times as long and finds no more (docs/performance.md, "Compile time").
 constexpr const char* kPasses =
-    "function(simplifycfg,early-cse<memssa>,instcombine,loop-mssa(loop-rotate,licm),simplifycfg,instcombine,early-cse<memssa>)";
+    "function(simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,"
+    "instcombine<no-verify-fixpoint>,early-cse<memssa>)";  // by itself instcombine aborts the process where one iteration is not enough
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PassBuilder builder(&machine);
