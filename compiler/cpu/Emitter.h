@@ -159,6 +159,7 @@ class Emitter {
   mlir::LogicalResult emitSelectLazy(tile::SelectLazyOp op);
   View ownedCopy(mlir::Value value, mlir::Operation* user, int lane);
   void writeCarried(mlir::ValueRange values, llvm::ArrayRef<View> into);
+  View usualPlace(tile::SelectLazyOp op, mlir::Value usual, mlir::Value result);
   void mergeExact(tile::SelectLazyOp op, llvm::ArrayRef<View> results);
   void flatten(mlir::Value value, llvm::SmallVectorImpl<mlir::Value>& out);
   void flattenTypes(mlir::Value value, llvm::SmallVectorImpl<mlir::Type>& out);
