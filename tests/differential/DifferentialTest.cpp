@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random tile programs, interpreted and compiled for the host, must write the same up to rounding. FATTN_SEED=n runs one seed and prints
-// its program.
+// Random tile programs, interpreted and compiled for the host, must write the same up to rounding. The seeds take turns
+// on the levels of host instructions that this processor has. FATTN_SEED=n runs one seed (FATTN_LEVEL: on that level) and prints its program;
+// FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -50,12 +51,16 @@ void runOnHost(Program& program, const std::string& target) {
   device.launch(*module, {program.grid[0], program.grid[1], program.grid[2]}, slots);
 }
 
-/// Everything that is wrong with one seed; empty where nothing is.
-std::string difference(uint64_t seed, const std::string& target) {
+DialectRegistry allDialects() {
   DialectRegistry registry;
   tile::registerTileDialects(registry);
   compiler::registerCompilerDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  return registry;
+}
+
+/// Everything that is wrong with one seed; empty where nothing is.
+std::string difference(uint64_t seed, const std::string& target) {
+  MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   Program expected = generator::generate(context, seed), actual = generator::generate(context, seed);
   try {
@@ -73,21 +78,45 @@ std::string difference(uint64_t seed, const std::string& target) {
   return all;
 }
 
+/// "host" and the named levels below it that this processor can run.
+const std::vector<std::string>& levels() {
+  static const std::vector<std::string> found = [] {
+    std::vector<std::string> out = {"host"};
+    for (const char* level : {"host:sse2", "host:avx2", "host:avx512"}) {
+      MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
+      context.loadAllAvailableDialects();
+      Program program = generator::generate(context, 0);
+      try {
+        runOnHost(program, level);
+        out.push_back(level);
+      } catch (const Error& error) {
+        std::cout << "without " << level << ": " << error.what() << "\n";
+      }
+    }
+    return out;
+  }();
+  return found;
+}
+
+uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
 class Differential : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(Differential, HostAgreesWithTheInterpreter) {
   const char* only = std::getenv("FATTN_SEED");
   for (uint64_t i = 0; i < kSeedsPerChunk; ++i) {
-    uint64_t seed = only ? std::strtoull(only, nullptr, 10) : GetParam() * kSeedsPerChunk + i;
+    uint64_t seed = only ? fromEnvironment("FATTN_SEED", 0) : fromEnvironment("FATTN_SEED_OFFSET", 0) + GetParam() * kSeedsPerChunk + i;
+    const char* chosen = std::getenv("FATTN_LEVEL");
+    std::string level = chosen ? chosen : levels()[seed % levels().size()];
     if (only) {
-      MLIRContext context;
-      DialectRegistry registry;
-      tile::registerTileDialects(registry);
-      context.appendDialectRegistry(registry);
+      MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
       context.loadAllAvailableDialects();
       llvm::outs() << *generator::generate(context, seed).module << "\n";
     }
-    EXPECT_EQ(difference(seed, "host"), "") << "seed " << seed;
+    EXPECT_EQ(difference(seed, level), "") << "FATTN_SEED=" << seed << " FATTN_LEVEL=" << level;
     if (only) return;
   }
 }
