@@ -49,7 +49,8 @@ void interpret(mlir::func::FuncOp function) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  llvm::StringRef text(reinterpret_cast<const char*>(data), size);
+  // MLIR's lexer reads up to a terminating zero, which a std::string has and the fuzzer's bytes have not.
+  const std::string text(reinterpret_cast<const char*>(data), size);
   if (size > 8192 || nestsDeeply(text)) return 0;
   static mlir::DialectRegistry* registry = [] {
     auto* made = new mlir::DialectRegistry;
