@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random tile programs, interpreted and compiled for the host, must write the same up to rounding. The seeds take turns
-// on the levels of host instructions that this processor has. FATTN_SEED=n runs one seed (FATTN_LEVEL: on that level) and prints its program;
-// FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
+// on the levels of host instructions that this processor has. FATTN_SEED=n runs one seed (FATTN_LEVEL: on that level) and prints its
+// program; FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
 #include <gtest/gtest.h>
 
 #include <bit>
