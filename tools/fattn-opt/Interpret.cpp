@@ -123,12 +123,4 @@ struct InterpretPass : PassWrapper<InterpretPass, OperationPass<ModuleOp>> {
 
 void registerInterpretPass() { PassRegistration<InterpretPass>(); }
 
-bool isInterpreting(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    StringRef argument(argv[i]);
-    if (argument.ltrim('-').take_until([](char c) { return c == '='; }) == "interpret" && argument.starts_with("-")) return true;
-  }
-  return false;
-}
-
 }  // namespace fattn

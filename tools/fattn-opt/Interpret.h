@@ -14,9 +14,6 @@ namespace fattn {
 
 void registerInterpretPass();
 
-/// Whether the command line asks for the pass.
-bool isInterpreting(int argc, char** argv);
-
 }  // namespace fattn
 
 #endif

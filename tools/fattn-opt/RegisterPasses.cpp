@@ -2,6 +2,8 @@
 // Registers upstream's general passes and those of the compiler's folders.
 #include "tools/fattn-opt/RegisterPasses.h"
 
+#include <algorithm>
+
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/HostCode.h"
 #include "compiler/transforms/Passes.h"
@@ -28,12 +30,21 @@ llvm::cl::opt<std::string>& hostLevel() {
 void registerAllPasses() {
   mlir::registerTransformsPasses();
   registerInterpretPass();
+  registerEmitPtxPass();
   transforms::registerPasses();
   hostLevel();
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });
   mlir::registerPass([] { return cpu::createExpandMathPass(emit::hostTarget(hostLevel())); });
   mlir::PassPipelineRegistration<> cpuPipeline("cpu-pipeline", "Everything from tile to the LLVM dialect for the host",
                                                [](mlir::OpPassManager& pm) { cpu::buildPipeline(pm, emit::hostTarget(hostLevel())); });
+}
+
+bool printsItsResult(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* text) {
+    llvm::StringRef argument(text);
+    llvm::StringRef name = argument.ltrim('-').take_until([](char c) { return c == '='; });
+    return argument.starts_with("-") && (name == "interpret" || name == "emit-ptx");
+  });
 }
 
 }  // namespace fattn

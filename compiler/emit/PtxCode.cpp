@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// LLVM dialect + NVVM -> LLVM IR -> optimized -> PTX. No vendor library takes part; the driver assembles the text.
+#include "compiler/emit/PtxCode.h"
+
+#include <array>
+#include <mutex>
+
+#include "fattn/Error.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+
+namespace fattn::emit {
+namespace {
+
+constexpr std::array<PtxChip, 9> kChips = {{{"sm_80", 70, "11.0"},
+                                            {"sm_86", 71, "11.1"},
+                                            {"sm_89", 78, "11.8"},
+                                            {"sm_90", 78, "11.8"},
+                                            {"sm_90a", 86, "12.7"},
+                                            {"sm_100", 86, "12.7"},
+                                            {"sm_100a", 86, "12.7"},
+                                            {"sm_120", 87, "12.8"},
+                                            {"sm_120a", 87, "12.8"}}};
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    throw Error(ErrorCode::Unsupported, "this LLVM has no NVPTX code generator: " + error, "build with an LLVM that has the NVPTX target");
+  std::string features = "+ptx" + std::to_string(chip.version);
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, chip.name, features, {}, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
+}  // namespace
+
+std::span<const PtxChip> ptxChips() { return kChips; }
+
+const PtxChip& ptxChip(const std::string& name) {
+  std::string legal;
+  for (const PtxChip& chip : kChips) {
+    if (name == chip.name) return chip;
+    legal += (legal.empty() ? "" : ", ") + std::string(chip.name);
+  }
+  throw Error(ErrorCode::InvalidArgument, "no code can be generated for the chip '" + name + "'", "legal are " + legal);
+}
+
+std::string emitPtx(mlir::ModuleOp source, const std::string& name) {
+  const PtxChip& chip = ptxChip(name);
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  source.getContext()->appendDialectRegistry(registry);
+  llvm::LLVMContext context;
+  auto module = mlir::translateModuleToLLVMIR(source, context);
+  if (!module) throw Error(ErrorCode::Internal, "the lowered kernel could not be translated to LLVM IR");
+  auto machine = makeMachine(chip);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  optimize(*module, *machine);
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw Error(ErrorCode::Internal, "LLVM cannot write PTX");
+  passes.run(*module);
+  return {buffer.begin(), buffer.end()};
+}
+
+}  // namespace fattn::emit

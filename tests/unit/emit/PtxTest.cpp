@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// PTX of every chip goes through ptxas where it is installed: it must assemble without a warning, a spill or local memory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "compiler/driver/Compile.h"
+#include "compiler/emit/PtxCode.h"
+#include "fattn/Error.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Parser/Parser.h"
+
+namespace fattn {
+namespace {
+
+std::string ptxFor(const std::string& chip) {
+  mlir::DialectRegistry registry;
+  compiler::registerCompilerDialects(registry);
+  registry.insert<mlir::NVVM::NVVMDialect>();
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(FATTN_PTX_SOURCE, &context);
+  if (!module) throw Error(ErrorCode::IoError, "cannot read " FATTN_PTX_SOURCE);
+  return emit::emitPtx(*module, chip);
+}
+
+/// Exit status and output of a shell command.
+std::pair<int, std::string> shell(const std::string& command) {
+  std::string out;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  char buffer[4096];
+  while (std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, n);
+  return {pclose(pipe), out};
+}
+
+class Chips : public testing::TestWithParam<emit::PtxChip> {};
+
+TEST_P(Chips, TheTextNamesChipAndVersion) {
+  const emit::PtxChip& chip = GetParam();
+  const std::string ptx = ptxFor(chip.name);
+  EXPECT_NE(ptx.find(".version " + std::to_string(chip.version / 10) + "." + std::to_string(chip.version % 10)), std::string::npos);
+  EXPECT_NE(ptx.find(std::string(".target ") + chip.name + "\n"), std::string::npos);
+}
+
+TEST_P(Chips, TheVendorsAssemblerTakesIt) {
+  const std::string chip = GetParam().name;
+  if (shell("ptxas --version").first != 0) GTEST_SKIP() << "ptxas is not installed: PTX for " << chip << " was not assembled";
+  auto folder = std::filesystem::temp_directory_path() / ("fattn-ptx-" + chip + "-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "k.ptx") << ptxFor(chip);
+  auto [status, log] = shell("ptxas -v -arch=" + chip + " -o " + (folder / "k.cubin").string() + " " + (folder / "k.ptx").string());
+  std::filesystem::remove_all(folder);
+  if (log.find("is not defined for option 'gpu-name'") != std::string::npos) GTEST_SKIP() << "this ptxas does not know " << chip;
+  ASSERT_EQ(status, 0) << log;
+  EXPECT_EQ(log.find("warning"), std::string::npos) << log;
+  EXPECT_NE(log.find("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"), std::string::npos) << log;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ptx, Chips, testing::ValuesIn(emit::ptxChips().begin(), emit::ptxChips().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Ptx, AnUnknownChipIsRefusedWithTheLegalOnes) {
+  try {
+    emit::ptxChip("sm_75");
+    FAIL() << "sm_75 was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_EQ(error.constraint(), "no code can be generated for the chip 'sm_75'");
+    EXPECT_EQ(error.hint(), "legal are sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_120, sm_120a");
+  }
+}
+
+}  // namespace
+}  // namespace fattn
