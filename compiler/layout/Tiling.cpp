@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of a fragment with registers and warps until a tile is covered.
+#include "compiler/layout/Tiling.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "fattn/Error.h"
+
+namespace fattn::layout {
+namespace {
+
+[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
+  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
+}
+
+std::int64_t powerOfTwoIn(std::int64_t size) { return std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(size)); }
+
+/// The copies of a fragment along one dimension, divided between warps, warps that only repeat others, and registers.
+struct Split {
+  std::int64_t warps = 1, idleWarps = 1, registers = 1;  // powers of two
+  std::int64_t oddWarps = 1, oddRegisters = 1;
+};
+
+Split splitCopies(std::int64_t copies, std::int64_t warps, int d) {
+  Split result;
+  std::int64_t odd = copies / powerOfTwoIn(copies);
+  result.warps = std::min(powerOfTwoIn(warps), powerOfTwoIn(copies));
+  result.idleWarps = powerOfTwoIn(warps) / result.warps;
+  result.registers = powerOfTwoIn(copies) / result.warps;
+  result.oddWarps = warps / powerOfTwoIn(warps);
+  if (odd % result.oddWarps) {
+    invalid(fmt::format("{} warps along dimension {} cannot share {} copies of the fragment evenly", warps, d, copies));
+  }
+  result.oddRegisters = odd / result.oddWarps;
+  return result;
+}
+
+void checkSizes(const Coords& sizes, const char* what) {
+  if (sizes.empty()) invalid(fmt::format("a tile without {}", what));
+  for (std::int64_t size : sizes) {
+    if (size < 1) invalid(fmt::format("{} of ({}): each has to be at least 1", what, fmt::join(sizes, ",")));
+  }
+}
+
+}  // namespace
+
+LinearLayout tileFragment(const LinearLayout& fragment, const Coords& shape, const Coords& warps, WarpOrder order) {
+  checkSizes(shape, "dimensions");
+  checkSizes(warps, "warps");
+  if (warps.size() != shape.size()) invalid(fmt::format("warps ({}) for a tile of ({})", fmt::join(warps, ","), fmt::join(shape, ",")));
+  int rank = static_cast<int>(shape.size());
+  std::vector<Split> splits;
+  for (int d = 0; d < rank; ++d) {
+    std::int64_t extent = fragment.outputSize(dim(d));
+    if (shape[d] % extent) {
+      invalid(fmt::format("dimension {} of the tile is {}, which is no multiple of the fragment's {}", d, shape[d], extent),
+              fmt::format("the nearest that is: {}", (shape[d] + extent - 1) / extent * extent));
+    }
+    splits.push_back(splitCopies(shape[d] / extent, warps[d], d));
+  }
+  LinearLayout ofWarps, ofRegisters, result = fragment;
+  for (int d = 0; d < rank; ++d) {
+    ofWarps = ofWarps * LinearLayout::identity(kWarp, splits[d].warps, dim(d)) * LinearLayout::broadcast(kWarp, splits[d].idleWarps);
+  }
+  for (int d = rank - 1; d >= 0; --d) ofRegisters = ofRegisters * LinearLayout::identity(kRegister, splits[d].registers, dim(d));
+  result = order == WarpOrder::Adjacent ? result * ofWarps * ofRegisters : result * ofRegisters * ofWarps;
+  for (int d = 0; d < rank; ++d) result = result * LinearLayout::identity(kWarp, splits[d].oddWarps, dim(d));
+  for (int d = rank - 1; d >= 0; --d) result = result * LinearLayout::identity(kRegister, splits[d].oddRegisters, dim(d));
+  return result.asTile(rank);
+}
+
+LinearLayout blocked(const BlockedOptions& options) {
+  checkSizes(options.shape, "dimensions");
+  checkSizes({options.lanes, options.warps}, "lanes and warps");
+  int rank = static_cast<int>(options.shape.size());
+  std::vector<int> sorted = options.order;
+  std::ranges::sort(sorted);
+  for (int i = 0; i < rank; ++i) {
+    if (static_cast<int>(sorted.size()) != rank || sorted[i] != i) {
+      invalid(fmt::format("({}) is no order of the {} dimensions of the tile", fmt::join(options.order, ","), rank));
+    }
+  }
+  if (powerOfTwoIn(options.lanes) != options.lanes) invalid(fmt::format("{} lanes in a warp; the number is a power of two", options.lanes));
+  Coords left, odd;
+  for (std::int64_t extent : options.shape) {
+    left.push_back(powerOfTwoIn(extent));
+    odd.push_back(extent / powerOfTwoIn(extent));
+  }
+  LinearLayout result;
+  auto take = [&](std::string_view in, std::int64_t wanted) {
+    for (int d : options.order) {
+      std::int64_t size = std::min(wanted, left[d]);
+      result = result * LinearLayout::identity(in, size, dim(d));
+      left[d] /= size;
+      wanted /= size;
+    }
+    result = result * LinearLayout::broadcast(in, wanted);
+  };
+  int first = options.order.front();
+  std::int64_t vector = std::min<std::int64_t>(std::max(1, options.vectorBytes * 8 / options.elementBits), left[first]);
+  result = result * LinearLayout::identity(kRegister, powerOfTwoIn(vector), dim(first));
+  left[first] /= powerOfTwoIn(vector);
+  take(kLane, options.lanes);
+  take(kWarp, powerOfTwoIn(options.warps));
+  std::int64_t all = 1;
+  for (std::int64_t extent : left) all *= extent;
+  take(kRegister, all);
+  // An odd number of warps shares an odd number of copies where a dimension has as many, the slowest one first.
+  std::int64_t oddWarps = options.warps / powerOfTwoIn(options.warps);
+  for (auto d = options.order.rbegin(); d != options.order.rend(); ++d) {
+    if (oddWarps == 1 || odd[*d] % oddWarps) continue;
+    result = result * LinearLayout::identity(kWarp, oddWarps, dim(*d));
+    odd[*d] /= oddWarps;
+    oddWarps = 1;
+  }
+  for (int d : options.order) result = result * LinearLayout::identity(kRegister, odd[d], dim(d));
+  return (result * LinearLayout::broadcast(kWarp, oddWarps)).asTile(rank);
+}
+
+}  // namespace fattn::layout
