@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts how often the banks of shared memory have to be read for one access.
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "compiler/layout/Shared.h"
+
+namespace fattn::layout {
+namespace {
+
+/// From (register, lane, warp) to the offset without padding, of the linear part. Repeats may come in different orders in the two, so
+/// that only numbers pass through both.
+LinearLayout toOffset(const LinearLayout& registers, const SharedLayout& shared) {
+  return registers.linearPart().then(shared.offsets().linearPart());
+}
+
+/// Lanes served together, as lists.
+std::vector<std::vector<int>> laneGroups(int lanes, int accessBytes, const Banks& banks) {
+  std::vector<int> basis;
+  if (accessBytes >= 16) {
+    basis = banks.wideGroup;
+  } else {
+    for (int lane = 1; lane < banks.count * banks.bytes / std::max(accessBytes, banks.bytes); lane *= 2) basis.push_back(lane);
+  }
+  std::vector<int> members = {0};
+  for (int vector : basis) {
+    if (vector >= lanes) continue;
+    for (std::size_t i = 0, n = members.size(); i < n; ++i) members.push_back(members[i] ^ vector);
+  }
+  std::vector<std::vector<int>> groups;
+  std::set<int> seen;
+  for (int lane = 0; lane < lanes; ++lane) {
+    if (seen.contains(lane)) continue;
+    groups.emplace_back();
+    for (int member : members) {
+      groups.back().push_back(lane ^ member);
+      seen.insert(lane ^ member);
+    }
+  }
+  return groups;
+}
+
+/// How often the fullest bank is read for these lanes' addresses (in bytes).
+int passesOf(const std::vector<std::int64_t>& addresses, int accessBytes, const Banks& banks) {
+  std::set<std::int64_t> words;
+  for (std::int64_t address : addresses) {
+    for (std::int64_t byte = 0; byte < accessBytes; byte += std::min(accessBytes, banks.bytes))
+      words.insert((address + byte) / banks.bytes);
+  }
+  std::map<std::int64_t, int> load;
+  int result = 0;
+  for (std::int64_t word : words) result = std::max(result, ++load[word % banks.count]);
+  return result;
+}
+
+}  // namespace
+
+int sharedVector(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int maxBytes) {
+  LinearLayout map = toOffset(registers, shared);
+  f2::Span own(map.columns(kRegister));
+  f2::Vector byThreads = 0;  // offset bits that lanes and warps have a hand in
+  for (const Axis& axis : map.inputs()) {
+    if (axis.name == kRegister) continue;
+    for (f2::Vector column : map.columns(axis.name)) byThreads |= column;
+  }
+  int vector = 1;
+  for (int bit = 0; bit < map.outputBits(kOffset) && vector * 2 * elementBits <= maxBytes * 8; ++bit) {
+    if (!own.contains(f2::Vector{1} << bit) || (byThreads >> bit & 1)) break;
+    if (shared.interval() && (shared.interval() % (vector * 2) || shared.amount() % (vector * 2))) break;
+    vector *= 2;
+  }
+  return vector;
+}
+
+std::vector<std::vector<std::int64_t>> vectorGroups(const LinearLayout& registers, const SharedLayout& shared, int vector) {
+  LinearLayout map = toOffset(registers, shared);
+  f2::Columns columns = map.columns(kRegister);
+  f2::Span span(columns);
+  std::uint64_t free = map.freeBits(kRegister);
+  std::vector<std::int64_t> members;  // what leads from a vector's first register to its i-th
+  for (int i = 0; i < vector; ++i) members.push_back(static_cast<std::int64_t>(span.solve(i).value_or(0)));
+  std::vector<std::vector<std::int64_t>> result;
+  std::int64_t linear = std::int64_t{1} << columns.size();
+  for (std::int64_t r = 0; r < registers.inputSize(kRegister); ++r) {
+    std::int64_t low = r % linear;
+    if ((low & static_cast<std::int64_t>(free)) || (f2::multiply(columns, low) & (vector - 1))) continue;
+    result.emplace_back();
+    for (std::int64_t member : members) result.back().push_back(r - low + (low ^ member));
+  }
+  return result;
+}
+
+BankReport bankConflicts(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int vector, const Banks& banks) {
+  BankReport report;
+  report.vector = vector ? vector : sharedVector(registers, shared, elementBits);
+  auto groups = vectorGroups(registers, shared, report.vector);
+  report.instructions = static_cast<int>(groups.size());
+  LinearLayout tile = registers.withInputs({std::string(kRegister), std::string(kLane), std::string(kWarp)});
+  int accessBytes = report.vector * elementBits / 8;
+  std::int64_t lanes = tile.inputSize(kLane), warps = tile.inputSize(kWarp);
+  if (!shared.interval()) {
+    // Another register group or warp xors a constant into all offsets (or adds multiples of the linear part), which permutes the banks.
+    groups.resize(1);
+    warps = 1;
+  }
+  auto phases = laneGroups(static_cast<int>(lanes), accessBytes, banks);
+  report.ideal = static_cast<int>(phases.size());
+  for (const auto& group : groups) {
+    for (std::int64_t warp = 0; warp < warps; ++warp) {
+      int passes = 0;
+      for (const auto& phase : phases) {
+        std::vector<std::int64_t> addresses;
+        for (int lane : phase) {
+          addresses.push_back(shared.offsetOf(tile.apply({group.front(), lane, warp})) * elementBits / 8);
+        }
+        passes += passesOf(addresses, accessBytes, banks);
+      }
+      report.passes = std::max(report.passes, passes);
+    }
+  }
+  return report;
+}
+
+}  // namespace fattn::layout

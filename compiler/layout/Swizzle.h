@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses how a tile lies in shared memory from the two layouts of registers that write and read it.
+//
+// WHY IT ALWAYS WORKS. Let V be the elements of one vector and P the lanes served together, both as subspaces of the tile's coordinates,
+// and H the span of the coordinates that get the offset bits above the banks (128 bytes on). Two lanes meet in a bank with different
+// words exactly when they differ by an element of H + V that is not in V. So an access is free of conflicts if H has nothing in common
+// with X = V + P. The reader wants that of its X, the writer of its own; each has at most the dimension of the banks, and two subspaces
+// of one dimension have a common complement over any field: f2::commonComplement. The vectors are the one thing to decide:
+// what both sides hold in registers, and beyond that what one of them does; every choice is tried and its passes counted.
+#ifndef FATTN_COMPILER_LAYOUT_SWIZZLE_H
+#define FATTN_COMPILER_LAYOUT_SWIZZLE_H
+
+#include "compiler/layout/Shared.h"
+
+namespace fattn::layout {
+
+struct SwizzleChoice {
+  SharedLayout layout;
+  BankReport read, write;
+  /// Passes through the banks for the whole tile by one warp of each side.
+  int passes() const { return read.passes * read.instructions + write.passes * write.instructions; }
+};
+
+/// The layout with the fewest passes, free of conflicts where one is, with the widest vectors among those. `read` and `write` hold the
+/// same tile. For ldmatrix pass nvidia::matrixAccess(...)->access.
+SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write, int elementBits, const Banks& banks = {});
+
+/// The same among the layouts that a bulk tensor copy can write (swizzled(), widest first): the one the reader has fewest passes with.
+SwizzleChoice chooseBulkSwizzle(const LinearLayout& read, int elementBits, const Banks& banks = {});
+
+}  // namespace fattn::layout
+
+#endif
