@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector widths from spans, reductions from a kernel.
+#include "compiler/layout/Queries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "fattn/Error.h"
+
+namespace fattn::layout {
+namespace {
+
+f2::Columns dimensionUnits(const LinearLayout& layout, int d) {
+  if (!layout.hasOutput(dim(d))) {
+    throw Error(ErrorCode::InvalidArgument, fmt::format("the layout has no dimension {}; it has {}", d, layout.outputs().size()));
+  }
+  return layout.outputUnits(dim(d));
+}
+
+/// Where an input's copies along one dimension lie.
+std::vector<ReductionCopies> copiesAlong(const LinearLayout& layout, std::string_view in, const std::string& out) {
+  std::vector<ReductionCopies> result;
+  std::int64_t stride = std::int64_t{1} << layout.inputBits(in);
+  for (const Repeat& repeat : layout.repeats()) {
+    if (repeat.in != in) continue;
+    if (repeat.out == out) result.push_back({stride, repeat.count});
+    stride *= repeat.count;
+  }
+  return result;
+}
+
+}  // namespace
+
+int consecutive(const LinearLayout& layout, int d) {
+  f2::Span own(layout.columns(kRegister));
+  f2::Vector byThreads = 0;
+  for (const Axis& axis : layout.inputs()) {
+    if (axis.name == kRegister) continue;
+    for (f2::Vector column : layout.columns(axis.name)) byThreads |= column;
+  }
+  int count = 1;
+  for (f2::Vector unit : dimensionUnits(layout, d)) {
+    if (!own.contains(unit) || (byThreads & unit)) break;
+    count *= 2;
+  }
+  return count;
+}
+
+int vectorWidth(const LinearLayout& layout, int d, int elementBits, int alignmentBytes, int maxBytes) {
+  int width = consecutive(layout, d);
+  int bytes = std::min(maxBytes, alignmentBytes & -alignmentBytes);
+  while (width > 1 && width * elementBits > bytes * 8) width /= 2;
+  return width;
+}
+
+std::vector<std::vector<std::int64_t>> memoryVectors(const LinearLayout& layout, int d, int vector) {
+  f2::Columns columns = layout.columns(kRegister), units = dimensionUnits(layout, d);
+  f2::Span span(columns);
+  f2::Vector within = 0;
+  std::vector<std::int64_t> members = {0};
+  for (std::size_t bit = 0; 1 << bit < vector; ++bit) {
+    within |= units[bit];
+    std::int64_t step = static_cast<std::int64_t>(span.solve(units[bit]).value_or(0));
+    for (std::size_t i = 0, n = members.size(); i < n; ++i) members.push_back(members[i] ^ step);
+  }
+  std::int64_t linear = std::int64_t{1} << columns.size(), free = static_cast<std::int64_t>(layout.freeBits(kRegister));
+  std::vector<std::vector<std::int64_t>> result;
+  for (std::int64_t r = 0; r < layout.inputSize(kRegister); ++r) {
+    std::int64_t low = r % linear;
+    if ((low & free) || (f2::multiply(columns, low) & within)) continue;
+    result.emplace_back();
+    for (std::int64_t member : members) result.back().push_back(r - low + (low ^ member));
+  }
+  return result;
+}
+
+ReductionPlan planReduction(const LinearLayout& input, int d) {
+  dimensionUnits(input, d);  // throws where there is none
+  LinearLayout layout = input.asTile(static_cast<int>(input.outputs().size()));
+  f2::Vector along = 0;
+  for (f2::Vector unit : layout.outputUnits(dim(d))) along |= unit;
+  // Threads of one line: the kernel of the layout without that dimension. Those that hold the same element: the kernel of all of it.
+  f2::Columns all = layout.columns(), others = all;
+  for (f2::Vector& column : others) column &= ~along;
+  int registerBits = layout.inputBits(kRegister), laneBits = layout.inputBits(kLane);
+  f2::Columns chosen = f2::kernel(all);
+  ReductionPlan plan;
+  // A kernel vector ends at its highest bit, so that cheap ones come first: within registers, then lanes, then warps.
+  for (f2::Vector v : f2::extension(chosen, f2::kernel(others))) {
+    auto bits = [&](int first, int count) { return static_cast<std::int64_t>(v >> first & ((f2::Vector{1} << count) - 1)); };
+    ReductionStep step{bits(0, registerBits), bits(registerBits, laneBits), bits(registerBits + laneBits, layout.inputBits(kWarp))};
+    (step.warp ? plan.warps : step.lane ? plan.shuffles : plan.registers).push_back(step);
+  }
+  plan.registerCopies = copiesAlong(layout, kRegister, dim(d));
+  plan.warpCopies = copiesAlong(layout, kWarp, dim(d));
+  plan.result = layout.slice(d);
+  return plan;
+}
+
+int ReductionPlan::shuffleCount() const { return static_cast<int>(shuffles.size()) * static_cast<int>(result.inputSize(kRegister)); }
+
+}  // namespace fattn::layout

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What code generation asks of a layout: how wide a memory access may be, and how an axis is reduced.
+#ifndef FATTN_COMPILER_LAYOUT_QUERIES_H
+#define FATTN_COMPILER_LAYOUT_QUERIES_H
+
+#include "compiler/layout/LinearLayout.h"
+
+namespace fattn::layout {
+
+/// How many elements that follow each other along a dimension every lane holds, aligned to that number; a power of two.
+int consecutive(const LinearLayout& layout, int d);
+
+/// The elements of one access of global memory whose stride is 1 along dimension `d`: at most `maxBytes`, and what base and the other
+/// strides are aligned to (`alignmentBytes`).
+int vectorWidth(const LinearLayout& layout, int d, int elementBits, int alignmentBytes = 16, int maxBytes = 16);
+
+/// The registers of each such access: result[g][i] holds element i of vector g, in every lane and warp.
+std::vector<std::vector<std::int64_t>> memoryVectors(const LinearLayout& layout, int d, int vector);
+
+/// One step of a butterfly: register r of lane l of warp w takes register r ^ reg of lane l ^ lane of warp w ^ warp into account.
+struct ReductionStep {
+  std::int64_t reg = 0, lane = 0, warp = 0;
+  bool operator==(const ReductionStep&) const = default;
+};
+/// An odd number of copies that lie `stride` registers (or warps) apart.
+struct ReductionCopies {
+  std::int64_t stride = 1, count = 1;
+  bool operator==(const ReductionCopies&) const = default;
+};
+
+/// How to combine all elements along one dimension. After all steps every register of every thread holds the result of its line; no
+/// element counts twice, also where a layout holds copies. EXAMPLE: rows of mma's accumulator: fold register 1, shuffle with lanes ^ 1,
+/// ^ 2.
+struct ReductionPlan {
+  std::vector<ReductionStep> registers;  ///< within each lane: lane and warp are 0
+  std::vector<ReductionStep> shuffles;   ///< within each warp: warp is 0
+  std::vector<ReductionStep> warps;      ///< through shared memory
+  std::vector<ReductionCopies> registerCopies, warpCopies;
+  LinearLayout result;       ///< the layout without that dimension, one register for each line
+  int shuffleCount() const;  ///< shuffles of one lane for all lines (of 32-bit values)
+};
+ReductionPlan planReduction(const LinearLayout& layout, int d);
+
+}  // namespace fattn::layout
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector widths and reductions, the latter run on a model.
+#include "compiler/layout/Amd.h"
+#include "compiler/layout/Conversion.h"
+#include "compiler/layout/Queries.h"
+#include "compiler/layout/Tiling.h"
+#include "tests/unit/layout/Support.h"
+
+namespace fattn::layout {
+namespace {
+
+TEST(Queries, VectorWidth) {
+  LinearLayout rows = blocked({.shape = {64, 64}}), c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 80}, {4, 1});
+  EXPECT_EQ(consecutive(rows, 1), 8);
+  EXPECT_EQ(consecutive(rows, 0), 1);
+  EXPECT_EQ(consecutive(c, 1), 2);
+  EXPECT_EQ(vectorWidth(rows, 1, 16), 8);
+  EXPECT_EQ(vectorWidth(rows, 1, 16, 4), 2) << "base aligned to 4 bytes";
+  EXPECT_EQ(vectorWidth(rows, 1, 32), 4);
+  EXPECT_EQ(vectorWidth(amd::mfma(Operand::C, 32, 8, 16), 0, 32), 4) << "four rows, for a column-major result";
+  EXPECT_EQ(memoryVectors(c, 1, 2)[1], (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(test::messageOf([&] { consecutive(c, 2); }), "the layout has no dimension 2; it has 2");
+}
+
+TEST(Queries, VectorsAreConsecutiveInEveryLane) {
+  std::mt19937 random(21);
+  for (const LinearLayout& layout : {blocked({.shape = {16, 80}}), amd::mfma(Operand::B, 16, 16, 16), nvidia::wgmmaAccumulator(24),
+                                     blocked({.shape = {32, 16}, .order = {0, 1}, .elementBits = 8})}) {
+    for (int d : {0, 1}) {
+      int width = consecutive(layout, d);
+      for (const auto& group : memoryVectors(layout, d, width)) {
+        ASSERT_EQ(std::ssize(group), width);
+        for (std::int64_t lane : {0, 1, 9, 31}) {
+          Coords start = layout.at({{"register", group[0]}, {"lane", lane}});
+          EXPECT_EQ(start[d] % width, 0);
+          for (int i = 0; i < width; ++i) {
+            Coords expected = start;
+            expected[d] += i;
+            EXPECT_EQ(layout.at({{"register", group[i]}, {"lane", lane}}), expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Runs a plan on elements 2^(position along d) in exact integers (positions below 53), so that a sum says what was added how often.
+void expectReduced(const LinearLayout& tile, int d) {
+  ReductionPlan plan = planReduction(tile, d);
+  LinearLayout layout = tile.asTile(static_cast<int>(tile.outputs().size()));
+  RegisterFile file = symbolic(layout);
+  test::forEach(layout, [&](const Coords& in, const Coords& out) { file.at(in[0], in[1], in[2]) = std::int64_t{1} << out[d]; });
+  auto apply = [&](auto partners) {
+    RegisterFile before = file;
+    test::forEach(layout, [&](const Coords& in, const Coords&) {
+      std::int64_t sum = 0;
+      for (const Coords& partner : partners(in)) sum += before.at(partner[0], partner[1], partner[2]);
+      file.at(in[0], in[1], in[2]) = sum;
+    });
+  };
+  for (const auto* steps : {&plan.registers, &plan.shuffles, &plan.warps}) {
+    for (const ReductionStep& step : *steps) {
+      apply([&](const Coords& in) { return std::vector<Coords>{in, {in[0] ^ step.reg, in[1] ^ step.lane, in[2] ^ step.warp}}; });
+    }
+  }
+  for (int input : {0, 2}) {
+    for (const ReductionCopies& copies : input ? plan.warpCopies : plan.registerCopies) {
+      apply([&](const Coords& in) {
+        std::vector<Coords> partners;
+        std::int64_t first = in[input] - in[input] / copies.stride % copies.count * copies.stride;
+        for (std::int64_t i = 0; i < copies.count; ++i) {
+          partners.push_back(in);
+          partners.back()[input] = first + i * copies.stride;
+        }
+        return partners;
+      });
+    }
+  }
+  std::int64_t all = (std::int64_t{1} << layout.outputSize(dim(d))) - 1;
+  for (std::int64_t value : file.values) ASSERT_EQ(value, all) << layout.str();
+}
+
+TEST(Reduction, RowsOfTheAccumulator) {
+  LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 48}, {4, 1});
+  ReductionPlan plan = planReduction(c, 1);
+  EXPECT_EQ(plan.registers, (std::vector<ReductionStep>{{1, 0, 0}, {4, 0, 0}}));
+  EXPECT_EQ(plan.shuffles, (std::vector<ReductionStep>{{0, 1, 0}, {0, 2, 0}}));
+  EXPECT_TRUE(plan.warps.empty());
+  EXPECT_EQ(plan.registerCopies, (std::vector<ReductionCopies>{{8, 3}}));
+  EXPECT_EQ(plan.result.inputSize("register"), 2) << "rows lane/4 and lane/4 + 8";
+  EXPECT_EQ(plan.shuffleCount(), 4);
+  expectReduced(c, 1);
+}
+
+TEST(Reduction, AcrossWarps) {
+  LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {32, 48}, {2, 3});
+  EXPECT_EQ(planReduction(c, 1).warpCopies, (std::vector<ReductionCopies>{{2, 3}}));
+  EXPECT_EQ(planReduction(c, 0).warps, (std::vector<ReductionStep>{{0, 0, 1}}));
+  expectReduced(c, 0);
+  expectReduced(c, 1);
+}
+
+TEST(Reduction, RandomLayoutsWithCopies) {
+  std::mt19937 random(13);
+  for (int trial = 0; trial < 150; ++trial) {
+    LinearLayout layout = test::randomTile(random, trial % 2 ? Coords{32, 48} : Coords{40, 4, 24}, 1);
+    if (trial % 3) layout = test::withCopies(random, layout, 1 + trial % 2);
+    for (int d = 0; d < static_cast<int>(layout.outputs().size()); ++d) expectReduced(layout, d);
+  }
+}
+
+}  // namespace
+}  // namespace fattn::layout
