@@ -43,6 +43,17 @@ Value Emitter::pointerAt(Value ptr, const Point& p) {
   return LLVM::IntToPtrOp::create(b, loc, vectorOr(pointer, width), v);
 }
 
+/// Gives a result its value: a tile lives in `view`, a scalar is read from it.
+void Emitter::define(Value result, View view) {
+  if (isa<RankedTensorType>(result.getType())) {
+    views[result] = view;
+    owners.push_back(result);
+    return;
+  }
+  scalars.map(result, loadAt(view, Point{}));
+  release(view);
+}
+
 LogicalResult Emitter::emitGather(tile::GatherOp op) {
   Type element = cast<tile::PtrType>(getElementTypeOrSelf(op.getPtr().getType())).getPointee();
   Type memory = memoryType(element);
@@ -59,13 +70,7 @@ LogicalResult Emitter::emitGather(tile::GatherOp op) {
     Value v = LLVM::LoadOp::create(b, loc, memory, pointerAt(op.getPtr(), p), bytesOf(element));
     storeAt(view, p, fromMemory(v, element));
   });
-  if (!type) {
-    scalars.map(op.getResult(), loadAt(view, Point{}));
-    release(view);
-    return success();
-  }
-  views[op.getResult()] = view;
-  owners.push_back(op.getResult());
+  define(op.getResult(), view);
   return success();
 }
 
@@ -92,13 +97,7 @@ LogicalResult Emitter::emitAtomicAdd(tile::AtomicAddOp op) {
     Value old = LLVM::AtomicRMWOp::create(b, loc, kind, pointerAt(op.getPtr(), p), eval(op.getValue(), p), LLVM::AtomicOrdering::monotonic);
     storeAt(view, p, old);
   });
-  if (!type) {
-    scalars.map(op.getResult(), loadAt(view, Point{}));
-    release(view);
-    return success();
-  }
-  views[op.getResult()] = view;
-  owners.push_back(op.getResult());
+  define(op.getResult(), view);
   return success();
 }
 

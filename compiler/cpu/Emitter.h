@@ -124,6 +124,7 @@ class Emitter {
   mlir::LogicalResult emitPrint(tile::DevicePrintOp op);
   mlir::Value laneExists(const Point& p, int64_t size);
   mlir::Value pointerAt(mlir::Value ptr, const Point& p);
+  void define(mlir::Value result, View view);
   void forEachElement(llvm::ArrayRef<int64_t> shape, mlir::Value mask, const std::function<void(const Point&)>& body);
   mlir::LogicalResult emitCumsum(tile::CumsumOp op);
 

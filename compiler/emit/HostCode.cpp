@@ -4,19 +4,14 @@
 
 #include <mutex>
 
+#include "compiler/emit/CodeGen.h"
 #include "fattn/Error.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 namespace fattn::emit {
 namespace {
@@ -61,32 +56,6 @@ constexpr const char* kPasses =
     "function(simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,loop-mssa(loop-rotate,licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,early-cse<memssa>)";  // by itself instcombine aborts the process where one iteration is not enough
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, kPasses));
-  passes.run(module, modules);
-}
-
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-  llvm::SmallVector<char, 0> buffer;
-  llvm::raw_svector_ostream stream(buffer);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
-    throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for the host");
-  passes.run(module);
-  return {buffer.begin(), buffer.end()};
-}
-
 }  // namespace
 
 HostCode emitHostCode(mlir::ModuleOp source, const cpu::HostTarget& target, bool wantText) {
@@ -95,14 +64,11 @@ HostCode emitHostCode(mlir::ModuleOp source, const cpu::HostTarget& target, bool
   mlir::registerLLVMDialectTranslation(registry);
   source.getContext()->appendDialectRegistry(registry);
   llvm::LLVMContext context;
-  auto module = mlir::translateModuleToLLVMIR(source, context);
-  if (!module) throw Error(ErrorCode::Internal, "the lowered kernel could not be translated to LLVM IR");
   auto machine = makeMachine(target);
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
+  auto module = translate(source, context, *machine);
   for (llvm::Function& function : *module)
     if (!function.isDeclaration()) annotate(function, target);
-  optimize(*module, *machine);
+  optimize(*module, *machine, kPasses);
   HostCode code;
   if (wantText) {
     llvm::raw_string_ostream text(code.llvmIR);

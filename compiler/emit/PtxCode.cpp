@@ -5,17 +5,13 @@
 #include <array>
 #include <mutex>
 
+#include "compiler/emit/CodeGen.h"
 #include "fattn/Error.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Export.h"
 
 namespace fattn::emit {
 namespace {
@@ -48,20 +44,6 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
       target->createTargetMachine(triple, chip.name, features, {}, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
-}
-
 }  // namespace
 
 std::span<const PtxChip> ptxChips() { return kChips; }
@@ -83,19 +65,10 @@ std::string emitPtx(mlir::ModuleOp source, const std::string& name) {
   mlir::registerNVVMDialectTranslation(registry);
   source.getContext()->appendDialectRegistry(registry);
   llvm::LLVMContext context;
-  auto module = mlir::translateModuleToLLVMIR(source, context);
-  if (!module) throw Error(ErrorCode::Internal, "the lowered kernel could not be translated to LLVM IR");
   auto machine = makeMachine(chip);
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  optimize(*module, *machine);
-  llvm::SmallVector<char, 0> buffer;
-  llvm::raw_svector_ostream stream(buffer);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    throw Error(ErrorCode::Internal, "LLVM cannot write PTX");
-  passes.run(*module);
-  return {buffer.begin(), buffer.end()};
+  auto module = translate(source, context, *machine);
+  optimize(*module, *machine, "default<O2>");
+  return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
 }  // namespace fattn::emit
