@@ -152,7 +152,6 @@ bool Emitter::inPlaceCandidate(Value leaf, Value root) {
     return false;
   if (leaf.getParentBlock() != root.getParentBlock()) return false;
   auto inGroup = [&](Operation* user) { return llvm::any_of(group.roots, [&](const Root& r) { return r.op == user; }); };
-  SmallVector<Operation*> users;
   bool identity = true;
   for (const Root& r : group.roots)
     for (Value v : r.value ? ValueRange(r.value) : ValueRange(r.op->getOperands()))

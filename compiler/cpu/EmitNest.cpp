@@ -17,10 +17,7 @@ Value Emitter::loop(Value lo, Value hi, int64_t step, ValueRange init, SmallVect
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(op.getBody());
     SmallVector<Value> yielded = body(op.getInductionVar(), op.getRegionIterArgs());
-    if (init.empty() && !op.getBody()->empty() && isa<scf::YieldOp>(op.getBody()->back()))
-      ;  // the builder already closed a loop that carries nothing
-    else
-      scf::YieldOp::create(b, loc, yielded);
+    if (!init.empty()) scf::YieldOp::create(b, loc, yielded);  // a loop that carries nothing is made with its end
   }
   if (results) results->assign(op.getResults().begin(), op.getResults().end());
   return op.getInductionVar();
