@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine, described once: what the passes, the resource model, the scheduler and the tuner's pruning ask instead of
+// testing for a chip's name. One row a chip; the rows are in targets/, each figure with its source.
+//
+// An SM here is what shares one shared memory: a streaming multiprocessor (NVIDIA) or a compute unit (AMD). How many of them a
+// device has, its clock and its memory's speed differ between products of one row: they are run-time values and not in this table.
+// A figure that nobody has published or measured is left out (std::nullopt), never guessed: whoever needs it has to say so.
+#ifndef FATTN_COMPILER_GPU_TARGET_H
+#define FATTN_COMPILER_GPU_TARGET_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fattn/DType.h"
+
+namespace fattn::gpu {
+
+/// Where an operand may live.
+enum class Home : std::uint8_t { Registers = 1, Shared = 2, TensorMemory = 4 };
+/// A set of homes.
+struct Homes {
+  std::uint8_t bits = 0;
+  bool has(Home home) const { return (bits & static_cast<std::uint8_t>(home)) != 0; }
+};
+constexpr Homes operator|(Home a, Home b) {
+  return {static_cast<std::uint8_t>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b))};
+}
+constexpr Homes only(Home home) { return {static_cast<std::uint8_t>(home)}; }
+
+/// Cycles that one instruction with n columns keeps the matrix units of an SM busy when all of them are fed:
+/// max(perColumn * n, (A in shared memory ? sharedA : 0) + sharedBPerColumn * n).
+struct MatrixCycles {
+  double perColumn = 0;
+  double sharedA = 0;
+  double sharedBPerColumn = 0;
+};
+
+struct MatrixInstruction {
+  std::string_view name = {};         ///< as the instruction set calls the family: "wgmma", "mma.sync", "mfma", "wmma"
+  std::vector<DType> types = {};      ///< of A and B; F32 stands for tf32 or xf32
+  int m = 0, k = 0;                   ///< rows and depth of one instruction
+  int minN = 0, maxN = 0, stepN = 0;  ///< legal columns
+  int warps = 1;                      ///< that execute one instruction together
+  Homes a = {}, b = {}, accumulator = {};
+  std::string_view layout = {};  ///< of the accumulator, as the layout library calls it
+  bool asynchronous = false;     ///< the issuing warps go on; a wait names the result
+  bool inOrder = false;          ///< asynchronous instructions complete in the order of their issue
+  std::optional<MatrixCycles> cycles = {};
+
+  bool takes(DType type) const;
+  /// Cycles of one instruction; nothing where the table has no figure.
+  std::optional<double> cyclesOf(int n, bool aInShared) const;
+};
+
+enum class CopyKind : std::uint8_t { Register, CpAsync, BulkTensor, DirectToShared };
+enum class Issuer : std::uint8_t { Thread, OneThread, Warp };
+enum class Completion : std::uint8_t { Register, Group, Mbarrier, Counter };
+
+/// A way to bring a tile from global to shared memory.
+struct CopyEngine {
+  CopyKind kind = CopyKind::Register;
+  std::vector<int> bytes = {};  ///< a thread and instruction may move; empty: a whole box
+  int alignment = 4;            ///< of the global address, for the largest of `bytes`
+  bool fillsOutside = false;    ///< elements outside of the tensor become zero without a test in the kernel
+  Issuer issuer = Issuer::Thread;
+  Completion completion = Completion::Register;
+  bool asynchronous() const { return kind != CopyKind::Register; }
+};
+
+struct SharedMemory {
+  std::int64_t bytesPerBlock = 0, bytesPerSM = 0;
+  int banks = 32, bankBytes = 4;
+  std::optional<double> bytesPerCycle = {};
+};
+
+struct RegisterFile {
+  int perThread = 0;          ///< the most that one thread can address
+  std::int64_t perSM = 0;     ///< 32-bit registers
+  int granule = 8;            ///< registers a thread are allocated in multiples of
+  bool reallocation = false;  ///< warp groups may hand registers to each other while they run
+};
+
+struct Barriers {
+  int named = 1;          ///< block barriers with a number
+  bool mbarrier = false;  ///< barrier objects in shared memory with a phase
+  bool split = false;     ///< arrive and wait are two instructions
+};
+
+/// Lane operations an SM does in a cycle.
+struct Rates {
+  std::optional<double> exp2 = {}, fma = {}, add = {}, convert = {}, shuffle = {};
+  double issue = 0;  ///< warp instructions an SM issues in a cycle
+};
+
+struct Target {
+  std::string_view name = {};  ///< "nvidia:sm_90a"
+  int warpSize = 32;
+  int maxWarps = 0;                   ///< resident on an SM
+  std::optional<int> warpGroup = {};  ///< warps that act as one for matrix instructions and register reallocation
+  std::vector<MatrixInstruction> matrix = {};
+  std::vector<CopyEngine> copies = {};
+  SharedMemory shared = {};
+  RegisterFile registers = {};
+  Barriers barriers = {};
+  Rates rates = {};
+
+  /// The best instruction for operands of this type, A in shared memory or in registers; null where there is none.
+  const MatrixInstruction* matrixFor(DType type) const;
+  const CopyEngine* copy(CopyKind kind) const;
+};
+
+/// The row of a target; throws InvalidArgument that lists the legal names.
+const Target& findTarget(std::string_view name);
+/// Every legal name, in the order of the table.
+std::vector<std::string_view> targetNames();
+
+/// Registers a thread of `groups` computing groups of `threads` threads may use. With reallocation a further group, which only
+/// copies, keeps `copierRegisters` and gives the rest of its share to the others.
+int registerLimit(const Target& target, int groups, int threads, int copierRegisters = 24);
+
+namespace targets {
+std::vector<Target> nvidia();
+std::vector<Target> amd();
+}  // namespace targets
+
+}  // namespace fattn::gpu
+
+#endif

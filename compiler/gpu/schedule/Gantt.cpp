@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans of the simulation to rows of characters.
+#include "compiler/gpu/schedule/Gantt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace fattn::gpu {
+namespace {
+
+class Canvas {
+ public:
+  Canvas(double begin, double end, int width) : begin_(begin), scale_(width / (end - begin)), width_(width) {}
+
+  /// `label` between bars, or as much of it as there is room for; a filler where there is none.
+  void draw(std::string& row, double from, double to, const std::string& label, char fill) const {
+    if (row.empty()) row.assign(width_, ' ');
+    const int first = column(from), last = column(to);
+    for (int x = std::max(first, 0); x < std::min(last, width_); ++x) {
+      const int into = x - first;
+      row[x] = into == 0 ? '|' : into - 1 < static_cast<int>(label.size()) ? label[into - 1] : fill;
+    }
+  }
+  void fill(std::string& row, double from, double to, char character) const {
+    if (row.empty()) row.assign(width_, ' ');
+    for (int x = std::max(column(from), 0); x < std::min(column(to), width_); ++x) row[x] = character;
+  }
+
+ private:
+  int column(double time) const { return static_cast<int>(std::lround(std::clamp((time - begin_) * scale_, -1e6, 1e6))); }
+  double begin_, scale_;
+  int width_;
+};
+
+}  // namespace
+
+std::string drawGantt(const CostedLoop& loop, const Schedule& schedule, bool turns, const Overheads& overheads, int width) {
+  Timeline timeline;
+  const auto cycles = simulate(loop, makeProgram(loop, schedule, turns), overheads, 0, &timeline);
+  if (!cycles || timeline.end <= timeline.begin) return "";
+  const Canvas canvas(timeline.begin, timeline.end, width);
+  std::array<std::string, 2> queues;
+  std::vector<std::string> groups(loop.groups, std::string(width, ' '));
+  for (const Span& span : timeline.spans) {
+    const std::string name = span.node < 0 ? "" : loop.names[span.node];
+    if (span.kind == StepKind::Issue)
+      canvas.draw(queues[loop.nodes[span.node].copy ? 1 : 0], span.begin, span.end, fmt::format("{}:{}", name, span.group), '=');
+    else if (span.kind == StepKind::Work)
+      canvas.draw(groups[span.group], span.begin, span.end, name, '-');
+    else
+      canvas.fill(groups[span.group], span.begin, span.end, '.');
+  }
+  std::string text = fmt::format("{:.0f} cycles in {} columns; queue rows: node:group; group rows: |name-- works, ... waits\n",
+                                 timeline.end - timeline.begin, width);
+  if (!queues[0].empty()) text += fmt::format("{:>8} {}\n", "dots", queues[0]);
+  if (!queues[1].empty()) text += fmt::format("{:>8} {}\n", "copies", queues[1]);
+  for (int g = 0; g < loop.groups; ++g) text += fmt::format("{:>8} {}\n", fmt::format("group {}", g), groups[g]);
+  return text;
+}
+
+}  // namespace fattn::gpu

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text, legality and canonical form of schedules.
+#include "compiler/gpu/schedule/Schedule.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace fattn::gpu {
+namespace {
+
+std::optional<int> findNode(const CostedLoop& loop, std::string_view name) {
+  const auto found = std::ranges::find(loop.names, name);
+  if (found == loop.names.end()) return std::nullopt;
+  return static_cast<int>(found - loop.names.begin());
+}
+
+[[noreturn]] void fail(std::string_view text, std::string what, std::string hint) {
+  throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: {}", text, what), std::move(hint));
+}
+
+}  // namespace
+
+std::array<int, kMaxNodes> Schedule::positions() const {
+  std::array<int, kMaxNodes> result{};
+  for (int place = 0; place < size; ++place) result[order[place]] = stage[order[place]] * size + place;
+  return result;
+}
+
+std::string print(const CostedLoop& loop, const Schedule& schedule) {
+  std::string text;
+  for (int place = 0; place < schedule.size; ++place) {
+    const int node = schedule.order[place];
+    if (place != 0) text += ' ';
+    text += loop.names[node];
+    if (schedule.stage[node] != 0) text += std::to_string(schedule.stage[node]);
+  }
+  return text;
+}
+
+Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
+  Schedule result;
+  std::array<bool, kMaxNodes> seen{};
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const std::string name = word.substr(0, word.find_last_not_of("0123456789") + 1), digits = word.substr(name.size());
+    const auto node = findNode(loop, name);
+    if (!node) fail(text, fmt::format("there is no node '{}'", name), fmt::format("the nodes are {}", fmt::join(loop.names, ", ")));
+    const int stage = digits.empty() ? 0 : digits.size() > 1 ? kMaxStages : digits[0] - '0';
+    if (stage >= kMaxStages) fail(text, fmt::format("{} has stage {}", name, digits), fmt::format("stages are 0 to {}", kMaxStages - 1));
+    if (seen[*node]) fail(text, fmt::format("{} stands there twice", name), "every node is issued once a trip");
+    seen[*node] = true;
+    result.stage[*node] = static_cast<std::int8_t>(stage);
+    result.order[result.size++] = static_cast<std::int8_t>(*node);
+  }
+  for (int node = 0; node < loop.size(); ++node)
+    if (!seen[node])
+      fail(text, fmt::format("{} is missing", loop.names[node]),
+           fmt::format("every node is issued once a trip: {}", fmt::join(loop.names, ", ")));
+  return result;
+}
+
+std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedule) {
+  const auto at = schedule.positions();
+  for (const auto& [from, to, distance, chained, reuse] : loop.edges) {
+    if (at[from] < at[to] + distance * schedule.size) continue;
+    const int needed = schedule.stage[from] - distance;
+    const std::string u = loop.names[from], v = loop.names[to];
+    std::string what = fmt::format("schedule `{}` is illegal: {} needs {} of {}, which is issued ", print(loop, schedule), v, u,
+                                   distance == 0 ? "the same iteration" : "the iteration before");
+    what += schedule.stage[to] == needed
+                ? "later in the trip"
+                : fmt::format("{} trip{} later", needed - schedule.stage[to], needed - schedule.stage[to] == 1 ? "" : "s");
+    return Error(ErrorCode::InvalidArgument, std::move(what),
+                 fmt::format("put {0} before {1} with stage {2} of {1}, or give {1} stage {3} or more", u, v, std::max(needed, 0),
+                             std::max(needed, 0) + 1));
+  }
+  return std::nullopt;
+}
+
+Schedule canonical(const Schedule& schedule) {
+  const auto at = schedule.positions();
+  const int low = schedule.size == 0 ? 0 : *std::min_element(at.begin(), at.begin() + schedule.size);
+  Schedule result{.size = schedule.size};
+  for (int node = 0; node < schedule.size; ++node) {
+    result.stage[node] = static_cast<std::int8_t>((at[node] - low) / schedule.size);
+    result.order[(at[node] - low) % schedule.size] = static_cast<std::int8_t>(node);
+  }
+  return result;
+}
+
+Schedule forceSchedule(const CostedLoop& loop, std::string_view text) {
+  const Schedule schedule = parseSchedule(loop, text);
+  if (const auto error = illegalEdge(loop, schedule)) throw Error(*error);
+  return canonical(schedule);
+}
+
+}  // namespace fattn::gpu

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// A best-first search. One group alone runs each of its steps no later than it would among others, so its time (and the busiest
+// unit's) bounds the score from below; it is cheap to simulate. Schedules are simulated with all groups in the order of that bound,
+// until the next bound is worse than the worst of the best.
+#include "compiler/gpu/schedule/Search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "compiler/gpu/schedule/Enumerate.h"
+
+namespace fattn::gpu {
+namespace {
+
+/// Lower bounds of a loop's cycles a trip, as simulated with and without stress.
+struct Bounds {
+  double plain = 0, stressed = 0;
+  Bounds(const CostedLoop& loop, const Overheads& overheads)
+      : plain(unitBound(loop, overheads)), stressed(unitBound(loop, overheads.stressed())) {}
+
+ private:
+  static double unitBound(const CostedLoop& loop, const Overheads& overheads) {
+    UnitCycles sum{};
+    for (const NodeCost& node : loop.nodes) {
+      const bool arithmetic = !node.queued && node.units[static_cast<int>(Unit::Tensor)] == 0;
+      for (int unit = 0; unit < kUnits; ++unit) sum[unit] += node.units[unit] * (arithmetic ? overheads.arithmetic : 1);
+    }
+    return std::ranges::max(sum) * loop.groups;
+  }
+};
+
+struct Entry {
+  Candidate candidate;
+  double bound = 0;  // of the score
+  std::size_t index = 0;
+  bool operator<(const Entry& other) const { return key(bound) < other.key(other.bound); }
+  bool better(const Entry& other) const { return key(candidate.score()) < other.key(other.candidate.score()); }
+
+ private:
+  std::tuple<double, int, double, int, int, std::size_t> key(double first) const {
+    return {std::round(first),
+            candidate.resources.moves,
+            std::round(candidate.alone),
+            candidate.resources.lateStages,
+            candidate.resources.registers,
+            index};
+  }
+};
+
+class Searcher {
+ public:
+  Searcher(const CostedLoop& loop, const SearchOptions& options) : loop_(loop), options_(options), bounds_(loop, options.overheads) {}
+
+  /// Everything but the simulation of all groups; false where one group alone cannot run it.
+  bool prepare(Entry& entry, const Schedule& schedule) const {
+    Candidate& c = entry.candidate;
+    c.schedule = schedule;
+    const Program program = makeProgram(loop_, schedule, options_.turns);
+    const auto plain = simulate(loop_, program, options_.overheads, 1),
+               stressed = simulate(loop_, program, options_.overheads.stressed(), 1);
+    if (!plain || !stressed) return false;
+    c.alone = (*plain + *stressed) / 2;
+    c.cycles = std::max(*plain, bounds_.plain);
+    c.stressed = std::max({*stressed, bounds_.stressed, c.cycles});
+    entry.bound = c.score();
+    return true;
+  }
+
+  /// The simulation of all groups; false where they block each other.
+  bool finish(Candidate& c) const {
+    if (loop_.groups == 1) return true;
+    const Program program = makeProgram(loop_, c.schedule, options_.turns);
+    const auto plain = simulate(loop_, program, options_.overheads), stressed = simulate(loop_, program, options_.overheads.stressed());
+    if (!plain || !stressed) return false;
+    c.cycles = std::max(c.cycles, *plain);
+    c.stressed = std::max({c.stressed, *stressed, c.cycles});
+    return true;
+  }
+
+  SearchResult run() {
+    const Enumeration all = enumerate(loop_, options_.stages, options_.limit);
+    SearchResult result{.legal = all.schedules.size(), .complete = all.complete, .bound = loop_.bound(), .busiest = loop_.busiest()};
+    std::vector<Entry> entries = fitting(all.schedules);
+    result.fitting = entries.size();
+    std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a < b; });
+    std::vector<Entry> best;
+    const auto better = [](const Entry& a, const Entry& b) { return a.better(b); };
+    for (Entry& entry : entries) {
+      const bool full = best.size() == static_cast<std::size_t>(options_.best);
+      if (full && !options_.exhaustive && best.back().better(entry)) break;  // entry's score is still its bound
+      ++result.simulated;
+      if (!finish(entry.candidate)) continue;
+      best.insert(std::ranges::upper_bound(best, entry, better), entry);
+      if (best.size() > static_cast<std::size_t>(options_.best)) best.pop_back();
+    }
+    for (Entry& entry : best) result.best.push_back(entry.candidate);
+    return result;
+  }
+
+ private:
+  std::vector<Entry> fitting(const std::vector<Schedule>& schedules) const {
+    std::vector<Entry> entries;
+    const Schedule* smallest = nullptr;
+    Resources least;
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      const Resources needs = resources(loop_, schedules[i]);
+      if (smallest == nullptr || std::tie(needs.registers, needs.shared) < std::tie(least.registers, least.shared))
+        smallest = &schedules[i], least = needs;
+      if (needs.registers > loop_.registerLimit || needs.shared > loop_.sharedLimit) continue;
+      Entry entry{.candidate = {.resources = needs}, .index = i};
+      if (prepare(entry, schedules[i])) entries.push_back(entry);
+    }
+    if (entries.empty() && smallest != nullptr)
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("no schedule fits on {}: the smallest, `{}`, needs {} registers a thread and {} bytes of shared memory; the "
+                              "limits are {} and {}",
+                              loop_.target, print(loop_, *smallest), least.registers, least.shared, loop_.registerLimit, loop_.sharedLimit),
+                  "take smaller tiles, or fewer groups with more registers each");
+    return entries;
+  }
+
+  const CostedLoop& loop_;
+  const SearchOptions& options_;
+  Bounds bounds_;
+};
+
+void verify(const SearchOptions& options) {
+  if (options.best < 1) throw Error(ErrorCode::InvalidArgument, fmt::format("{} schedules to keep", options.best), "keep at least 1");
+  if (options.stages < 1 || options.stages > kMaxStages)
+    throw Error(ErrorCode::InvalidArgument, fmt::format("schedules of {} stages", options.stages),
+                fmt::format("legal are 1 to {}", kMaxStages));
+}
+
+}  // namespace
+
+SearchResult search(const CostedLoop& loop, const SearchOptions& options) {
+  verify(options);
+  return Searcher(loop, options).run();
+}
+
+Candidate evaluate(const CostedLoop& loop, const Schedule& schedule, const SearchOptions& options) {
+  verify(options);
+  const Searcher searcher(loop, options);
+  Entry entry{.candidate = {.resources = resources(loop, schedule)}};
+  if (!searcher.prepare(entry, schedule) || !searcher.finish(entry.candidate))
+    throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: the groups wait for each other for ever", print(loop, schedule)),
+                "schedule it without turns");
+  return entry.candidate;
+}
+
+}  // namespace fattn::gpu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Schedules forced from text and loop models out of range: every message, word by word.
+#include <gtest/gtest.h>
+
+#include "compiler/gpu/schedule/Resources.h"
+#include "compiler/gpu/schedule/Schedule.h"
+#include "tests/unit/gpu/Loops.h"
+
+namespace fattn::gpu {
+namespace {
+
+CostedLoop forward() { return cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_90a")); }
+
+template <typename Function>
+std::string messageOf(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+std::string forced(const char* text) {
+  return messageOf([&] { forceSchedule(forward(), text); });
+}
+
+TEST(ScheduleText, ALineIsReadAndPrinted) {
+  const CostedLoop loop = forward();
+  EXPECT_EQ(print(loop, forceSchedule(loop, " S  PV1 E L ")), "S PV1 E L");
+}
+
+TEST(ScheduleText, ARotationIsPrintedWithItsFewestLateStages) {
+  const CostedLoop loop = forward();
+  EXPECT_EQ(print(loop, forceSchedule(loop, "E1 L1 S PV1")), "S PV1 E L");
+  EXPECT_EQ(print(loop, forceSchedule(loop, "L1 S PV1 E")), "S PV1 E L");
+}
+
+TEST(ScheduleText, AnIllegalEdgeIsNamedWithARemedy) {
+  EXPECT_EQ(forced("E S L PV"),
+            "schedule `E S L PV` is illegal: E needs S of the same iteration, which is issued later in the trip\n"
+            "  hint: put S before E with stage 0 of E, or give E stage 1 or more");
+  EXPECT_EQ(forced("S1 E L1 PV1"),
+            "schedule `S1 E L1 PV1` is illegal: E needs S of the same iteration, which is issued 1 trip later\n"
+            "  hint: put S before E with stage 1 of E, or give E stage 2 or more");
+  EXPECT_EQ(forced("S E L PV1"),
+            "schedule `S E L PV1` is illegal: L needs PV of the iteration before, which is issued later in the trip\n"
+            "  hint: put PV before L with stage 0 of L, or give L stage 1 or more");
+}
+
+TEST(ScheduleText, WhatIsNoScheduleIsRefused) {
+  EXPECT_EQ(forced("S Q E L PV"), "schedule `S Q E L PV`: there is no node 'Q'\n  hint: the nodes are S, E, L, PV");
+  EXPECT_EQ(forced("S E L"), "schedule `S E L`: PV is missing\n  hint: every node is issued once a trip: S, E, L, PV");
+  EXPECT_EQ(forced("S E L S1 PV"), "schedule `S E L S1 PV`: S stands there twice\n  hint: every node is issued once a trip");
+  EXPECT_EQ(forced("S E L PV4"), "schedule `S E L PV4`: PV has stage 4\n  hint: stages are 0 to 3");
+  EXPECT_EQ(forced("S E L PV12"), "schedule `S E L PV12`: PV has stage 12\n  hint: stages are 0 to 3");
+}
+
+TEST(ScheduleResources, RegistersOfTheForwardOrders) {
+  const CostedLoop loop = forward();
+  EXPECT_EQ(resources(loop, forceSchedule(loop, "S PV1 E L")).registers, 184);
+  EXPECT_EQ(resources(loop, forceSchedule(loop, "S E L PV")).registers, 184);
+  EXPECT_EQ(resources(loop, forceSchedule(loop, "S E1 L1 PV1")).registers, 248);
+  EXPECT_EQ(resources(loop, forceSchedule(loop, "S E1 L1 PV1")).moves, 64);
+}
+
+std::string verified(LoopModel loop) {
+  return messageOf([&] { loop.verify(); });
+}
+
+TEST(LoopModelVerify, NamesWhatIsWrong) {
+  LoopModel loop = forwardLoop(128, 128, 2);
+  EXPECT_EQ(verified(loop), "no error");
+  LoopModel bad = loop;
+  bad.nodes[1].name = "E1";
+  EXPECT_EQ(
+      verified(bad),
+      "a node is called 'E1'\n  hint: a name is letters, digits and '_', and does not end in a digit, where a schedule writes the stage");
+  bad = loop;
+  bad.nodes[1].name = "S";
+  EXPECT_EQ(verified(bad), "two nodes are called S");
+  bad = loop;
+  bad.edges[3].distance = 2;
+  EXPECT_EQ(verified(bad), "the edge from PV to L has distance 2\n  hint: legal are 0 (the same iteration) and 1 (the one before)");
+  bad.edges[3].distance = 0;
+  EXPECT_EQ(verified(bad), "within one iteration L -> PV -> L needs its own result\n  hint: one of these edges has to have distance 1");
+  bad = loop;
+  bad.edges[0].chained = true;
+  EXPECT_EQ(verified(bad), "the edge from S to E is chained\n  hint: only dots hand an accumulator on");
+  bad = loop;
+  bad.edges[2].reuse = true;
+  EXPECT_EQ(verified(bad), "the edge from L to PV reuses registers\n  hint: only arithmetic takes over its operand's registers");
+  bad = loop;
+  bad.groups = 9;
+  EXPECT_EQ(verified(bad), "the loop runs in 9 groups\n  hint: legal are 1 to 8");
+  bad = loop;
+  bad.nodes.clear();
+  EXPECT_EQ(verified(bad), "the loop has 0 nodes\n  hint: a loop model has 1 to 16 nodes; join arithmetic that belongs together");
+  bad = loop;
+  bad.nodes[0].dot.n = 0;
+  EXPECT_EQ(verified(bad), "dot S has the shape 64x0x128 (m x n x k)\n  hint: every extent is at least 1");
+  bad = loop;
+  bad.nodes[1].work.exp2 = -1;
+  EXPECT_EQ(verified(bad), "node E has a figure that is negative, too large or no number");
+}
+
+TEST(LoopModelCost, WhatATargetCannotPriceIsNamed) {
+  EXPECT_EQ(messageOf([] { cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_90")); }),
+            "the table has no cycles for mma.sync on nvidia:sm_90, which dot S needs\n  hint: schedule it for a target that has them");
+  LoopModel fp8 = forwardLoop(128, 128, 2);
+  fp8.nodes[0].dot.type = DType::F8E4M3;
+  EXPECT_EQ(messageOf([&] { cost(fp8, findTarget("nvidia:sm_80")); }),
+            "nvidia:sm_80 has no matrix instruction for f8e4m3, which dot S multiplies");
+}
+
+}  // namespace
+}  // namespace fattn::gpu

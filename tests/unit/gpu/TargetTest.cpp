@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine table: lookups, and that each row is consistent in itself.
+#include <gtest/gtest.h>
+
+#include "compiler/gpu/Target.h"
+#include "compiler/gpu/schedule/LoopModel.h"
+#include "fattn/Error.h"
+#include "tests/unit/gpu/Loops.h"
+
+namespace fattn::gpu {
+namespace {
+
+TEST(Target, EveryNameFindsItsRow) {
+  const std::vector<std::string_view> names = {"nvidia:sm_80",  "nvidia:sm_86",  "nvidia:sm_89",  "nvidia:sm_90",
+                                               "nvidia:sm_90a", "nvidia:sm_100", "nvidia:sm_120", "amd:gfx942",
+                                               "amd:gfx950",    "amd:gfx1100",   "amd:gfx1201"};
+  EXPECT_EQ(targetNames(), names);
+  for (const auto name : targetNames()) EXPECT_EQ(findTarget(name).name, name);
+}
+
+TEST(Target, AnUnknownNameListsTheLegalOnes) {
+  try {
+    findTarget("nvidia:sm_75");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.constraint(), "there is no GPU target 'nvidia:sm_75'");
+    EXPECT_EQ(error.hint(),
+              "legal targets are nvidia:sm_80, nvidia:sm_86, nvidia:sm_89, nvidia:sm_90, nvidia:sm_90a, nvidia:sm_100, nvidia:sm_120, "
+              "amd:gfx942, amd:gfx950, amd:gfx1100, amd:gfx1201");
+  }
+}
+
+TEST(Target, RowsAreConsistent) {
+  for (const auto name : targetNames()) {
+    SCOPED_TRACE(name);
+    const Target& t = findTarget(name);
+    EXPECT_LE(t.shared.bytesPerBlock, t.shared.bytesPerSM);
+    EXPECT_TRUE(t.warpSize == 32 || t.warpSize == 64);
+    EXPECT_GT(t.rates.issue, 0);
+    EXPECT_GE(t.registers.perSM / t.registers.perThread, 128);
+    EXPECT_EQ(t.shared.bytesPerCycle.value_or(t.shared.banks * t.shared.bankBytes), t.shared.banks * t.shared.bankBytes);
+    EXPECT_NE(t.copy(CopyKind::Register), nullptr);
+    ASSERT_NE(t.matrixFor(DType::BF16), nullptr);
+    for (const MatrixInstruction& row : t.matrix) {
+      EXPECT_FALSE(row.layout.empty());
+      EXPECT_GT(row.stepN, 0);
+      EXPECT_EQ(row.maxN % row.stepN, 0);
+      EXPECT_LE(row.minN, row.maxN);
+      for (const Homes homes : {row.a, row.b, row.accumulator}) EXPECT_NE(homes.bits, 0);
+      EXPECT_EQ(row.asynchronous, row.inOrder) << "the schedule model knows in-order queues only";
+    }
+  }
+}
+
+TEST(Target, WgmmaCyclesAreTheMeasuredOnes) {
+  const MatrixInstruction& wgmma = *findTarget("nvidia:sm_90a").matrixFor(DType::BF16);
+  EXPECT_EQ(wgmma.cyclesOf(128, true), 64);
+  EXPECT_EQ(wgmma.cyclesOf(64, true), 32);
+  EXPECT_EQ(wgmma.cyclesOf(32, true), 24);
+  EXPECT_EQ(wgmma.cyclesOf(32, false), 16);
+  EXPECT_FALSE(findTarget("nvidia:sm_100").matrixFor(DType::BF16)->cyclesOf(128, true).has_value());
+}
+
+// What setmaxnreg leaves the computing groups of the hand-written kernels: 24/240, 32/160, 24/112.
+TEST(Target, RegistersOfTheComputingGroupsAsProvenKernelsHaveThem) {
+  const Target& hopper = findTarget("nvidia:sm_90a");
+  EXPECT_EQ(registerLimit(hopper, 2, 128), 240);
+  EXPECT_EQ(registerLimit(hopper, 3, 128), 160);
+  EXPECT_EQ(registerLimit(hopper, 4, 128), 112);
+  EXPECT_EQ(registerLimit(findTarget("nvidia:sm_80"), 2, 128), 255);
+  EXPECT_EQ(registerLimit(findTarget("nvidia:sm_80"), 4, 128), 128);
+  EXPECT_EQ(registerLimit(findTarget("amd:gfx942"), 1, 256), 512);
+}
+
+TEST(Target, DotsOfEveryVendorHaveTheirPeak) {
+  // A 128 x 128 x 128 product is 2^21 FMA: divided by what an SM does in a cycle.
+  LoopModel loop{.name = "dot"};
+  loop.nodes = {dotNode("C", 128, 128, false, 0)};
+  loop.nodes[0].dot.m = 128;
+  const auto cycles = [&](const char* target) { return cost(loop, findTarget(target)).nodes[0].cycles; };
+  EXPECT_EQ(cycles("nvidia:sm_90a"), 1024);  // 2048
+  EXPECT_EQ(cycles("nvidia:sm_80"), 2048);   // 1024
+  EXPECT_EQ(cycles("nvidia:sm_86"), 4096);   // 512
+  EXPECT_EQ(cycles("amd:gfx942"), 2048);     // 1024
+  EXPECT_EQ(cycles("amd:gfx950"), 1024);     // 2048
+  EXPECT_EQ(cycles("amd:gfx1100"), 8192);    // 256
+  EXPECT_EQ(cycles("amd:gfx1201"), 4096);    // 512
+}
+
+}  // namespace
+}  // namespace fattn::gpu
