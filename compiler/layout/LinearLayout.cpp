@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "fattn/Error.h"
 
@@ -21,6 +22,29 @@ std::int64_t size(const std::vector<Repeat>& repeats, std::string Repeat::* side
   std::int64_t result = std::int64_t{1} << bits;
   for (const Repeat& repeat : repeats) {
     if (repeat.*side == name) result *= repeat.count;
+  }
+  return result;
+}
+
+/// One order for repeats that commute (no input and no output in common), and one digit for two that follow each other.
+std::vector<Repeat> normalized(std::vector<Repeat> repeats) {
+  auto commute = [](const Repeat& a, const Repeat& b) { return a.in != b.in && (a.out != b.out || a.out.empty()); };
+  std::vector<Repeat> result;
+  while (!repeats.empty()) {
+    std::size_t best = repeats.size();
+    for (std::size_t i = 0; i < repeats.size(); ++i) {
+      bool movable = std::all_of(repeats.begin(), repeats.begin() + static_cast<std::ptrdiff_t>(i),
+                                 [&](const Repeat& r) { return commute(r, repeats[i]); });
+      if (movable && (best == repeats.size() || std::tie(repeats[i].in, repeats[i].out) < std::tie(repeats[best].in, repeats[best].out)))
+        best = i;
+    }
+    Repeat next = repeats[best];
+    repeats.erase(repeats.begin() + static_cast<std::ptrdiff_t>(best));
+    if (!result.empty() && result.back().in == next.in && result.back().out == next.out) {
+      result.back().count *= next.count;
+    } else {
+      result.push_back(std::move(next));
+    }
   }
   return result;
 }
@@ -70,6 +94,7 @@ LinearLayout::LinearLayout(const std::vector<Input>& inputs, std::vector<Axis> o
     }
   }
   check();
+  repeats_ = normalized(std::move(repeats_));
 }
 
 LinearLayout LinearLayout::fromColumns(std::vector<Axis> inputs, std::vector<Axis> outputs, f2::Columns columns,
@@ -80,6 +105,7 @@ LinearLayout LinearLayout::fromColumns(std::vector<Axis> inputs, std::vector<Axi
   result.columns_ = std::move(columns);
   result.repeats_ = std::move(repeats);
   result.check();
+  result.repeats_ = normalized(std::move(result.repeats_));
   return result;
 }
 

@@ -34,6 +34,9 @@
 // Inputs x_1 .. x_n and outputs y_1 .. y_m are named numbers. With x_i = low_i + 2^bits(i) * high_i, the low parts of the outputs
 // are M * (low parts of the inputs) over F2, and the high parts of inputs and outputs are mixed-radix numbers whose digits, lowest first,
 // are the repeats in their order that name this input or output; a repeat copies its input's digit to its output's.
+// Repeats that have no input and no output in common commute, so they are kept in one order, and two in a row that count the same are one;
+// that makes equality structural: two layouts with the same inputs and outputs in the same order are equal exactly if they are the same
+// map.
 //     a * b         a inside, b above it: a name in both gets a's bits, then b's
 //     a.then(b)     b after a: the outputs of a are the inputs of b
 //     a.inverse()   of a bijection; a.then(a.inverse()) is the identity
@@ -120,7 +123,7 @@ class LinearLayout {
   LinearLayout then(const LinearLayout& next) const;
   LinearLayout inverse() const;
   LinearLayout pseudoInverse() const;
-  /// The b with inner * b == *this, if there is one.
+  /// The b with inner * b == *this, if there is one (odd copies of `inner` are found where they are repeats of their own).
   std::optional<LinearLayout> divide(const LinearLayout& inner) const;
 
   bool isInjective() const;   ///< no two inputs hold the same element

@@ -159,8 +159,12 @@ std::optional<LinearLayout> LinearLayout::divide(const LinearLayout& inner) cons
       columns.push_back(column);
     }
   }
-  if (repeats_.size() < inner.repeats_.size()) return std::nullopt;
-  std::vector<Repeat> repeats(repeats_.begin() + static_cast<std::ptrdiff_t>(inner.repeats_.size()), repeats_.end());
+  std::vector<Repeat> repeats = repeats_;
+  for (const Repeat& repeat : inner.repeats_) {
+    auto it = std::ranges::find(repeats, repeat);
+    if (it == repeats.end()) return std::nullopt;
+    repeats.erase(it);
+  }
   LinearLayout quotient = fromColumns(std::move(ins), std::move(outs), std::move(columns), std::move(repeats));
   // What was shifted out had to be zero: the product tells.
   try {

@@ -115,8 +115,7 @@ LinearLayout LinearLayout::renamed(std::string_view from, std::string_view to) c
     if (repeat.in == from) repeat.in = to;
     if (repeat.out == from) repeat.out = to;
   }
-  result.check();
-  return result;
+  return fromColumns(result.inputs_, result.outputs_, result.columns_, result.repeats_);
 }
 
 LinearLayout LinearLayout::sublayout(const std::vector<std::string>& ins, const std::vector<std::string>& outs) const {

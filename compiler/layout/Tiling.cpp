@@ -39,6 +39,22 @@ Split splitCopies(std::int64_t copies, std::int64_t warps, int d) {
   return result;
 }
 
+/// The odd copies that a fragment brings along go outside of everything, so an even number of them cannot be beside each other.
+LinearLayout repeatsOf(const LinearLayout& fragment) {
+  std::vector<Axis> ins, outs;
+  for (const Axis& axis : fragment.inputs()) ins.push_back({axis.name, 0});
+  for (const Axis& axis : fragment.outputs()) outs.push_back({axis.name, 0});
+  return LinearLayout::fromColumns(ins, outs, {}, fragment.repeats());
+}
+
+void checkOddWidths(const LinearLayout& fragment, int d, const Split& split) {
+  std::int64_t extent = fragment.outputSize(dim(d)), even = split.warps * split.registers;
+  if (extent != powerOfTwoIn(extent) && even > 1) {
+    invalid(fmt::format("an even number of fragments of {} along dimension {} is not a linear layout", extent, d),
+            fmt::format("fragments of {} divide the same tile", powerOfTwoIn(extent)));
+  }
+}
+
 void checkSizes(const Coords& sizes, const char* what) {
   if (sizes.empty()) invalid(fmt::format("a tile without {}", what));
   for (std::int64_t size : sizes) {
@@ -61,13 +77,15 @@ LinearLayout tileFragment(const LinearLayout& fragment, const Coords& shape, con
               fmt::format("the nearest that is: {}", (shape[d] + extent - 1) / extent * extent));
     }
     splits.push_back(splitCopies(shape[d] / extent, warps[d], d));
+    checkOddWidths(fragment, d, splits.back());
   }
-  LinearLayout ofWarps, ofRegisters, result = fragment;
+  LinearLayout ofWarps, ofRegisters, result = fragment.linearPart();
   for (int d = 0; d < rank; ++d) {
     ofWarps = ofWarps * LinearLayout::identity(kWarp, splits[d].warps, dim(d)) * LinearLayout::broadcast(kWarp, splits[d].idleWarps);
   }
   for (int d = rank - 1; d >= 0; --d) ofRegisters = ofRegisters * LinearLayout::identity(kRegister, splits[d].registers, dim(d));
   result = order == WarpOrder::Adjacent ? result * ofWarps * ofRegisters : result * ofRegisters * ofWarps;
+  result = result * repeatsOf(fragment);
   for (int d = 0; d < rank; ++d) result = result * LinearLayout::identity(kWarp, splits[d].oddWarps, dim(d));
   for (int d = rank - 1; d >= 0; --d) result = result * LinearLayout::identity(kRegister, splits[d].oddRegisters, dim(d));
   return result.asTile(rank);

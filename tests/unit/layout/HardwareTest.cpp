@@ -155,6 +155,14 @@ TEST(Tiling, EverySizeIsABijection) {
   }
 }
 
+// One warp group may hold two fragments of odd width, one below the other.
+TEST(Tiling, FragmentsOfOddWidthBelowEachOther) {
+  expectBijection(tileFragment(nvidia::wgmmaAccumulator(80), {128, 80}, {1, 1}), {128, 80});
+  expectBijection(tileFragment(nvidia::wgmmaAccumulator(80), {128, 240}, {2, 1}), {128, 240});
+  EXPECT_EQ(test::messageOf([] { tileFragment(nvidia::wgmmaAccumulator(80), {64, 160}, {1, 1}); }),
+            "an even number of fragments of 80 along dimension 1 is not a linear layout\n  hint: fragments of 16 divide the same tile");
+}
+
 TEST(Tiling, RegistersOf64x80) {
   LinearLayout layout = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 80}, {4, 1});
   EXPECT_EQ(layout.inputSize("register"), 40);

@@ -39,6 +39,17 @@ TEST(LinearLayout, EightyIsFiveTimesSixteen) {
   EXPECT_EQ(layout.str(), "register: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), x5 along dim0 | dim0: 80");
 }
 
+TEST(LinearLayout, RepeatsHaveOneForm) {
+  auto of = [](std::string_view in, std::int64_t count, std::string_view out) { return LinearLayout::identity(in, count, out); };
+  LinearLayout none = LinearLayout::fromColumns({{"register", 0}, {"warp", 0}}, {{"dim0", 0}, {"dim1", 0}}, {});
+  EXPECT_EQ(none * of("register", 5, "dim1") * of("register", 3, "dim1"), none * of("register", 15, "dim1"));
+  EXPECT_EQ(none * of("warp", 3, "dim0") * of("register", 5, "dim1"), none * of("register", 5, "dim1") * of("warp", 3, "dim0"));
+  EXPECT_EQ(none * of("register", 5, "dim1") * of("warp", 3, "dim0") * of("register", 3, "dim1"),
+            none * of("warp", 3, "dim0") * of("register", 15, "dim1"));
+  EXPECT_NE(none * of("register", 5, "dim1") * of("register", 3, "dim0"), none * of("register", 3, "dim0") * of("register", 5, "dim1"));
+  EXPECT_EQ(tileFragment(nvidia::wgmmaAccumulator(80), {64, 240}, {1, 1}), nvidia::wgmmaAccumulator(240));
+}
+
 TEST(LinearLayout, RandomLayoutsAreBijections) {
   std::mt19937 source(1);
   for (int trial = 0; trial < 60; ++trial) {
