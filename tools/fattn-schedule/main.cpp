@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// fattn-schedule: the best schedules of a loop, from a description of the loop and the machine table.
+#include <iostream>
+
+#include "tools/fattn-schedule/Schedules.h"
+
+int main(int argc, char** argv) {
+  return fattn::schedule::runSchedules({argv + (argc > 0 ? 1 : 0), argv + argc}, std::cin, std::cout, std::cerr);
+}
