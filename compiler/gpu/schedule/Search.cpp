@@ -59,19 +59,17 @@ class Searcher {
     Candidate& c = entry.candidate;
     c.schedule = schedule;
     const Program program = makeProgram(loop_, schedule, options_.turns);
-    const auto plain = simulate(loop_, program, options_.overheads, 1),
-               stressed = simulate(loop_, program, options_.overheads.stressed(), 1);
-    if (!plain || !stressed) return false;
-    c.alone = (*plain + *stressed) / 2;
-    c.cycles = std::max(*plain, bounds_.plain);
-    c.stressed = std::max({*stressed, bounds_.stressed, c.cycles});
+    const auto alone = simulate(loop_, program, options_.overheads, 1);
+    if (!alone) return false;
+    c.alone = *alone;
+    c.cycles = std::max(*alone, bounds_.plain);
+    c.stressed = std::max(bounds_.stressed, c.cycles);
     entry.bound = c.score();
     return true;
   }
 
   /// The simulation of all groups; false where they block each other.
   bool finish(Candidate& c) const {
-    if (loop_.groups == 1) return true;
     const Program program = makeProgram(loop_, c.schedule, options_.turns);
     const auto plain = simulate(loop_, program, options_.overheads), stressed = simulate(loop_, program, options_.overheads.stressed());
     if (!plain || !stressed) return false;

@@ -23,7 +23,7 @@ struct SearchOptions {
 struct Candidate {
   Schedule schedule = {};
   Resources resources = {};
-  double alone = 0;     ///< mean cycles of a single group, which has nobody to fill its gaps, with the overheads and with stressed ones
+  double alone = 0;     ///< cycles of a single group, which has nobody to fill its gaps
   double cycles = 0;    ///< with the overheads
   double stressed = 0;  ///< with stressed ones
   /// What is compared first, rounded to whole cycles: the mean of the two. Then the instructions a schedule adds (moves), then
