@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed: one shared library with the public headers of its layers, and the CMake package `fattn` that leads to both.
+# What is installed: a shared library with the public headers of its layers, the same for C, and the CMake package `fattn` that leads to them.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -35,9 +35,26 @@ foreach(folder runtime/base runtime kernels dsl)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/include/*.h)
   list(APPEND public_headers ${headers})
 endforeach()
+set(c_header ${CMAKE_SOURCE_DIR}/kernels/include/fattn/c_api.h)
+list(REMOVE_ITEM public_headers ${c_header})
 target_sources(fattn PUBLIC FILE_SET HEADERS BASE_DIRS ${roots} FILES ${public_headers})
 
-install(TARGETS fattn EXPORT fattn-targets FILE_SET HEADERS)
+# libfattn_c.so: fattn/c_api.h. With LLVM linked in it is one self-contained file that shows nothing but its C functions, and so can be
+# loaded beside another LLVM. With a shared LLVM it is a thin layer over libfattn.so, because then MLIR needs names to be exported (above).
+set(c_map ${CMAKE_SOURCE_DIR}/scripts/cmake/fattn_c.map)
+add_library(fattn_c SHARED $<TARGET_OBJECTS:fattn_capi> $<TARGET_OBJECTS:fattn_config_json>)
+add_library(fattn::fattn_c ALIAS fattn_c)
+set_target_properties(fattn_c PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX INSTALL_RPATH $ORIGIN LINK_DEPENDS ${c_map})
+if(FATTN_STATIC_LLVM)
+  target_link_libraries(fattn_c PRIVATE $<BUILD_INTERFACE:fattn_kernels> $<BUILD_INTERFACE:fattn_options>)
+else()
+  target_link_libraries(fattn_c PRIVATE fattn $<BUILD_INTERFACE:fattn_options>)
+endif()
+target_link_options(fattn_c PRIVATE -Wl,--version-script=${c_map} -Wl,-z,nodelete -Wl,-z,defs)
+target_sources(fattn_c PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/kernels/include FILES ${c_header})
+
+install(TARGETS fattn fattn_c EXPORT fattn-targets FILE_SET HEADERS)
 install(EXPORT fattn-targets NAMESPACE fattn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)
 configure_package_config_file(scripts/cmake/fattn-config.cmake.in ${CMAKE_BINARY_DIR}/fattn-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ConfigJson.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+namespace fattn::kernels {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kOp = "attention_forward";
+constexpr std::array<std::string_view, 7> kKeys = {"op", "dtype", "head_dim", "head_dim_v", "causal", "target", "tile"};
+
+struct Choice {
+  std::string_view key;
+  std::int32_t TileConfig::* member;
+};
+// Attention's choices: not BLOCK_K, which it does not have.
+constexpr std::array<Choice, 5> kChoices = {{{"block_m", &TileConfig::block_m},
+                                             {"block_n", &TileConfig::block_n},
+                                             {"stages", &TileConfig::stages},
+                                             {"warps", &TileConfig::warps},
+                                             {"schedule", &TileConfig::schedule}}};
+
+[[noreturn]] void fail(const std::string& constraint, std::string hint = "") {
+  throw Error(ErrorCode::InvalidArgument, "configuration: " + constraint, std::move(hint));
+}
+
+// Bytes that are no UTF-8 must not end the report of an error.
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// The value as JSON spells it, cut where it is long: for messages.
+std::string quote(const Json& value) {
+  constexpr std::size_t longest = 60;
+  std::string text = dump(value);
+  if (text.size() <= longest) return text;
+  std::size_t end = longest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not inside a character
+  return text.substr(0, end) + "...";
+}
+
+std::string legalKeys() {
+  std::string text;
+  for (std::string_view key : kKeys) text.append(text.empty() ? "" : ", ").append(key);
+  return "the legal keys are " + text;
+}
+
+std::string legalChoices() {
+  std::string text;
+  for (const Choice& choice : kChoices) text.append(text.empty() ? "" : ", ").append(choice.key);
+  return "the legal keys of tile are " + text;
+}
+
+// The library's printer, which messages use, takes stack for each level.
+constexpr int kDeepest = 16;
+
+/// nlohmann's parser keeps the last of two equal keys, which would hide a mistake; this sees them all.
+Json parseJson(std::string_view text) {
+  std::vector<std::vector<std::string>> open;  // the keys of each object that has begun
+  auto watch = [&open](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > kDeepest) fail("it is nested deeper than any configuration is");
+    if (event == Json::parse_event_t::object_start) {
+      open.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      open.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      auto& keys = open.back();
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) fail("the key " + quote(parsed) + " is given twice");
+      if (keys.size() <= kKeys.size()) keys.push_back(key);  // an object with more has an unknown one
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text.begin(), text.end(), watch);
+  } catch (const Json::exception& error) {
+    std::string what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 5: ..."
+    if (std::size_t prefix = what.find("] "); prefix != std::string::npos) what.erase(0, prefix + 2);
+    std::ranges::replace_if(
+        what, [](char c) { return (static_cast<unsigned char>(c) & 0x80) != 0; }, '?');  // it quotes what may be no UTF-8
+    fail("not valid JSON: " + what, R"(write for example {"op": "attention_forward", "dtype": "bf16", "head_dim": 128})");
+  }
+}
+
+std::int64_t integerOf(std::string_view key, const Json& value) {
+  if (!value.is_number_integer()) fail(std::string(key) + " is " + quote(value) + "; it must be an integer");
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+    fail(std::string(key) + " is " + quote(value) + "; it does not fit 64 bits");
+  return value.get<std::int64_t>();
+}
+
+const std::string& textOf(std::string_view key, const Json& value) {
+  if (!value.is_string()) fail(std::string(key) + " is " + quote(value) + "; it must be a string");
+  return value.get_ref<const std::string&>();
+}
+
+TileConfig tileOf(const Json& value) {
+  if (!value.is_object()) fail("tile is " + quote(value) + "; it must be an object", legalChoices());
+  TileConfig tile;
+  for (const auto& [key, number] : value.items()) {
+    const Choice* found = nullptr;
+    for (const Choice& choice : kChoices)
+      if (choice.key == key) found = &choice;
+    if (found == nullptr) fail("tile has no key " + quote(key), legalChoices());
+    std::int64_t wanted = integerOf("tile." + key, number);
+    // 0 means "not chosen" in C++; in JSON one leaves the key out.
+    if (wanted < 1 || wanted > std::numeric_limits<std::int32_t>::max())
+      fail("tile." + key + " is " + quote(number) + "; it must be at least 1 and fit 32 bits", "leave " + key + " out to let fattn choose");
+    tile.*found->member = static_cast<std::int32_t>(wanted);
+  }
+  tile.validate();
+  return tile;
+}
+
+void readOp(const Json& value) {
+  if (textOf("op", value) != kOp) fail("op is " + quote(value) + R"(; the only legal one is "attention_forward")");
+}
+
+DType dtypeOf(const Json& value) {
+  std::optional<DType> dtype = parseDType(textOf("dtype", value));
+  if (!dtype) fail("dtype is " + quote(value) + R"(; the legal ones are "f32", "f16" and "bf16")");
+  return *dtype;
+}
+
+Json jsonOf(const AttentionConfig& config) {
+  Json json = {{"op", kOp}, {"dtype", name(config.dtype)}, {"head_dim", config.head_dim}};
+  if (config.head_dim_v != 0) json["head_dim_v"] = config.head_dim_v;
+  json["causal"] = config.causal;
+  if (!config.target.empty()) json["target"] = config.target;
+  if (config.tile) {
+    Json& tile = json["tile"] = Json::object();
+    for (const Choice& choice : kChoices)
+      if (int value = (*config.tile).*choice.member; value != 0) tile[std::string(choice.key)] = value;
+  }
+  return json;
+}
+
+}  // namespace
+
+AttentionConfig parseConfig(std::string_view text) {
+  const Json json = parseJson(text);
+  if (!json.is_object()) fail("it is " + quote(json) + "; it must be a JSON object", legalKeys());
+  for (const auto& item : json.items())
+    if (std::find(kKeys.begin(), kKeys.end(), item.key()) == kKeys.end()) fail("unknown key " + quote(item.key()), legalKeys());
+  for (const char* key : {"op", "dtype", "head_dim"})
+    if (!json.contains(key)) fail("the key \"" + std::string(key) + "\" is missing", "op, dtype and head_dim have to be there");
+
+  readOp(json["op"]);
+  AttentionConfig config{.dtype = dtypeOf(json["dtype"]), .head_dim = integerOf("head_dim", json["head_dim"])};
+  if (auto found = json.find("head_dim_v"); found != json.end()) {
+    config.head_dim_v = integerOf("head_dim_v", *found);
+    if (config.head_dim_v == 0) fail("head_dim_v is 0; it must be a multiple of 8 from 8 to 256", "leave it out where it equals head_dim");
+  }
+  if (auto found = json.find("causal"); found != json.end()) {
+    if (!found->is_boolean()) fail("causal is " + quote(*found) + "; it must be true or false");
+    config.causal = found->get<bool>();
+  }
+  if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
+  if (auto found = json.find("tile"); found != json.end()) config.tile = tileOf(*found);
+  return config;
+}
+
+std::string toJson(const AttentionConfig& config) { return dump(jsonOf(config)); }
+
+std::string toJson(const KernelInfo& info) {
+  return dump({{"config", jsonOf(info.config)},
+               {"device", info.device},
+               {"entry", info.entry},
+               {"compile_ms", info.compile_ms},
+               {"binary_bytes", info.binary_bytes},
+               {"scratch_bytes", info.scratch_bytes},
+               {"shared_bytes", info.shared_bytes},
+               {"threads", info.threads},
+               {"registers", info.registers},
+               {"spill_bytes", info.spill_bytes}});
+}
+
+std::string toJson(std::span<Device* const> devices) {
+  Json list = Json::array();
+  for (const Device* device : devices) {
+    Capabilities can = device->capabilities();
+    list.push_back({{"target", device->name()},
+                    {"kind", name(device->kind())},
+                    {"description", device->description()},
+                    {"memory_bytes", can.memoryBytes},
+                    {"shared_bytes", can.sharedBytes},
+                    {"multiprocessors", can.multiprocessors},
+                    {"asynchronous", can.asynchronous},
+                    {"max_grid", can.maxGrid}});
+  }
+  return dump(list);
+}
+
+}  // namespace fattn::kernels

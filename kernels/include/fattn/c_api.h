@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fattn from C, and from every language that can call C: compile a kernel from a JSON text, launch it on a stream. Library: fattn_c.
+ *
+ * Status  Every function that can fail returns a fattn_status. What went wrong, in words, is fattn_last_error() of the same thread.
+ * Output  What a function writes through a pointer is written only if it returns FATTN_OK.
+ * Threads Every function may be called from any thread at any time, also on the same kernel.
+ * Strings Texts are UTF-8 and end with a zero. A `const char*` that a function returns belongs to the library: do not free it.
+ *         A `char*` that a function writes through a `char**` is yours: give it to fattn_string_free().
+ * ABI     Functions and values are only ever added. fattn_tensor never changes; structs with a struct_size grow at their end.
+ */
+#ifndef FATTN_C_API_H
+#define FATTN_C_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define FATTN_C_API __attribute__((visibility("default")))
+#else
+#define FATTN_C_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status and version ---------------------------------------------------------------------------------------------------- */
+
+typedef int32_t fattn_status; /* one of the values below */
+enum {
+  FATTN_OK = 0,
+  FATTN_INVALID_ARGUMENT = 1, /* the caller's values contradict each other or this page; NULL where a pointer is needed */
+  FATTN_UNSUPPORTED = 2,      /* legal, but this target or configuration cannot do it; the text names what can */
+  FATTN_TRACE_ERROR = 3,      /* a kernel breaks a rule of the tile language */
+  FATTN_COMPILE_ERROR = 4,    /* the compiler rejected its input; the text holds the diagnostics */
+  FATTN_NO_DEVICE = 5,        /* the target asks for a device or driver that is not there */
+  FATTN_DEVICE_ERROR = 6,     /* a driver call failed */
+  FATTN_OUT_OF_MEMORY = 7,    /* the device, or the host, has too little memory */
+  FATTN_IO_ERROR = 8,         /* a file could not be read or written */
+  FATTN_INTERNAL = 9          /* a bug in fattn */
+};
+
+/* "ok", "invalid-argument", "unsupported" ...; "unknown-status" for a value that is none. Lives as long as the process. */
+FATTN_C_API const char* fattn_status_name(fattn_status status);
+
+/* What the last failed call of this thread said: the rule that failed with the offending and the legal values, and, on a line of
+ * its own, a hint. "" where none has failed; successful calls leave it. Valid until this thread's next failing call or its end. */
+FATTN_C_API const char* fattn_last_error(void);
+
+/* "major.minor.patch" of the library. Lives as long as the process. */
+FATTN_C_API const char* fattn_version(void);
+
+/* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
+#define FATTN_C_API_VERSION 1
+FATTN_C_API int32_t fattn_c_api_version(void);
+
+/* Frees a string the library has written through a char**. Accepts NULL. */
+FATTN_C_API void fattn_string_free(char* text);
+
+/* ---- Configurations -------------------------------------------------------------------------------------------------------- */
+
+/* What shapes the code of a kernel is a JSON object; lengths, strides, batch, heads and scale are given at launch.
+ *
+ *   {"op": "attention_forward", "dtype": "bf16", "head_dim": 128, "causal": true}
+ *
+ *   op          "attention_forward": O = softmax(scale * Q K^T + mask) V
+ *   dtype       of q, k, v and o: "f32", "f16" or "bf16"; arithmetic accumulates in f32
+ *   head_dim    of q and k: a multiple of 8 from 8 to 256
+ *   head_dim_v  of v and o: same values                                                      (left out: head_dim)
+ *   causal      row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right (left out: false)
+ *   target      "host", "host:avx2" ...; fattn_devices() lists the machine's                 (left out: its best device)
+ *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": 1}, any of them (left out: fattn chooses)
+ *
+ * op, dtype and head_dim have to be there. An unknown, a repeated or an ill-typed key is FATTN_INVALID_ARGUMENT. */
+
+/* Whether fattn_compile() would accept a configuration; if not, fattn_last_error() has the rule that failed and the nearest
+ * configuration that works. Compiles nothing. */
+FATTN_C_API fattn_status fattn_supports(const char* config);
+
+/* The same in words, as *text: "supported on host with BLOCK_M=64,BLOCK_N=64", or why not. FATTN_OK in both cases; it fails only
+ * where `config` is no configuration. */
+FATTN_C_API fattn_status fattn_explain(const char* config, char** text);
+
+/* The devices of this machine, best first, as a JSON array of objects with the keys target (for a configuration), kind ("host",
+ * "cuda", "hip"), description, memory_bytes, shared_bytes, multiprocessors, asynchronous, max_grid. Never empty. */
+FATTN_C_API fattn_status fattn_devices(char** json);
+
+/* ---- Kernels --------------------------------------------------------------------------------------------------------------- */
+
+typedef struct fattn_kernel fattn_kernel; /* a reference-counted handle to compiled code */
+
+/* Compiles a kernel, or finds it in the process's cache, and writes a handle with one reference. Threads that ask for the same
+ * configuration at once compile it once. FATTN_UNSUPPORTED and FATTN_NO_DEVICE as fattn_supports(), FATTN_COMPILE_ERROR. */
+FATTN_C_API fattn_status fattn_compile(const char* config, fattn_kernel** kernel);
+
+/* One reference more, one less. The handle is gone with the last one. Releasing needs no wait for launches on the host; elsewhere
+ * they must have finished. Release accepts NULL. */
+FATTN_C_API fattn_status fattn_kernel_retain(fattn_kernel* kernel);
+FATTN_C_API void fattn_kernel_release(fattn_kernel* kernel);
+
+/* What became of the configuration, as a JSON object: config (complete, fattn_compile() accepts it), device, entry, compile_ms,
+ * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
+FATTN_C_API fattn_status fattn_kernel_info(const fattn_kernel* kernel, char** json);
+
+/* Compiles `count` configurations in parallel, so that later calls of fattn_compile() find them. The first error, after all
+ * ended. `configs` may be NULL if count is 0. */
+FATTN_C_API fattn_status fattn_warmup(const char* const* configs, size_t count);
+
+/* ---- Launches -------------------------------------------------------------------------------------------------------------- */
+
+typedef int32_t fattn_dtype; /* one of the values below */
+enum {
+  FATTN_F32 = 0,
+  FATTN_F16 = 1,
+  FATTN_BF16 = 2,
+  FATTN_F8E4M3 = 3,
+  FATTN_F8E5M2 = 4,
+  FATTN_I1 = 5,
+  FATTN_I8 = 6,
+  FATTN_I32 = 7,
+  FATTN_I64 = 8
+};
+
+#define FATTN_MAX_RANK 6
+
+/* A strided view of memory of yours, on the kernel's device. Element (i, j, ...) lies at data + (i * strides[0] + j * strides[1] +
+ * ...) * size of the dtype in bytes: strides count elements, not bytes. Entries from `rank` on are not read. The library keeps no
+ * pointer beyond the launch, but the memory has to live until the launch has finished. Inputs are never written. */
+typedef struct fattn_tensor {
+  void* data;
+  fattn_dtype dtype;
+  int32_t rank;
+  int64_t shape[FATTN_MAX_RANK];
+  int64_t strides[FATTN_MAX_RANK];
+} fattn_tensor;
+
+/* The operands of attention forward: B batch entries, Hq and Hkv heads (Hq a multiple of Hkv), Sq and Skv rows. Shapes are logical:
+ * any layout in memory whose last stride is 1 will do. Fill it with zeros, then set struct_size and the rest. */
+typedef struct fattn_attention_forward_args {
+  size_t struct_size; /* sizeof(fattn_attention_forward_args) */
+  fattn_tensor q;     /* [B, Hq, Sq, head_dim] */
+  fattn_tensor k;     /* [B, Hkv, Skv, head_dim] */
+  fattn_tensor v;     /* [B, Hkv, Skv, head_dim_v] */
+  fattn_tensor o;     /* [B, Hq, Sq, head_dim_v], written; must not overlap k or v */
+  fattn_tensor lse;   /* f32 [B, Hq, Sq], written: natural logarithm of each row's sum of exponentials; all zeros = not wanted */
+  const float* scale; /* factor of Q K^T, in host memory, read before the call returns; NULL = 1 / sqrt(head_dim) */
+} fattn_attention_forward_args;
+
+/* Checks the operands and launches a kernel of op "attention_forward". `stream` is a CUstream, a hipStream_t, or NULL for the
+ * device's default stream; the host takes only NULL. Allocates no device memory and does not wait for the result, except on the
+ * host, where it returns when the result is there. Rows that see no key get o = 0 and lse = -infinity. */
+FATTN_C_API fattn_status fattn_attention_forward(const fattn_kernel* kernel, void* stream, const fattn_attention_forward_args* args);
+
+/* ---- Host device ----------------------------------------------------------------------------------------------------------- */
+
+/* Threads a launch on the host uses, the calling one among them: 1 to 1024. At first the environment's FATTN_NUM_THREADS, or the
+ * number of cores this process may run on. A change holds for launches that begin later. */
+FATTN_C_API fattn_status fattn_host_set_num_threads(int32_t threads);
+FATTN_C_API fattn_status fattn_host_num_threads(int32_t* threads);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
