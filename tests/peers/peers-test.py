@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests tools/peers. Argument: libfattn_c.so. Ends with 77 (skipped) where only what needs no PyTorch could be tested."""
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LIBRARY = sys.argv.pop(1)
+PEERS = pathlib.Path(__file__).resolve().parents[2] / "tools/peers"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+sys.path.insert(0, str(PEERS))
+sys.dont_write_bytecode = True
+import fattn_c  # noqa: E402
+
+
+def run(*arguments, flags=()):
+    command = [sys.executable, *flags, PEERS / "peers.py", "--library", LIBRARY, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Binding(unittest.TestCase):
+    def test_errors_carry_status_and_text(self):
+        with self.assertRaises(fattn_c.FattnError) as caught:
+            fattn_c.Library(LIBRARY).compile(dtype="f32", head_dim=60)
+        self.assertEqual(caught.exception.status, fattn_c.STATUS_UNSUPPORTED)
+        self.assertTrue(str(caught.exception).startswith("fattn_compile: head_dim is 60;"), str(caught.exception))
+
+    def test_launch_on_plain_memory(self):
+        import ctypes
+
+        # Two rows that see two keys each. All queries are 0, so that each result is the mean of the values.
+        q, k, o = ((ctypes.c_float * 16)() for _ in range(3))
+        v = (ctypes.c_float * 16)(*range(16))
+        view = lambda memory: fattn_c.Tensor.of(ctypes.addressof(memory), "f32", (1, 1, 2, 8), (16, 16, 8, 1))
+        kernel = fattn_c.Library(LIBRARY).compile(dtype="f32", head_dim=8, target="host")
+        kernel.prepare(view(q), view(k), view(v), view(o))()
+        self.assertEqual(list(o), 2 * [i + 4.0 for i in range(8)])
+        self.assertEqual(kernel.info()["config"]["head_dim_v"], 8)
+
+    def test_devices(self):
+        self.assertIn("host", [device["target"] for device in fattn_c.Library(LIBRARY).devices()])
+
+
+class WithoutTorch(unittest.TestCase):
+    def test_says_so_in_a_sentence(self):
+        result = run(flags=["-S", "-E"])  # no site-packages: no PyTorch, whether installed or not
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stderr.startswith("peers.py measures beside PyTorch, which is not installed here"), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1)
+
+    def test_refuses_what_it_cannot_compare(self):
+        for arguments, text in (
+            (["--shape", "1,2,3"], "'1,2,3' is not of the form B,Hq[:Hkv],Sq[:Skv],D"),
+            (["--shape", "1,3:2,4,8"], "Hq a multiple of Hkv"),
+            (["--shape", "1,1,4:8,8"], "causal needs Sq = Skv here"),
+            (["--target", "tpu"], "--target tpu: legal are host, host:INSTRUCTIONS, cuda and cuda:NUMBER"),
+            (["--dtype", "f64"], "'f64' is none of f32, f16, bf16"),
+            (["--peers", "fa4"], "'fa4' is none of flash, cudnn, efficient, math"),
+            (["--rounds", "0"], "--rounds, --threads and --leg-ms must be above 0"),
+        ):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(text, result.stderr)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
+class WithTorch(unittest.TestCase):
+    def test_measures_and_writes_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "peers.json"
+            result = run("--shape", "1,4:2,40,32", "--shape", "2,1,33,64", "--dtype", "f32,f16,bf16", "--layout", "bshd", "--peers", "flash,math",
+                         "--rounds", "2", "--leg-ms", "1", "--threads", "2", "--json", str(file))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            report = json.loads(file.read_text())
+        self.assertEqual((report["target"], report["threads"], report["rounds"]), ("host", 2, 2))
+        self.assertEqual(len(report["rows"]), 2 * 3 * 2 * 2)
+        self.assertEqual(len(result.stdout.splitlines()), 2 + len(report["rows"]))
+        for row in report["rows"]:
+            self.assertLess(row["difference"], {"f32": 1e-5, "f16": 2e-3, "bf16": 1.5e-2}[row["dtype"]])
+            self.assertEqual(row["ours"]["samples"], row["theirs"]["samples"])
+            self.assertAlmostEqual(row["ratio"], row["theirs"]["median_us"] / row["ours"]["median_us"])
+
+    def test_json_on_standard_output_is_json_alone(self):
+        result = run("--shape", "1,1,16,16", "--dtype", "f32", "--causal", "no", "--rounds", "1", "--leg-ms", "1", "--json", "-")
+        self.assertEqual(len(json.loads(result.stdout)["rows"]), 1, result.stderr)
+        self.assertIn("ratio", result.stderr)
+
+    def test_different_results_are_not_timed(self):
+        import types
+
+        import measure
+        import peers
+
+        options = types.SimpleNamespace(gpu=False, layout="bhsd", target="host")
+        problem = measure.Problem(fattn_c.Library(LIBRARY), options, peers.Shape("1,1,16,16"), "f16", False)
+        problem.theirs = lambda: problem.v + 1
+        with self.assertRaises(measure.Different) as caught:
+            problem.compare(measure.Clock(False, 1), "flash", 1)
+        self.assertRegex(str(caught.exception), r"^1,1,16,16 f16 causal False: fattn and flash differ by \S+, the worst row by \S+; the largest legal "
+                         r"differences are 2.0e-03 and 1.0e-02. Nothing was timed.$")
+
+    def test_refuses_what_fattn_refuses(self):
+        for arguments, status, text in (
+            (["--shape", "1,1,4,12", "--dtype", "f32"], 3, "peers.py: fattn_compile: head_dim is 12; it must be a multiple of 8"),
+            (["--target", "host:mmx"], 4, "peers.py: fattn_compile: "),
+        ):
+            result = run(*arguments)
+            self.assertEqual(result.returncode, status, (arguments, result.stderr))
+            self.assertIn(text, result.stderr)
+
+
+if __name__ == "__main__":
+    if not unittest.main(exit=False).result.wasSuccessful():
+        sys.exit(1)
+    if not HAS_TORCH:
+        print("skipped: measuring beside PyTorch, which is not installed; the rest passed")
+        sys.exit(77)

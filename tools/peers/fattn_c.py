@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fattn/c_api.h through ctypes: a library, its kernels, and launches whose operands are packed once."""
+import ctypes
+import json
+import os
+import pathlib
+
+DTYPES = {"f32": 0, "f16": 1, "bf16": 2}
+STATUS_OK, STATUS_UNSUPPORTED, STATUS_NO_DEVICE = 0, 2, 5
+
+
+class FattnError(Exception):
+    """A call that failed: its status, and the library's own text."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("dtype", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("shape", ctypes.c_int64 * 6),
+        ("strides", ctypes.c_int64 * 6),
+    ]
+
+    @classmethod
+    def of(cls, pointer, dtype, shape, strides):
+        rank = len(shape)
+        return cls(pointer, DTYPES[dtype], rank, (ctypes.c_int64 * 6)(*shape), (ctypes.c_int64 * 6)(*strides))
+
+
+class ForwardArgs(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("q", Tensor),
+        ("k", Tensor),
+        ("v", Tensor),
+        ("o", Tensor),
+        ("lse", Tensor),
+        ("scale", ctypes.POINTER(ctypes.c_float)),
+    ]
+
+
+def default_library():
+    """$FATTN_LIBRARY, else the library of the build beside this source, else whatever the loader finds."""
+    built = pathlib.Path(__file__).resolve().parents[2] / "build/lib/libfattn_c.so"
+    return os.environ.get("FATTN_LIBRARY") or (str(built) if built.exists() else "libfattn_c.so.0")
+
+
+class Library:
+    def __init__(self, path):
+        self.path = path
+        self.c = ctypes.CDLL(path)
+        text, out = ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)
+        signatures = {
+            "fattn_version": (text, []),
+            "fattn_last_error": (text, []),
+            "fattn_string_free": (None, [ctypes.c_void_p]),
+            "fattn_devices": (ctypes.c_int32, [out]),
+            "fattn_compile": (ctypes.c_int32, [text, out]),
+            "fattn_kernel_release": (None, [ctypes.c_void_p]),
+            "fattn_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
+            "fattn_attention_forward": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ForwardArgs)]),
+            "fattn_host_set_num_threads": (ctypes.c_int32, [ctypes.c_int32]),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(self.c, name)
+            function.restype, function.argtypes = result, arguments
+
+    @property
+    def version(self):
+        return self.c.fattn_version().decode()
+
+    def check(self, status):
+        if status != STATUS_OK:
+            raise FattnError(status, self.c.fattn_last_error().decode())
+
+    def _json(self, function, *arguments):
+        text = ctypes.c_void_p()
+        self.check(function(*arguments, ctypes.byref(text)))
+        try:
+            return json.loads(ctypes.string_at(text))
+        finally:
+            self.c.fattn_string_free(text)
+
+    def devices(self):
+        return self._json(self.c.fattn_devices)
+
+    def set_host_threads(self, threads):
+        self.check(self.c.fattn_host_set_num_threads(threads))
+
+    def compile(self, **config):
+        return Kernel(self, {"op": "attention_forward", **config})
+
+
+class Kernel:
+    def __init__(self, library, config):
+        self.library, self.handle = library, ctypes.c_void_p()
+        library.check(library.c.fattn_compile(json.dumps(config).encode(), ctypes.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            self.library.c.fattn_kernel_release(self.handle)
+
+    def info(self):
+        return self.library._json(self.library.c.fattn_kernel_info, self.handle)
+
+    def prepare(self, q, k, v, o, stream=None):
+        """A function that launches on these tensors (Tensor), which must outlive it; a call packs nothing."""
+        args = ForwardArgs(struct_size=ctypes.sizeof(ForwardArgs), q=q, k=k, v=v, o=o)
+        function, handle, reference, check = self.library.c.fattn_attention_forward, self.handle, ctypes.byref(args), self.library.check
+
+        def launch(kernel=self):  # holds the kernel as long as the launch
+            status = function(handle, stream, reference)
+            if status:
+                check(status)
+
+        return launch
