@@ -27,7 +27,9 @@ const std::string& defaultTarget() {
 }
 
 void requireSupported(const AttentionConfig& config) {
-  if (!config.target.empty()) openDevice(config.target);
+  if (!config.target.empty() && openDevice(config.target).kind() != DeviceKind::Host)
+    throw Error(ErrorCode::Unsupported, "target is '" + config.target + "', a device that fattn does not compile for",
+                "the nearest supported target is 'host'");
   if (config.dtype != DType::F32 && config.dtype != DType::F16 && config.dtype != DType::BF16)
     throw Error(ErrorCode::Unsupported, "dtype is " + std::string(name(config.dtype)) + "; it must be f32, f16 or bf16",
                 isFloat(config.dtype) ? "the nearest supported dtype is f16" : "");

@@ -3,6 +3,7 @@
 #include "fattn/Device.h"
 
 #include "fattn/Error.h"
+#include "runtime/cuda/System.h"
 #include "runtime/host/HostDevice.h"
 
 namespace fattn {
@@ -19,20 +20,33 @@ std::string_view name(DeviceKind kind) {
   return "host";
 }
 
-std::vector<Device*> listDevices() { return {&host::device()}; }
-
-Device& openDevice(std::string_view target) {
-  std::vector<Device*> devices = listDevices();
-  if (target.empty()) return *devices.front();
-  std::string known;
-  for (Device* device : devices) {
-    if (device->name() == target) return *device;
-    if (device->kind() == DeviceKind::Host && target.starts_with("host:")) {
-      host::requireTarget(target);
-      return *device;
-    }
-    known.append(known.empty() ? "" : ", ").append(device->name());
+std::vector<Device*> listDevices() {
+  std::vector<Device*> devices = {&host::device()};
+  try {
+    for (const auto& device : cuda::System::instance().devices()) devices.push_back(device.get());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NoDevice) throw;
   }
+  return devices;
+}
+
+// The GPUs are looked for only where they are asked for: opening a driver takes a good part of a second.
+Device& openDevice(std::string_view target) {
+  if (target.empty() || target == "host") return host::device();
+  if (target.starts_with("host:")) {
+    host::requireTarget(target);
+    return host::device();
+  }
+  if (target == "cuda" || target.starts_with("cuda:")) {
+    cuda::ordinalOf(target);  // a name that no machine has is not blamed on this machine's driver
+    return cuda::System::instance().open(target);
+  }
+  if (target.starts_with("nvidia:") || target.starts_with("amd:"))
+    throw Error(ErrorCode::InvalidArgument, "target '" + std::string(target) + "' names a chip to compile for, not a device",
+                target.starts_with("nvidia:") ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
+                                              : "devices are 'host' and 'cuda[:N]'");
+  std::string known;
+  for (Device* device : listDevices()) known.append(known.empty() ? "" : ", ").append(device->name());
   throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);
 }
 

@@ -112,10 +112,13 @@ class Device {
   Device() = default;
 };
 
-/// The device a target string names: "" = the best there is; "host", also with an instruction set below what the processor has:
-/// "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16". Throws Error{NoDevice} naming what is there.
+/// The device a target string names: "" = the default, which is the host: the only device that fattn compiles kernels for; "host", also
+/// with an instruction set below what the processor has: "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16"; "cuda", the first
+/// NVIDIA GPU, or "cuda:N". Throws Error{NoDevice} naming what is there, Error{InvalidArgument} for names that no machine has, and for
+/// "nvidia:sm_90" and the like, which name a chip to compile for.
 Device& openDevice(std::string_view target = "");
-/// All devices of this machine, best first. Never empty: the host is always there.
+/// All devices of this machine, the default first. Never empty: the host is always there. GPUs whose driver does not work are left out;
+/// openDevice("cuda") says why.
 std::vector<Device*> listDevices();
 
 }  // namespace fattn

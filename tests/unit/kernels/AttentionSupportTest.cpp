@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 #include "kernels/AttentionSupport.h"
 
@@ -41,8 +45,21 @@ TEST(AttentionSupport, DTypeNamesTheLegalOnes) {
 }
 
 TEST(AttentionSupport, UnknownTargetNamesTheDevices) {
-  EXPECT_EQ(verdict({.head_dim = 64, .target = "tpu"}, ErrorCode::NoDevice),
-            "there is no device for target 'tpu'\n  hint: devices of this machine: host");
+  std::string message = verdict({.head_dim = 64, .target = "tpu"}, ErrorCode::NoDevice);
+  EXPECT_TRUE(message.starts_with("there is no device for target 'tpu'\n  hint: devices of this machine: host")) << message;
+}
+
+// On a driver made for tests, in a process of its own, as a process opens one driver.
+TEST(AttentionSupport, AGpuIsADeviceButNoTargetOfTheCompiler) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
+        std::fprintf(stderr, "%s\n", verdict({.head_dim = 64, .target = "cuda:0"}).c_str());
+        _exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "target is 'cuda:0', a device that fattn does not compile for\n  hint: the nearest supported target is 'host'");
 }
 
 TEST(AttentionSupport, TileConfigurationIsChecked) {

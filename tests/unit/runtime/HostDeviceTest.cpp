@@ -254,10 +254,11 @@ TEST(HostDevice, EventsMeasureTime) {
 
 TEST(HostDevice, TargetsByName) {
   EXPECT_EQ(openDevice("host").name(), "host");
-  EXPECT_EQ(openDevice("").kind(), listDevices().front()->kind());
-  EXPECT_EQ(messageOf([] { openDevice("cuda:3"); }), "there is no device for target 'cuda:3'\n  hint: devices of this machine: host");
+  EXPECT_EQ(&openDevice(""), listDevices().front());
   EXPECT_EQ(&openDevice("host:sse2"), &openDevice("host"));
-  std::string message = messageOf([] { openDevice("host:mmx"); });
+  std::string message = messageOf([] { openDevice("vulkan:0"); });
+  EXPECT_TRUE(message.starts_with("there is no device for target 'vulkan:0'\n  hint: devices of this machine: host")) << message;
+  message = messageOf([] { openDevice("host:mmx"); });
   EXPECT_TRUE(message.starts_with("this processor does not run code for target 'host:mmx'\n  hint: targets it runs: host, host:sse2"))
       << message;
   Threads scope(1);

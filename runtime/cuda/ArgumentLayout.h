@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a kernel's arguments lie in the block of memory that a launch hands to the driver. Callers give 8-byte slots; a PTX kernel's
+// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16.
+#ifndef FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
+#define FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "compiler/emit/Binary.h"
+
+namespace fattn::cuda {
+
+class ArgumentLayout {
+ public:
+  /// The largest block that every GPU and driver takes.
+  static constexpr std::size_t kMaxBytes = 4096;
+
+  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments) {
+    places_.reserve(arguments.size());
+    for (const compiler::ArgInfo& argument : arguments) {
+      std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
+      bytes_ = (bytes_ + size - 1) / size * size;
+      places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
+      bytes_ += size;
+    }
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
+
+  /// Writes the arguments' values into `block`, which has bytes() bytes. `slots` are as many as there are arguments.
+  void pack(std::span<const std::uint64_t> slots, std::byte* block) const {
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      Place place = places_[i];
+      switch (place.size) {  // of a size known to the compiler a copy is one move
+        case 8:
+          std::memcpy(block + place.offset, &slots[i], 8);
+          break;
+        case 4:
+          std::memcpy(block + place.offset, &slots[i], 4);
+          break;
+        case 2:
+          std::memcpy(block + place.offset, &slots[i], 2);
+          break;
+        default:
+          std::memcpy(block + place.offset, &slots[i], 1);
+      }
+    }
+  }
+
+ private:
+  struct Place {
+    std::uint32_t offset, size;
+  };
+  std::vector<Place> places_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace fattn::cuda
+
+#endif

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel, loaded by a GPU.
+#ifndef FATTN_RUNTIME_CUDA_CUDAMODULE_H
+#define FATTN_RUNTIME_CUDA_CUDAMODULE_H
+
+#include <compare>
+#include <string>
+
+#include "fattn/Device.h"
+#include "runtime/cuda/ArgumentLayout.h"
+#include "runtime/cuda/Linker.h"
+
+namespace fattn::cuda {
+
+class CudaDevice;
+
+/// What messages say of a kernel.
+struct KernelName {
+  std::string entry;
+  unsigned threads = 0, sharedBytes = 0;
+  auto operator<=>(const KernelName&) const = default;
+  /// "'add' (block 128, 0 bytes of dynamic shared memory)".
+  std::string text() const;
+};
+
+/// What the driver says of the machine code that it loaded. Local memory, which is in DRAM, holds spilled registers and arrays.
+struct Resources {
+  int registers = 0, localBytes = 0, staticSharedBytes = 0, maxThreads = 0;
+};
+
+class CudaModule final : public Module {
+ public:
+  /// Loads a binary for an nvidia target: PTX text, which the driver assembles, or a cubin. The primary context must be current.
+  CudaModule(CudaDevice& device, const compiler::Binary& binary);
+  ~CudaModule() override;
+
+  /// The machine code. To skip the assembler another time, keep it, and load the binary with it in place of the PTX; it fits this GPU's
+  /// compute capability alone.
+  const std::string& cubin() const { return linked_.cubin; }
+  /// What the assembler said and how long it took; empty for a binary that was a cubin.
+  const Linked& linked() const { return linked_; }
+  const Resources& resources() const { return resources_; }
+
+  const CudaDevice& device() const { return device_; }
+  Function function() const { return function_; }
+  const ArgumentLayout& layout() const { return layout_; }
+  const KernelName& kernel() const { return *kernel_; }
+
+ private:
+  void loadImage(const compiler::Binary& binary);
+  void requireShared(std::int64_t bytes) const;
+  void requireResources();
+
+  CudaDevice& device_;
+  ArgumentLayout layout_;
+  const KernelName* kernel_;
+  Linked linked_;
+  ModuleHandle module_ = nullptr;
+  Function function_ = nullptr;
+  Resources resources_;
+};
+
+}  // namespace fattn::cuda
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch: packs the arguments on the stack and makes one call to the driver. No allocation and no waiting, so that it can be captured
+// into a graph.
+#include <algorithm>
+#include <typeinfo>
+
+#include "fattn/Error.h"
+#include "runtime/cuda/CudaDevice.h"
+
+namespace fattn::cuda {
+namespace {
+
+std::string text(Grid grid) { return std::to_string(grid.x) + " x " + std::to_string(grid.y) + " x " + std::to_string(grid.z); }
+
+[[noreturn]] void failArguments(const CudaModule& module, std::size_t given) {
+  throw Error(ErrorCode::InvalidArgument, "a launch gives " + std::to_string(given) + " arguments to kernel '" + module.kernel().entry +
+                                              "', which takes " + std::to_string(module.slots()));
+}
+
+[[noreturn]] void failModule(const Module& module, const CudaDevice& device) {
+  std::string owner =
+      typeid(module) == typeid(CudaModule) ? static_cast<const CudaModule&>(module).device().name() : "a device of another kind";
+  throw Error(ErrorCode::InvalidArgument, "a kernel that " + owner + " loaded was launched on " + device.name(),
+              "load it on " + device.name() + " too");
+}
+
+}  // namespace
+
+void CudaDevice::requireGrid(Grid grid) const {
+  auto [x, y, z] = attributes_.maxGrid;
+  if (grid.x >= 0 && grid.x <= x && grid.y >= 0 && grid.y <= y && grid.z >= 0 && grid.z <= z) [[likely]]
+    return;
+  throw Error(ErrorCode::InvalidArgument, "the grid is " + text(grid) + "; on " + name() + " legal extents are 0 to " + text({x, y, z}));
+}
+
+void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) {
+  if (typeid(module) != typeid(CudaModule) || &static_cast<const CudaModule&>(module).device() != this) failModule(module, *this);
+  const auto& loaded = static_cast<const CudaModule&>(module);
+  if (arguments.size() != loaded.slots()) failArguments(loaded, arguments.size());
+  requireGrid(grid);
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
+  alignas(8) std::byte block[ArgumentLayout::kMaxBytes];
+  std::size_t bytes = loaded.layout().bytes();
+  loaded.layout().pack(arguments, block);
+  void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
+                   reinterpret_cast<void*>(kLaunchBlockEnd)};
+  const KernelName& kernel = loaded.kernel();
+  recent_[launches_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
+  ContextScope scope(driver_, context());
+  Result result = driver_.api().LaunchKernel(loaded.function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+                                             static_cast<unsigned>(grid.z), kernel.threads, 1, 1, kernel.sharedBytes,
+                                             static_cast<StreamHandle>(stream.native), nullptr, bytes == 0 ? nullptr : extra);
+  if (result != kSuccess) [[unlikely]]
+    failLaunch(result, loaded, grid);
+}
+
+void CudaDevice::failLaunch(Result result, const CudaModule& module, Grid grid) const {
+  std::string doing = "launch kernel '" + module.kernel().entry + "' (grid " + text(grid) + ", block " +
+                      std::to_string(module.kernel().threads) + ", " + std::to_string(module.kernel().sharedBytes) +
+                      " bytes of dynamic shared memory)";
+  if (result != kInvalidHandle && result != kInvalidContext) fail(result, doing);
+  throw Error(ErrorCode::DeviceError, "could not " + doing + " on " + name() + ", " + attributes_.name + ": " + driver_.text(result),
+              "a stream has to be of this GPU's primary context, which is the one that the CUDA runtime uses");
+}
+
+std::string CudaDevice::recentLaunches() const {
+  std::string names;
+  std::set<const KernelName*> seen;
+  unsigned count = launches_.load(std::memory_order_relaxed);
+  for (unsigned i = 1; i <= std::min<std::size_t>(count, recent_.size()); ++i) {
+    const KernelName* kernel = recent_[(count - i) % recent_.size()].load(std::memory_order_relaxed);
+    if (kernel != nullptr && seen.insert(kernel).second) names.append(names.empty() ? "" : ", ").append(kernel->text());
+  }
+  return names.empty() ? "fattn has launched nothing on it" : "launched last, newest first: " + names;
+}
+
+}  // namespace fattn::cuda
