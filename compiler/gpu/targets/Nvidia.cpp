@@ -101,6 +101,7 @@ std::vector<Target> nvidia() {
   sm100.matrix.insert(sm100.matrix.begin(), {tcgen05({F16, BF16}, 16), tcgen05({F32}, 8), tcgen05({F8E4M3, F8E5M2}, 32)});
   sm100.copies.push_back(bulkTensor());
   sm100.warpGroup = 4;
+  sm100.registers.reallocation = true;  // [P] setmaxnreg, of sm_100a as well
   Target sm120 = base("nvidia:sm_120", 100, 48, 128);
   sm120.matrix = mmas(512, true);  // [W] RTX Blackwell; GeForce products do half of it with f32 accumulators
   sm120.copies.push_back(bulkTensor());

@@ -87,6 +87,20 @@ TEST(ScheduleSearch, TheBackwardLoopHas6144OrdersTheKnownOnesAmongThem) {
   EXPECT_EQ(std::ranges::count(known, "S dP P dV dS dK dQ1 Qo1"), 1) << "alt: dQ of the tile before";
 }
 
+// The fastest hand-written order works on dQ of the tile before; dS waits for it in shared memory, not in registers.
+TEST(ScheduleSearch, TheFastestBackwardOrderFitsIfItsOperandIsInSharedMemory) {
+  LoopModel model = backwardLoop(128, 64, 2);
+  const char* const fastest = "S dP P dV dS dK dQ1 Qo1";
+  EXPECT_EQ(resources(hopper(model), forceSchedule(hopper(model), fastest)).registers, 248);
+  model.nodes[4].registers = 0;
+  model.nodes[4].shared = 16384;
+  const CostedLoop loop = hopper(model);
+  const Candidate candidate = evaluate(loop, forceSchedule(loop, fastest));
+  EXPECT_LE(candidate.resources.registers, 240);
+  EXPECT_EQ(candidate.resources.shared, 2 * 16384) << "two buffers";
+  EXPECT_EQ(candidate.cycles, 2560);
+}
+
 TEST(ScheduleSearch, TheBackwardLoopReachesTheTensorBound) {
   const CostedLoop loop = hopper(backwardLoop(128, 64, 2));
   const SearchResult found = search(loop);
