@@ -9,7 +9,7 @@ namespace {
 
 /// Stages that a node may still take.
 struct Range {
-  std::int8_t low = 0, high = 0;
+  int low = 0, high = 0;
 };
 using Ranges = std::array<Range, kMaxNodes>;
 
@@ -17,7 +17,7 @@ class Enumerator {
  public:
   Enumerator(const CostedLoop& loop, int stages, std::size_t limit) : loop_(loop), limit_(limit) {
     current_.size = loop.size();
-    for (Range& range : start_) range.high = static_cast<std::int8_t>(stages - 1);
+    for (Range& range : start_) range.high = stages - 1;
   }
 
   Enumeration run() {
@@ -36,8 +36,8 @@ class Enumerator {
         Ranges next = ranges;
         if (!narrow(node, stage, next)) continue;
         placed_ |= 1U << node;
-        current_.order[position] = static_cast<std::int8_t>(node);
-        current_.stage[node] = static_cast<std::int8_t>(stage);
+        current_.order[position] = static_cast<std::uint8_t>(node);
+        current_.stage[node] = static_cast<std::uint8_t>(stage);
         place(position + 1, next);
         placed_ &= ~(1U << node);
       }
@@ -53,9 +53,9 @@ class Enumerator {
       if ((from != node && to != node) || (placed_ >> other & 1U) != 0) continue;
       Range& range = ranges[other];
       if (from == node)
-        range.low = std::max<std::int8_t>(range.low, static_cast<std::int8_t>(stage - distance));
+        range.low = std::max(range.low, stage - distance);
       else
-        range.high = std::min<std::int8_t>(range.high, static_cast<std::int8_t>(stage + distance - 1));
+        range.high = std::min(range.high, stage + distance - 1);
       if (range.low > range.high) return false;
     }
     return true;

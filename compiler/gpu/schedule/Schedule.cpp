@@ -52,8 +52,8 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
     if (stage >= kMaxStages) fail(text, fmt::format("{} has stage {}", name, digits), fmt::format("stages are 0 to {}", kMaxStages - 1));
     if (seen[*node]) fail(text, fmt::format("{} stands there twice", name), "every node is issued once a trip");
     seen[*node] = true;
-    result.stage[*node] = static_cast<std::int8_t>(stage);
-    result.order[result.size++] = static_cast<std::int8_t>(*node);
+    result.stage[*node] = static_cast<std::uint8_t>(stage);
+    result.order[result.size++] = static_cast<std::uint8_t>(*node);
   }
   for (int node = 0; node < loop.size(); ++node)
     if (!seen[node])
@@ -85,8 +85,8 @@ Schedule canonical(const Schedule& schedule) {
   const int low = schedule.size == 0 ? 0 : *std::min_element(at.begin(), at.begin() + schedule.size);
   Schedule result{.size = schedule.size};
   for (int node = 0; node < schedule.size; ++node) {
-    result.stage[node] = static_cast<std::int8_t>((at[node] - low) / schedule.size);
-    result.order[(at[node] - low) % schedule.size] = static_cast<std::int8_t>(node);
+    result.stage[node] = static_cast<std::uint8_t>((at[node] - low) / schedule.size);
+    result.order[(at[node] - low) % schedule.size] = static_cast<std::uint8_t>(node);
   }
   return result;
 }

@@ -25,8 +25,8 @@ inline constexpr int kMaxStages = 4;
 
 struct Schedule {
   int size = 0;
-  std::array<std::int8_t, kMaxNodes> order{};  ///< order[place] is a node
-  std::array<std::int8_t, kMaxNodes> stage{};  ///< stage[node]
+  std::array<std::uint8_t, kMaxNodes> order{};  ///< order[place] is a node
+  std::array<std::uint8_t, kMaxNodes> stage{};  ///< stage[node]
 
   /// a(node) for every node.
   std::array<int, kMaxNodes> positions() const;

@@ -95,8 +95,8 @@ TEST(ScheduleProperty, IllegalSchedulesAreToldFromLegalOnes) {
       for (int code = 0; code < 1 << loop.size(); ++code) {
         Schedule schedule{.size = loop.size()};
         for (int place = 0; place < loop.size(); ++place)
-          schedule.order[place] = static_cast<std::int8_t>(order[place]),
-          schedule.stage[place] = static_cast<std::int8_t>(code >> place & 1);
+          schedule.order[place] = static_cast<std::uint8_t>(order[place]),
+          schedule.stage[place] = static_cast<std::uint8_t>(code >> place & 1);
         ASSERT_EQ(!illegalEdge(loop, schedule).has_value(), runsInOrder(loop, word(schedule))) << seed << ": " << print(loop, schedule);
         ASSERT_EQ(steadyState(word(canonical(schedule))), steadyState(word(schedule)));
       }
