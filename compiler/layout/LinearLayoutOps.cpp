@@ -173,9 +173,10 @@ std::optional<LinearLayout> LinearLayout::divide(const LinearLayout& inner) cons
     for (const Axis& axis : inputs_) inNames.push_back(axis.name);
     for (const Axis& axis : outputs_) outNames.push_back(axis.name);
     if (product.withInputs(inNames).withOutputs(outNames) == *this) return quotient;
-  } catch (const Error&) {  // the inner layout has names or repeats that this one has not
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;  // the inner layout has names or repeats that this one has not
   }
-  return std::nullopt;
 }
 
 bool LinearLayout::isInjective() const {

@@ -81,7 +81,8 @@ ReductionPlan planReduction(const LinearLayout& input, int d) {
   f2::Vector along = 0;
   for (f2::Vector unit : layout.outputUnits(dim(d))) along |= unit;
   // Threads of one line: the kernel of the layout without that dimension. Those that hold the same element: the kernel of all of it.
-  f2::Columns all = layout.columns(), others = all;
+  const f2::Columns& all = layout.columns();
+  f2::Columns others = all;
   for (f2::Vector& column : others) column &= ~along;
   int registerBits = layout.inputBits(kRegister), laneBits = layout.inputBits(kLane);
   f2::Columns chosen = f2::kernel(all);

@@ -81,7 +81,7 @@ TEST(Conversion, WmmaAccumulatorToOperandExchangesHalves) {
 }
 
 TEST(Conversion, RandomLayouts) {
-  std::mt19937 random(3);
+  std::mt19937 random = test::seeded(3);
   const std::vector<Coords> shapes = {{32, 32}, {16, 48}, {64, 16}, {8, 8, 24}, {1024}, {48, 80}};
   std::map<ConversionKind, int> seen;
   for (int trial = 0; trial < 300; ++trial) {
@@ -97,7 +97,7 @@ TEST(Conversion, RandomLayouts) {
 
 // Within a warp: any two bijections need shuffles only, and no more rounds than registers.
 TEST(Conversion, RandomLayoutsOfOneWarp) {
-  std::mt19937 random(5);
+  std::mt19937 random = test::seeded(5);
   std::map<ConversionKind, int> seen;
   for (int trial = 0; trial < 300; ++trial) {
     Coords shape = trial % 2 ? Coords{16, 8} : Coords{8, 48};
@@ -120,7 +120,7 @@ TEST(Conversion, RandomLayoutsOfOneWarp) {
 
 // Registers in another order, the same lanes and warps.
 TEST(Conversion, RandomRenamings) {
-  std::mt19937 random(9);
+  std::mt19937 random = test::seeded(9);
   for (int trial = 0; trial < 100; ++trial) {
     LinearLayout source = test::randomTile(random, {64, 48}, 1);
     f2::Columns columns = source.columns();

@@ -10,11 +10,9 @@ namespace {
 
 using test::expectBijection;
 
-const std::vector<Coords> kShapes = {{32, 32}, {16, 80}, {48, 16}, {24, 40}, {8, 8, 12}, {1024}, {176, 8}};
-
 LinearLayout random(std::mt19937& source) {
-  const Coords& shape = kShapes[source() % kShapes.size()];
-  return test::randomTile(source, shape, static_cast<int>(source() % 2));
+  static const std::vector<Coords> kShapes = {{32, 32}, {16, 80}, {48, 16}, {24, 40}, {8, 8, 12}, {1024}, {176, 8}};
+  return test::randomTile(source, kShapes[source() % kShapes.size()], static_cast<int>(source() % 2));
 }
 
 TEST(LinearLayout, ExamplesOfTheHeader) {
@@ -51,7 +49,7 @@ TEST(LinearLayout, RepeatsHaveOneForm) {
 }
 
 TEST(LinearLayout, RandomLayoutsAreBijections) {
-  std::mt19937 source(1);
+  std::mt19937 source = test::seeded(1);
   for (int trial = 0; trial < 60; ++trial) {
     LinearLayout layout = random(source);
     expectBijection(layout, layout.outputShape());
@@ -59,7 +57,7 @@ TEST(LinearLayout, RandomLayoutsAreBijections) {
 }
 
 TEST(LinearLayout, InverseLaws) {
-  std::mt19937 source(2);
+  std::mt19937 source = test::seeded(2);
   for (int trial = 0; trial < 100; ++trial) {
     LinearLayout layout = random(source), inverse = layout.inverse();
     EXPECT_EQ(inverse.inverse(), layout);
@@ -70,7 +68,7 @@ TEST(LinearLayout, InverseLaws) {
 }
 
 TEST(LinearLayout, PseudoInverseFindsOneHolder) {
-  std::mt19937 source(3);
+  std::mt19937 source = test::seeded(3);
   for (int trial = 0; trial < 100; ++trial) {
     LinearLayout layout = test::withCopies(source, random(source), 1 + trial % 3), holder = layout.pseudoInverse();
     EXPECT_FALSE(layout.isInjective());
@@ -81,7 +79,7 @@ TEST(LinearLayout, PseudoInverseFindsOneHolder) {
 }
 
 TEST(LinearLayout, CompositionIsApplicationAndAssociates) {
-  std::mt19937 source(4);
+  std::mt19937 source = test::seeded(4);
   for (int trial = 0; trial < 60; ++trial) {
     LinearLayout a = test::randomTile(source, {64, 16}, 1), b = test::randomTile(source, {64, 16}, 0).inverse(),
                  c = test::randomTile(source, {64, 16}, 0);
@@ -93,7 +91,7 @@ TEST(LinearLayout, CompositionIsApplicationAndAssociates) {
 }
 
 TEST(LinearLayout, ProductAndDivision) {
-  std::mt19937 source(5);
+  std::mt19937 source = test::seeded(5);
   for (int trial = 0; trial < 60; ++trial) {
     LinearLayout inner = test::randomTile(source, {16, 8}, 1), outer = test::randomTile(source, {12, 40}, 0, 2), product = inner * outer;
     EXPECT_EQ(product.outputShape(), (Coords{192, 320}));
@@ -117,7 +115,7 @@ TEST(LinearLayout, ProductsAboveOddCopiesAreRefused) {
 }
 
 TEST(LinearLayout, SliceKeepsOneRegisterALine) {
-  std::mt19937 source(6);
+  std::mt19937 source = test::seeded(6);
   for (int trial = 0; trial < 60; ++trial) {
     LinearLayout layout = random(source);
     int rank = static_cast<int>(layout.outputs().size());
@@ -134,7 +132,7 @@ TEST(LinearLayout, SliceKeepsOneRegisterALine) {
 }
 
 TEST(LinearLayout, TransposeReshapeJoinSplit) {
-  std::mt19937 source(7);
+  std::mt19937 source = test::seeded(7);
   for (int trial = 0; trial < 40; ++trial) {
     LinearLayout layout = test::randomTile(source, {24, 32}, 1);
     LinearLayout transposed = layout.transpose(std::vector{1, 0});
@@ -188,7 +186,7 @@ TEST(LinearLayout, ConstructionErrors) {
 }
 
 TEST(F2, CommonComplement) {
-  std::mt19937 source(8);
+  std::mt19937 source = test::seeded(8);
   for (int trial = 0; trial < 500; ++trial) {
     int n = 1 + static_cast<int>(source() % 12), k = static_cast<int>(source() % (n + 1));
     auto subspace = [&] {

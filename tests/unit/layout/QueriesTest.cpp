@@ -23,7 +23,6 @@ TEST(Queries, VectorWidth) {
 }
 
 TEST(Queries, VectorsAreConsecutiveInEveryLane) {
-  std::mt19937 random(21);
   for (const LinearLayout& layout : {blocked({.shape = {16, 80}}), amd::mfma(Operand::B, 16, 16, 16), nvidia::wgmmaAccumulator(24),
                                      blocked({.shape = {32, 16}, .order = {0, 1}, .elementBits = 8})}) {
     for (int d : {0, 1}) {
@@ -101,7 +100,7 @@ TEST(Reduction, AcrossWarps) {
 }
 
 TEST(Reduction, RandomLayoutsWithCopies) {
-  std::mt19937 random(13);
+  std::mt19937 random = test::seeded(13);
   for (int trial = 0; trial < 150; ++trial) {
     LinearLayout layout = test::randomTile(random, trial % 2 ? Coords{32, 48} : Coords{40, 4, 24}, 1);
     if (trial % 3) layout = test::withCopies(random, layout, 1 + trial % 2);

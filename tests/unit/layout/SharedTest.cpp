@@ -86,7 +86,7 @@ TEST(BankConflicts, VectorsNeedAlignmentAndOneLane) {
 
 // The shortcut for xor layouts, one register group of one warp for all, against every group of every warp.
 TEST(BankConflicts, EveryWarpAndRegisterOfAXorLayoutIsAlike) {
-  std::mt19937 random(7);
+  std::mt19937 random = test::seeded(7);
   for (int trial = 0; trial < 40; ++trial) {
     LinearLayout registers = test::randomTile(random, {64, 32}, 2);
     LinearLayout offsets = test::randomTile(random, {64, 32}, 0, 0).canonical().renamed("register", "offset").withOutputs({"dim0", "dim1"});
@@ -126,7 +126,7 @@ TEST(Swizzle, AccumulatorsWrittenReadForCoalescedStores) {
 }
 
 TEST(Swizzle, RandomLayoutsHaveNoConflicts) {
-  std::mt19937 random(11);
+  std::mt19937 random = test::seeded(11);
   const std::vector<Coords> shapes = {{64, 64}, {32, 32}, {16, 80}, {128, 32}, {8, 8, 16}, {2048}};
   for (int trial = 0; trial < 300; ++trial) {
     const Coords& shape = shapes[random() % shapes.size()];

@@ -5,6 +5,8 @@
 
 namespace fattn::layout::test {
 
+std::mt19937 seeded(unsigned seed) { return std::mt19937(seed); }
+
 void forEach(const LinearLayout& layout, const std::function<void(const Coords&, const Coords&)>& visit) {
   Coords inputs(layout.inputs().size());
   std::int64_t count = 1;

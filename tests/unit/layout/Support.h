@@ -15,6 +15,9 @@
 
 namespace fattn::layout::test {
 
+/// The same sequence on every run.
+std::mt19937 seeded(unsigned seed);
+
 /// Calls visit(inputs, outputs) for every input of a layout.
 void forEach(const LinearLayout& layout, const std::function<void(const Coords&, const Coords&)>& visit);
 
