@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cache/BinaryStore.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/Log.h"
+
+namespace fattn::cache {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
+
+constexpr std::string_view kMagic = "fattnbin";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxFile = std::size_t{256} << 20, kMaxName = 4096, kMaxArgs = 4096;
+constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
+
+void put(std::string& out, const void* bytes, std::size_t size) { out.append(static_cast<const char*>(bytes), size); }
+template <typename T>
+void put(std::string& out, T value) {
+  put(out, &value, sizeof(value));
+}
+void putText(std::string& out, std::string_view text) {
+  put(out, static_cast<std::uint32_t>(text.size()));
+  put(out, text.data(), text.size());
+}
+
+// Takes values off the front of a file. After the first that is not there, `good` is false and every value is 0 or empty.
+struct Reader {
+  std::string_view rest;
+  bool good = true;
+
+  std::string_view take(std::size_t size) {
+    if (!good || size > rest.size()) return good = false, std::string_view();
+    std::string_view taken = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return taken;
+  }
+  template <typename T>
+  T number() {
+    T value{};
+    if (std::string_view bytes = take(sizeof(T)); good) std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+  std::string text(std::size_t most) {
+    auto size = number<std::uint32_t>();
+    if (size > most) good = false;
+    return std::string(take(good ? size : 0));
+  }
+  // A number that must not be negative.
+  template <typename T>
+  T count() {
+    T value = number<T>();
+    if (value < 0) good = false;
+    return value;
+  }
+};
+
+std::optional<compiler::Binary> decodePayload(std::string_view payload) {
+  Reader in{payload};
+  compiler::Binary binary;
+  binary.target = in.text(kMaxName);
+  binary.entry = in.text(kMaxName);
+  binary.scratchBytes = in.count<std::int64_t>();
+  binary.sharedBytes = in.count<std::int64_t>();
+  binary.threads = in.count<std::int32_t>();
+  binary.registers = in.count<std::int32_t>();
+  binary.spillBytes = in.count<std::int32_t>();
+  auto args = in.number<std::uint32_t>();
+  if (args > kMaxArgs) return std::nullopt;
+  for (std::uint32_t i = 0; in.good && i < args; ++i) {
+    compiler::ArgInfo arg{.name = in.text(kMaxName)};
+    auto pointer = in.number<std::uint8_t>();
+    std::optional<DType> type = parseDType(in.text(kMaxName));
+    if (!type || pointer > 1) return std::nullopt;
+    arg.isPointer = pointer == 1;
+    arg.type = *type;
+    binary.args.push_back(std::move(arg));
+  }
+  binary.bytes = in.text(kMaxFile);
+  if (!in.good || !in.rest.empty()) return std::nullopt;
+  return binary;
+}
+
+}  // namespace
+
+std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
+  std::string payload;
+  putText(payload, binary.target);
+  putText(payload, binary.entry);
+  put(payload, binary.scratchBytes);
+  put(payload, binary.sharedBytes);
+  for (int value : {binary.threads, binary.registers, binary.spillBytes}) put(payload, static_cast<std::int32_t>(value));
+  put(payload, static_cast<std::uint32_t>(binary.args.size()));
+  for (const compiler::ArgInfo& arg : binary.args) {
+    putText(payload, arg.name);
+    put(payload, static_cast<std::uint8_t>(arg.isPointer));
+    putText(payload, name(arg.type));
+  }
+  putText(payload, binary.bytes);
+  std::string file(kMagic);
+  put(file, kVersion);
+  put(file, std::uint32_t{0});
+  put(file, static_cast<std::uint64_t>(kHeader + payload.size() + kDigest));
+  put(file, key.data(), key.size());
+  file += payload;
+  Digest digest = hash(file);
+  put(file, digest.data(), digest.size());
+  return file;
+}
+
+std::optional<compiler::Binary> decodeBinary(std::string_view file, const Digest& key) {
+  if (file.size() < kHeader + kDigest || file.size() > kMaxFile) return std::nullopt;
+  Reader in{file};
+  if (in.take(kMagic.size()) != kMagic || in.number<std::uint32_t>() != kVersion || in.number<std::uint32_t>() != 0 ||
+      in.number<std::uint64_t>() != file.size() || std::memcmp(in.take(key.size()).data(), key.data(), key.size()) != 0)
+    return std::nullopt;
+  Digest digest = hash(file.substr(0, file.size() - kDigest));
+  if (std::memcmp(digest.data(), file.data() + file.size() - kDigest, kDigest) != 0) return std::nullopt;
+  return decodePayload(in.rest.substr(0, in.rest.size() - kDigest));
+}
+
+std::filesystem::path BinaryStore::fileOf(const Digest& key) {
+  std::string digits = hex(key);
+  return std::filesystem::path("binaries") / digits.substr(0, 1) / (digits + ".bin");
+}
+
+std::optional<compiler::Binary> BinaryStore::load(const Digest& key) const {
+  Directory::Missing missing;
+  std::optional<std::string> file = directory_.read(fileOf(key), kMaxFile, &missing);
+  std::optional<compiler::Binary> binary = file ? decodeBinary(*file, key) : std::nullopt;
+  if (!binary && missing != Directory::Missing::Absent && log::enabled(log::Level::Info))
+    log::write(log::Level::Info,
+               "the cache ignores " + (directory_.path() / fileOf(key)).string() + ", which is no whole file of its kind");
+  return binary;
+}
+
+bool BinaryStore::save(const Digest& key, const compiler::Binary& binary) {
+  std::string file = encodeBinary(key, binary);
+  if (file.size() > std::min<std::uint64_t>(kMaxFile, bytes_ / kShards)) return true;  // kept by nobody, and nobody's mistake
+  std::filesystem::path name = fileOf(key);
+  if (!directory_.replace(name, file, /*durable=*/false)) return false;
+  directory_.prune(name.parent_path(), bytes_ / kShards, name);
+  return true;
+}
+
+}  // namespace fattn::cache

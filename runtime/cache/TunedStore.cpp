@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cache/TunedStore.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+
+#include "runtime/base/Log.h"
+#include "runtime/cache/Hash.h"
+
+namespace fattn::cache {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxFile = std::size_t{16} << 20, kMaxFiles = 1000;
+
+fs::path problemFolder(const TuneKey& key) {
+  std::string text;
+  for (const std::string* part : {&key.target, &key.device, &key.driver, &key.compiler, &key.kernel}) text.append(*part).push_back('\n');
+  return fs::path("tuned") / hex(hash(text)).substr(0, 32);
+}
+
+bool isRecord(const std::string& name) { return name.ends_with(".json") && !name.starts_with("."); }
+
+}  // namespace
+
+TunedStore::TunedStore(Directory& directory, std::uint64_t bytes, double settledSeconds)
+    : directory_(directory), bytes_(bytes), settledSeconds_(settledSeconds) {
+  std::random_device device;
+  std::string bits;
+  for (int i = 0; i < 4; ++i) bits += std::to_string(device()) + " ";
+  random_ = hex(hash(bits)).substr(0, 16);
+}
+
+// The process is part of it, as a forked child has the same random number.
+std::string TunedStore::writer() const { return random_ + "-" + std::to_string(getpid()); }
+
+fs::path TunedStore::folderOf(const TuneKey& key) {
+  TuneKey clean = normalized(key);
+  return problemFolder(clean) / bucketName(clean.shape);
+}
+
+bool TunedStore::record(const TuneKey& key, std::span<const TunePoint> points, const std::optional<TuneWinner>& winner) {
+  TuneRecord added{.key = normalized(key), .points = {points.begin(), points.end()}, .winner = winner};
+  for (TunePoint& point : added.points) {
+    if (point.run.empty()) point.run = writer();
+    for (char& c : point.reason)
+      if (c < ' ' || c > '~') c = ' ';
+    if (point.reason.size() > 500) point.reason.resize(500);
+  }
+  if (added.winner && added.winner->run.empty()) added.winner->run = writer();
+  fs::path folder = folderOf(key);
+  std::lock_guard lock(mutex_);
+  auto [own, first] = own_.try_emplace(folder.string(), TuneRecord{.key = added.key, .points = {}, .winner = {}});
+  merge(own->second, added);
+  std::vector<fs::path> adopted;
+  if (first) adopt(folder, own->second, adopted);
+  std::string file = encodeTuned(own->second);
+  if (file.size() > kMaxFile || !decodeTuned(file, &added.key)) {
+    log::write(log::Level::Error, "the cache does not keep a tuning result that its own rules forbid, for " + folder.string());
+    own_.erase(own);
+    return false;
+  }
+  if (!directory_.replace(folder / (writer() + ".json"), file, /*durable=*/true)) return false;
+  for (const fs::path& name : adopted) directory_.remove(name);
+  if (first) directory_.prune("tuned", bytes_, folder / (writer() + ".json"));
+  return true;
+}
+
+// Keeps the number of files small. A file is renamed before it is read, so that what is removed in the end is what was read, even if its
+// writer is alive and has written a new one meanwhile; under its new name readers still find it, should this process end here.
+void TunedStore::adopt(const fs::path& folder, TuneRecord& own, std::vector<fs::path>& adopted) {
+  for (const std::string& name : directory_.entries(folder)) {
+    if (!isRecord(name) || directory_.age(folder / name) < settledSeconds_) continue;
+    fs::path taken = folder / (writer() + "-" + std::to_string(adopted.size()) + ".json");
+    if (!directory_.rename(folder / name, taken)) continue;
+    std::optional<std::string> file = directory_.read(taken, kMaxFile);
+    if (!file) continue;
+    if (std::optional<TuneRecord> record = decodeTuned(*file, &own.key)) merge(own, *record);
+    adopted.push_back(std::move(taken));  // also what is no record: it will never be one
+  }
+}
+
+TuneRecord TunedStore::readFolder(const fs::path& folder, const TuneKey* key) const {
+  TuneRecord merged;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    merged = key != nullptr ? TuneRecord{.key = *key, .points = {}, .winner = {}} : TuneRecord{};
+    std::vector<std::string> names = directory_.entries(folder);
+    std::erase_if(names, [](const std::string& name) { return !isRecord(name); });
+    if (names.size() > kMaxFiles) names.resize(kMaxFiles);
+    bool moved = false;
+    for (const std::string& name : names) {
+      Directory::Missing missing;
+      std::optional<std::string> file = directory_.read(folder / name, kMaxFile, &missing);
+      moved |= missing == Directory::Missing::Absent;
+      std::optional<TuneRecord> record = file ? decodeTuned(*file, key) : std::nullopt;
+      if (record && key == nullptr && folderOf(record->key) != folder) record.reset();
+      if (!record) {
+        if (missing != Directory::Missing::Absent && log::enabled(log::Level::Info))
+          log::write(log::Level::Info,
+                     "the cache ignores " + (directory_.path() / folder / name).string() + ", which is no whole file of its kind");
+        continue;
+      }
+      if (key == nullptr) merged.key = record->key;
+      merge(merged, *record);
+    }
+    if (!moved) break;  // else a file was taken over while we looked: its points are in another one now
+  }
+  return merged;
+}
+
+TuneRecord TunedStore::read(const TuneKey& key) const {
+  TuneKey clean = normalized(key);
+  return readFolder(folderOf(clean), &clean);
+}
+
+std::optional<TunedChoice> TunedStore::choose(const TuneKey& key, const std::function<bool(const TileConfig&)>& accept) const {
+  TuneKey clean = normalized(key);
+  std::vector<std::tuple<int, std::string, Shape>> buckets;
+  fs::path problem = problemFolder(clean);
+  for (const std::string& name : directory_.entries(problem)) {
+    std::optional<Shape> bucket = parseBucket(name);
+    int distance = bucket ? bucketDistance(*bucket, clean.shape) : -1;
+    if (distance >= 0) buckets.emplace_back(distance, name, std::move(*bucket));
+  }
+  std::ranges::sort(buckets);
+  for (const auto& [distance, name, bucket] : buckets) {
+    TuneKey there = clean;
+    there.shape = bucket;
+    TuneRecord record = readFolder(problem / name, &there);
+    TunedChoice choice{.tile = {}, .bucket = bucket, .distance = distance, .folder = directory_.path() / problem / name};
+    auto offer = [&](const auto& from, bool winner) {
+      if (!accept(from.tile)) return false;
+      choice.tile = from.tile;
+      choice.medianUs = from.medianUs;
+      choice.spreadUs = from.spreadUs;
+      choice.winner = winner;
+      return true;
+    };
+    if (record.winner && offer(*record.winner, true)) return choice;
+    std::erase_if(record.points, [](const TunePoint& point) { return point.status != TunePoint::Status::Measured; });
+    std::ranges::stable_sort(record.points, {}, &TunePoint::medianUs);
+    for (const TunePoint& point : record.points)
+      if (offer(point, false)) return choice;
+  }
+  return std::nullopt;
+}
+
+bool TunedStore::empty() const {
+  std::error_code failed;
+  return directory_.path().empty() || !fs::exists(directory_.path() / "tuned", failed);
+}
+
+std::vector<TuneRecord> TunedStore::all() const {
+  std::vector<TuneRecord> records;
+  for (const std::string& problem : directory_.entries("tuned"))
+    for (const std::string& bucket : directory_.entries(fs::path("tuned") / problem))
+      if (parseBucket(bucket)) {
+        TuneRecord record = readFolder(fs::path("tuned") / problem / bucket, nullptr);
+        if (!record.points.empty() || record.winner) records.push_back(std::move(record));
+      }
+  return records;
+}
+
+}  // namespace fattn::cache
