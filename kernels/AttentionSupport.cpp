@@ -35,6 +35,11 @@ void requireSupported(const AttentionConfig& config) {
                 isFloat(config.dtype) ? "the nearest supported dtype is f16" : "");
   requireHeadDim("head_dim", config.head_dim);
   if (config.head_dim_v != 0) requireHeadDim("head_dim_v", config.head_dim_v);
+  if (config.shape)
+    for (std::int64_t extent : {config.shape->batch, config.shape->heads, config.shape->seq_q, config.shape->seq_k})
+      if (extent < 0 || extent > INT32_MAX)
+        throw Error(ErrorCode::InvalidArgument, "shape has the extent " + std::to_string(extent) + "; legal extents are 0 to 2147483647",
+                    "0 says that it is not known");
   if (!config.tile) return;
   config.tile->validate();
   if (config.tile->block_k != 0)
@@ -50,6 +55,7 @@ AttentionConfig resolve(const AttentionConfig& config) {
   if (resolved.target.empty()) resolved.target = defaultTarget();
   if (resolved.head_dim_v == 0) resolved.head_dim_v = resolved.head_dim;
   resolved.tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(resolved));
+  resolved.shape.reset();
   return resolved;
 }
 
@@ -60,13 +66,6 @@ std::expected<void, Error> supports(const AttentionConfig& config) try {
   return {};
 } catch (const Error& error) {
   return std::unexpected(error);
-}
-
-std::string explain(const AttentionConfig& config) {
-  std::expected<void, Error> verdict = supports(config);
-  if (!verdict) return verdict.error().what();
-  AttentionConfig resolved = kernels::resolve(config);
-  return "supported on " + resolved.target + " with " + resolved.tile->toString();
 }
 
 }  // namespace fattn

@@ -13,8 +13,12 @@ const std::string& defaultTarget();
 /// Throws what supports() returns.
 void requireSupported(const AttentionConfig& config);
 
-/// The configuration with head_dim_v and target filled in, and every choice of the tile that matters to the target.
+/// The configuration with head_dim_v and target filled in, and every choice of the tile that matters to the target; the defaults, not what
+/// was tuned.
 AttentionConfig resolve(const AttentionConfig& config);
+
+/// Whether the caller left the tile configuration to us.
+inline bool leavesTileOpen(const AttentionConfig& config) { return !config.tile || *config.tile == TileConfig{}; }
 
 /// The tile configuration for a resolved target and head dimensions where the caller chose none.
 TileConfig defaultTile(const AttentionConfig& config);

@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Identity.h"
 #include "dsl/Internal.h"
 #include "fattn/Attention.h"
 #include "kernels/AttentionForward.h"
 #include "kernels/KernelCache.h"
+#include "kernels/TunedAttention.h"
+#include "runtime/cache/BinaryStore.h"
 
 namespace fattn {
 namespace {
@@ -25,26 +28,39 @@ std::string folderOf(const AttentionConfig& config) {
   return folder;
 }
 
-compiler::Binary compileForward(const AttentionConfig& resolved) {
+// From the cache on disk if it may be read, else compiled and kept there.
+kernels::Compiled compileForward(const AttentionConfig& resolved, bool read) {
   dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
   compiler::CompileOptions options;
   options.target = resolved.target;
   options.config = *resolved.tile;
   const char* directory = std::getenv("FATTN_DUMP_DIR");
   if (directory != nullptr && *directory != '\0') options.dumpDir = std::string(directory) + "/" + folderOf(resolved);
-  return compiler::compile(dsl::internal::module(program), options);
+  mlir::ModuleOp module = dsl::internal::module(program);
+  static auto* store = new cache::BinaryStore(cache::Directory::process());
+  cache::Digest key = cache::BinaryStore::keyOf(compiler::identity(module, options));
+  if (read && options.dumpDir.empty() && !cache::alwaysCompile())
+    if (std::optional<compiler::Binary> found = store->load(key))
+      return {std::move(*found), [resolved] { return compileForward(resolved, false).binary; }};
+  compiler::Binary binary = compiler::compile(module, options);
+  store->save(key, binary);
+  return binary;
 }
 
-kernels::KernelCache& cache() {
-  static auto* cache = new kernels::KernelCache(compileForward);  // never destroyed: objects that outlive main may launch
-  return *cache;
+kernels::KernelCache& kernelCache() {
+  // Never destroyed: objects that outlive main may launch.
+  static auto* kernels = new kernels::KernelCache([](const AttentionConfig& resolved) { return compileForward(resolved, true); },
+                                                  [](const AttentionConfig& config) { return kernels::tunedTile(config); });
+  return *kernels;
 }
 
 }  // namespace
 
-Kernel compile(const AttentionConfig& config) { return cache().get(config); }
+Kernel compile(const AttentionConfig& config) { return kernelCache().get(config); }
 
-std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { return cache().get(config); } catch (const Error& error) {
+std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try {
+  return kernelCache().get(config);
+} catch (const Error& error) {
   return std::unexpected(error);
 }
 
@@ -53,7 +69,7 @@ void warmup(std::span<const AttentionConfig> configs) {
   std::vector<std::exception_ptr> failures(configs.size());
   auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) try {
-        cache().get(configs[i]);
+        kernelCache().get(configs[i]);
       } catch (...) {
         failures[i] = std::current_exception();
       }

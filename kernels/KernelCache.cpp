@@ -52,6 +52,8 @@ std::size_t KernelCache::Hash::operator()(const KeyView& key) const {
   std::size_t hash = std::hash<std::string_view>()(key.target);
   auto mix = [&](std::int64_t value) { hash = (std::rotl(hash, 23) ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15ull; };
   mix(static_cast<std::int64_t>(key.dtype) * 4 + (key.causal ? 2 : 0) + (key.hasTile ? 1 : 0));
+  if (key.hasShape)
+    for (std::int64_t extent : {key.shape.batch, key.shape.heads, key.shape.seq_q, key.shape.seq_k}) mix(extent);
   mix(key.headDim);
   mix(key.headDimV);
   for (std::int32_t choice : {key.tile.block_m, key.tile.block_n, key.tile.block_k, key.tile.stages, key.tile.warps, key.tile.schedule})
@@ -63,9 +65,11 @@ KernelCache::KeyView KernelCache::keyOf(const AttentionConfig& config) {
   return {.dtype = config.dtype,
           .causal = config.causal,
           .hasTile = config.tile.has_value(),
+          .hasShape = config.shape.has_value(),
           .headDim = config.head_dim,
           .headDimV = config.head_dim_v,
           .tile = config.tile.value_or(TileConfig{}),
+          .shape = config.shape.value_or(ShapeHint{}),
           .target = config.target};
 }
 
@@ -77,7 +81,7 @@ Kernel KernelCache::get(const AttentionConfig& config) {
     if (found != entries_.end() && found->second->ready.load(std::memory_order_acquire)) return Kernel(found->second->kernel);
   }
   requireSupported(config);
-  AttentionConfig resolved = resolve(config);
+  AttentionConfig resolved = choose(config);
   std::shared_ptr<Entry> entry = entryOf(keyOf(resolved));
   std::unique_lock compiling(entry->compiling);
   if (!entry->ready.load(std::memory_order_relaxed)) {
@@ -104,20 +108,45 @@ std::shared_ptr<KernelCache::Entry> KernelCache::entryOf(const KeyView& key) {
   return entries_.emplace(Key{owned, std::move(target)}, std::make_shared<Entry>()).first->second;
 }
 
+AttentionConfig KernelCache::choose(const AttentionConfig& config) const {
+  AttentionConfig resolved = resolve(config);
+  if (choose_ && leavesTileOpen(config))
+    if (std::optional<TileConfig> tile = choose_(config)) resolved.tile = tile->withDefaults(*resolved.tile);
+  return resolved;
+}
+
+namespace {
+
+void useBinary(Kernel::Impl& impl, const compiler::Binary& binary) {
+  checkSignature(binary);
+  impl.module = impl.device->load(binary);
+}
+
+}  // namespace
+
 std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& resolved) {
   auto begin = std::chrono::steady_clock::now();
   report({.config = resolved, .done = false, .ms = 0});
   auto impl = std::make_shared<Kernel::Impl>();
   impl->device = &openDevice(resolved.target);
   impl->maxGrid = impl->device->capabilities().maxGrid;
-  compiler::Binary binary = compile_(resolved);
-  checkSignature(binary);
-  impl->module = impl->device->load(binary);
+  auto [binary, recompile] = compile_(resolved);
+  bool fromCache = recompile != nullptr;
+  try {
+    useBinary(*impl, binary);
+  } catch (const Error& error) {
+    if (!fromCache) throw;
+    log::write(log::Level::Info, "a binary from the cache is compiled anew: " + error.constraint());
+    fromCache = false;
+    binary = recompile();
+    useBinary(*impl, binary);
+  }
   std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
   impl->info = {.config = resolved,
                 .tile = *resolved.tile,
                 .device = impl->device->description(),
                 .entry = binary.entry,
+                .from_cache = fromCache,
                 .compile_ms = time.count(),
                 .binary_bytes = static_cast<std::int64_t>(binary.bytes.size()),
                 .scratch_bytes = binary.scratchBytes,
@@ -126,7 +155,8 @@ std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& re
                 .registers = binary.registers,
                 .spill_bytes = binary.spillBytes};
   if (log::enabled(log::Level::Info))
-    log::write(log::Level::Info, "compiled " + nameOf(resolved) + " in " + std::to_string(time.count()) + " ms");
+    log::write(log::Level::Info,
+               (fromCache ? "found in the cache: " : "compiled ") + nameOf(resolved) + " in " + std::to_string(time.count()) + " ms");
   report({.config = resolved, .done = true, .ms = time.count()});
   return impl;
 }

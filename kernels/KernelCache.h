@@ -27,13 +27,23 @@ struct Kernel::Impl {
 
 namespace kernels {
 
-/// Makes a binary of a resolved configuration.
-using CompileFunction = std::function<compiler::Binary(const AttentionConfig& resolved)>;
+/// A binary. `recompile` is set where it was not made but found, and makes it, should the one that was found turn out unusable.
+struct Compiled {
+  Compiled(compiler::Binary made, std::function<compiler::Binary()> again = {}) : binary(std::move(made)), recompile(std::move(again)) {}
+
+  compiler::Binary binary;
+  std::function<compiler::Binary()> recompile;
+};
+
+/// Makes or finds the binary of a resolved configuration.
+using CompileFunction = std::function<Compiled(const AttentionConfig& resolved)>;
+/// Whom to ask for the tile configuration, before the defaults, where the caller left it open.
+using ChooseFunction = std::function<std::optional<TileConfig>(const AttentionConfig& config)>;
 
 /// Thread-safe. A configuration that left choices open and the one it resolves to share one kernel.
 class KernelCache {
  public:
-  explicit KernelCache(CompileFunction compile) : compile_(std::move(compile)) {}
+  explicit KernelCache(CompileFunction compile, ChooseFunction choose = {}) : compile_(std::move(compile)), choose_(std::move(choose)) {}
 
   Kernel get(const AttentionConfig& config);
 
@@ -41,9 +51,10 @@ class KernelCache {
   // A configuration, with the target as a view so that a look-up copies nothing.
   struct KeyView {
     DType dtype;
-    bool causal, hasTile;
+    bool causal, hasTile, hasShape;
     std::int64_t headDim, headDimV;
     TileConfig tile;
+    ShapeHint shape;
     std::string_view target;
     bool operator==(const KeyView&) const = default;
   };
@@ -70,9 +81,11 @@ class KernelCache {
 
   static KeyView keyOf(const AttentionConfig& config);
   std::shared_ptr<Entry> entryOf(const KeyView& key);
+  AttentionConfig choose(const AttentionConfig& config) const;
   std::shared_ptr<const Kernel::Impl> build(const AttentionConfig& resolved);
 
   CompileFunction compile_;
+  ChooseFunction choose_;
   std::shared_mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<Entry>, Hash, Equal> entries_;
 };

@@ -20,6 +20,14 @@
 
 namespace fattn {
 
+/// What launches will mostly look like; 0 = not known.
+struct ShapeHint {
+  std::int64_t batch = 0, heads = 0;  ///< of q
+  std::int64_t seq_q = 0, seq_k = 0;  ///< lengths
+
+  bool operator==(const ShapeHint&) const = default;
+};
+
 /// What shapes the code of a kernel. Everything else (batch, heads, lengths, strides, scale) is given at launch.
 struct AttentionConfig {
   DType dtype = DType::F16;          ///< of q, k, v and o: f32, f16 or bf16; arithmetic accumulates in f32
@@ -27,7 +35,10 @@ struct AttentionConfig {
   std::int64_t head_dim_v = 0;       ///< of v and o: same values; 0 = head_dim
   bool causal = false;               ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
   std::string target{};              ///< as openDevice() takes it: "host", "host:avx2" ...; "" = the best device of this machine
-  std::optional<TileConfig> tile{};  ///< none = the defaults for this configuration; unset members are filled from them
+  std::optional<TileConfig> tile{};  ///< none = what was tuned for this machine, else the defaults; unset members are filled from them
+  /// Chooses among the configurations that were tuned for several shapes, where `tile` is none, and has no other effect. A kernel works
+  /// for any shape.
+  std::optional<ShapeHint> shape{};
 
   bool operator==(const AttentionConfig&) const = default;
 };
@@ -46,11 +57,12 @@ struct AttentionArgs {
 
 /// What became of a configuration.
 struct KernelInfo {
-  AttentionConfig config;                           ///< as compiled: head_dim_v, target and tile are filled in
+  AttentionConfig config;                           ///< as compiled: head_dim_v, target and tile are filled in, shape is none
   TileConfig tile;                                  ///< the choices in use
   std::string device;                               ///< Device::description()
   std::string entry;                                ///< name of the function in the binary
-  double compile_ms = 0;                            ///< trace, compile and load
+  bool from_cache = false;                          ///< whether the code came from the cache on disk
+  double compile_ms = 0;                            ///< trace, compile or read, and load
   std::int64_t binary_bytes = 0;                    ///< size of the machine code's file
   std::int64_t scratch_bytes = 0;                   ///< memory each thread of the host sets aside
   std::int64_t shared_bytes = 0;                    ///< shared memory of one program
@@ -78,7 +90,8 @@ class Kernel {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Compiles a kernel, or finds it in the process's cache, which takes well below 5 microseconds. Threads that ask for the same
+/// Compiles a kernel, or finds it in the process's cache, which takes well below 5 microseconds, or in the cache on disk, which takes
+/// milliseconds and never fails the call (docs/cache-format.md). Threads that ask for the same
 /// configuration at once compile it once; different ones compile in parallel. Throws Error: Unsupported as supports() says,
 /// NoDevice, InvalidArgument for a bad tile configuration, CompileError.
 Kernel compile(const AttentionConfig& config);
@@ -89,7 +102,7 @@ void warmup(std::span<const AttentionConfig> configs);
 
 /// Whether compile() would accept a configuration; if not, the rule that failed and the nearest configuration that works.
 std::expected<void, Error> supports(const AttentionConfig& config);
-/// supports() in words: "supported on host with BLOCK_M=64,BLOCK_N=64", or the error's text.
+/// supports() in words: "supported on host with BLOCK_M=64,BLOCK_N=64" and, where `tile` is none, who chose that; or the error's text.
 std::string explain(const AttentionConfig& config);
 
 /// Called when a compilation begins (done = false, ms = 0) and when it has ended (done = true), on the compiling thread.

@@ -80,10 +80,11 @@ TEST(AttentionSupport, ResolveFillsWhatIsOpen) {
   EXPECT_EQ(kernels::resolve(resolved), resolved);
 }
 
-TEST(AttentionSupport, ExplainSaysWhatWouldRun) {
-  EXPECT_EQ(explain({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 32, .block_n = 96}}),
-            "supported on host with BLOCK_M=32,BLOCK_N=96");
-  EXPECT_EQ(explain({.dtype = DType::I8, .head_dim = 64}), "dtype is i8; it must be f32, f16 or bf16");
+TEST(AttentionSupport, TheExpectedShapeIsChecked) {
+  EXPECT_EQ(verdict({.head_dim = 64, .shape = ShapeHint{.batch = -1}}, ErrorCode::InvalidArgument),
+            "shape has the extent -1; legal extents are 0 to 2147483647\n  hint: 0 says that it is not known");
+  EXPECT_EQ(verdict({.head_dim = 64, .target = "host", .shape = ShapeHint{.seq_q = 4096}}), "supported");
+  EXPECT_FALSE(kernels::resolve({.head_dim = 64, .target = "host", .shape = ShapeHint{}}).shape) << "it shapes no code";
 }
 
 }  // namespace

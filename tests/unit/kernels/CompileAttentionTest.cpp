@@ -93,6 +93,12 @@ TEST(CompileAttention, DumpDirectoryReceivesTheStages) {
   EXPECT_TRUE(assembly);
 }
 
+TEST(CompileAttention, ExplainSaysWhatWouldRun) {
+  EXPECT_EQ(explain({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 32, .block_n = 96}}),
+            "supported on host with BLOCK_M=32,BLOCK_N=96");
+  EXPECT_EQ(explain({.dtype = DType::I8, .head_dim = 64}), "dtype is i8; it must be f32, f16 or bf16");
+}
+
 TEST(CompileAttention, ASecondCompileTakesLessThanFiveMicroseconds) {
   AttentionConfig config{.dtype = DType::F32, .head_dim = 64, .causal = true, .target = "host"};
   Kernel first = compile(config);

@@ -111,6 +111,49 @@ TEST(KernelCache, AFailureIsReportedAndTriedAgain) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(KernelCache, WhatWasTunedIsAskedForOpenTilesOnly) {
+  Counting counting;
+  std::vector<std::int64_t> asked;
+  kernels::KernelCache cache(
+      [&](const AttentionConfig&) {
+        ++counting.compiles;
+        return counting.binary;
+      },
+      [&](const AttentionConfig& config) -> std::optional<TileConfig> {
+        asked.push_back(config.shape ? config.shape->seq_q : 0);
+        if (!config.shape || config.shape->seq_q == 1) return std::nullopt;
+        return TileConfig{.block_m = config.shape->seq_q > 1000 ? 128 : 16};
+      });
+  auto blockOf = [&](std::optional<ShapeHint> shape) { return cache.get({.head_dim = 64, .shape = shape}).info().tile.block_m; };
+  EXPECT_EQ(blockOf(std::nullopt), 64);
+  EXPECT_EQ(blockOf(ShapeHint{.seq_q = 512}), 16);
+  EXPECT_EQ(blockOf(ShapeHint{.seq_q = 513}), 16);
+  EXPECT_EQ(blockOf(ShapeHint{.seq_q = 4096}), 128);
+  EXPECT_EQ(blockOf(ShapeHint{.seq_q = 1}), 64);
+  EXPECT_EQ(counting.compiles.load(), 3) << "shapes with the same tile share a kernel";
+  EXPECT_EQ(blockOf(ShapeHint{.seq_q = 512}), 16);
+  EXPECT_EQ(cache.get({.head_dim = 64, .tile = TileConfig{.block_n = 64}}).info().tile.block_m, 64);
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{0, 512, 513, 4096, 1}));
+}
+
+TEST(KernelCache, ABinaryThatDoesNotLoadIsMadeAnew) {
+  compiler::Binary good = slotCopier(), bad = good;
+  bad.bytes = "no object file";
+  int made = 0;
+  auto again = [&] {
+    ++made;
+    return good;
+  };
+  kernels::KernelCache broken([&](const AttentionConfig&) { return kernels::Compiled(bad, again); });
+  EXPECT_FALSE(broken.get({.head_dim = 64}).info().from_cache);
+  EXPECT_EQ(made, 1);
+  kernels::KernelCache working([&](const AttentionConfig&) { return kernels::Compiled(good, again); });
+  EXPECT_TRUE(working.get({.head_dim = 64}).info().from_cache);
+  EXPECT_EQ(made, 1);
+  kernels::KernelCache compiling([&](const AttentionConfig&) { return bad; });
+  EXPECT_THROW(compiling.get({.head_dim = 64}), Error);
+}
+
 TEST(KernelCache, UnsupportedConfigurationsNeverReachTheCompiler) {
   Counting counting;
   try {
