@@ -172,6 +172,7 @@ std::string toJson(const KernelInfo& info) {
   return dump({{"config", jsonOf(info.config)},
                {"device", info.device},
                {"entry", info.entry},
+               {"from_cache", info.from_cache},
                {"compile_ms", info.compile_ms},
                {"binary_bytes", info.binary_bytes},
                {"scratch_bytes", info.scratch_bytes},

@@ -72,11 +72,18 @@ function(fattn_tool name)
   endif()
 endfunction()
 
+# What tests run with: a cache of their own, which they write and do not read, as it is the compiler that they test.
+set(FATTN_TEST_ENVIRONMENT FATTN_CACHE_DIR=${CMAKE_BINARY_DIR}/test-cache FATTN_ALWAYS_COMPILE=1)
+
 # A GoogleTest executable; every TEST becomes a ctest test.
 function(fattn_test name)
   fattn_tool(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gtest_main)
+  # A property of gtest_discover_tests cannot be a list; what it has found can be given one afterwards.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}-environment.cmake)
+  file(WRITE ${file} "set_tests_properties(\${${name}_TESTS} PROPERTIES ENVIRONMENT \"${FATTN_TEST_ENVIRONMENT}\")")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
 # fattn_fuzzer(fuzz-x SOURCES ... LINK ... [MLIR]): a libFuzzer executable, built when FATTN_FUZZERS is on. Its seeds are the files of
