@@ -56,6 +56,7 @@ class DeviceEngine final : public Engine {
     device = info.device;
     Engine::config = info.tile.toString();
     compileMs = info.compile_ms;
+    fromCache = info.from_cache;
     device_.synchronize();
   }
 

@@ -24,6 +24,7 @@ class Engine {
   std::string target, device;  ///< "host"; "AMD EPYC 9B14, 8 threads"
   std::string config;          ///< the tile configuration that runs, as --config takes it
   double compileMs = 0;
+  bool fromCache = false;
 };
 
 /// Compiles for options.target and the problem's shape and type. The problem must outlive the engine. Throws Error.

@@ -48,6 +48,7 @@ int execute(const Options& options, const EngineFactory& makeEngine, Progress& p
                 problem.dtype,
                 problem.scale,
                 engine->compileMs,
+                engine->fromCache,
                 {},
                 {},
                 {}};

@@ -91,7 +91,7 @@ std::string printTable(const Report& r, bool color) {
   line("type", fmt::format("{}, {}, scale {:.6g}", name(r.dtype), r.shape.causal ? "causal" : "not causal", r.scale));
   line("inputs", r.inputs);
   line("config", r.config.empty() ? "the kernel's default" : r.config);
-  line("compile", fmt::format("{:.1f} ms", r.compileMs));
+  line("compile", fmt::format("{:.1f} ms{}", r.compileMs, r.fromCache ? ", from the cache on disk" : ""));
   line("time", timeLine(r.timing));
   line("speed", styled(speed(r.tflops()), Style::Bold, color));
   if (r.check) {
@@ -116,6 +116,7 @@ std::string printJson(const Report& r) {
   json["inputs"] = r.inputs;
   json["config"] = r.config;
   json["compile_ms"] = number(r.compileMs);
+  json["from_cache"] = r.fromCache;
   json["time_us"] = number(r.timing.medianUs);
   json["time_us_min"] = number(r.timing.minUs);
   json["time_us_max"] = number(r.timing.maxUs);

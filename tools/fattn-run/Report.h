@@ -20,6 +20,7 @@ struct Report {
   DType dtype = DType::F32;
   float scale = 1;
   double compileMs = 0;
+  bool fromCache = false;  ///< the code came from the cache on disk
   Timing timing;  ///< of one launch where nothing was measured
   std::optional<CheckResult> check;
   std::vector<std::string> written;

@@ -125,6 +125,7 @@ TEST(Job, PrintsJson) {
   EXPECT_EQ(j["causal"], true);
   EXPECT_EQ(j["config"], "BLOCK_M=64,BLOCK_N=64");
   EXPECT_EQ(j["compile_ms"], 12.25);
+  EXPECT_EQ(j["from_cache"], false);
   EXPECT_EQ(j["time_us"], 1400.0);
   EXPECT_EQ(j["repetitions"], 1);
   // 2 * (16 + 8) operations for each of the 4 + 5 + ... + 9 pairs in 8 heads.
