@@ -176,7 +176,8 @@ void fattn_string_free(char* text) { std::free(text); }
 
 fattn_status fattn_supports(const char* config) {
   return guarded(__func__, [&] {
-    if (auto verdict = fattn::supports(configOf(config)); !verdict) throw verdict.error();
+    if (auto verdict = fattn::supports(configOf(config)); !verdict)
+      throw Error(verdict.error().code(), verdict.error().constraint(), verdict.error().hint());
   });
 }
 

@@ -6,10 +6,10 @@
 namespace fattn::kernels {
 namespace {
 
-const std::string kHint = "\n  hint: ";
-const std::string kKeys = kHint + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile";
-const std::string kChoices = kHint + "the legal keys of tile are block_m, block_n, stages, warps, schedule";
-const std::string kExample = kHint + R"(write for example {"op": "attention_forward", "dtype": "bf16", "head_dim": 128})";
+std::string hint() { return "\n  hint: "; }
+std::string keys() { return hint() + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile"; }
+std::string choices() { return hint() + "the legal keys of tile are block_m, block_n, stages, warps, schedule"; }
+std::string example() { return hint() + R"(write for example {"op": "attention_forward", "dtype": "bf16", "head_dim": 128})"; }
 
 /// The keys that have to be there, and these.
 std::string with(const std::string& more) { return R"({"op": "attention_forward", "dtype": "bf16", "head_dim": 64, )" + more + "}"; }
@@ -81,9 +81,9 @@ TEST(ConfigJson, TextOfTheDevices) {
 TEST(ConfigJson, NotJson) {
   std::string empty = refusal("");  // the middle is the JSON library's
   EXPECT_TRUE(empty.starts_with("not valid JSON: parse error at line 1, column 1: ")) << empty;
-  EXPECT_TRUE(empty.ends_with(kExample)) << empty;
+  EXPECT_TRUE(empty.ends_with(example())) << empty;
   EXPECT_EQ(refusal("{\"op\": 1,\n x}").substr(0, 56), "not valid JSON: parse error at line 2, column 2: syntax ");
-  EXPECT_EQ(refusal(R"({"head_dim": 1e999})"), "not valid JSON: number overflow parsing '1e999'" + kExample);
+  EXPECT_EQ(refusal(R"({"head_dim": 1e999})"), "not valid JSON: number overflow parsing '1e999'" + example());
   EXPECT_TRUE(refusal(with(R"("tile": {})") + " {}").starts_with("not valid JSON: parse error"));
 }
 
@@ -94,8 +94,8 @@ TEST(ConfigJson, BytesThatAreNoUtf8AreNotQuoted) {
 }
 
 TEST(ConfigJson, NotAnObject) {
-  EXPECT_EQ(refusal("[1, 2]"), "it is [1,2]; it must be a JSON object" + kKeys);
-  EXPECT_EQ(refusal("null"), "it is null; it must be a JSON object" + kKeys);
+  EXPECT_EQ(refusal("[1, 2]"), "it is [1,2]; it must be a JSON object" + keys());
+  EXPECT_EQ(refusal("null"), "it is null; it must be a JSON object" + keys());
 }
 
 TEST(ConfigJson, NestingIsRefusedBeforeItTakesTheStack) {
@@ -103,13 +103,13 @@ TEST(ConfigJson, NestingIsRefusedBeforeItTakesTheStack) {
 }
 
 TEST(ConfigJson, KeysUnknownMissingOrTwice) {
-  EXPECT_EQ(refusal(with(R"("headdim": 1)")), "unknown key \"headdim\"" + kKeys);
+  EXPECT_EQ(refusal(with(R"("headdim": 1)")), "unknown key \"headdim\"" + keys());
   EXPECT_EQ(refusal(with(R"("causal": true, "causal": false)")), "the key \"causal\" is given twice");
   EXPECT_EQ(refusal(with(R"("tile": {"block_m": 8, "block_m": 8})")), "the key \"block_m\" is given twice");
-  std::string hint = kHint + "op, dtype and head_dim have to be there";
-  EXPECT_EQ(refusal("{}"), "the key \"op\" is missing" + hint);
-  EXPECT_EQ(refusal(R"({"op": "attention_forward", "head_dim": 64})"), "the key \"dtype\" is missing" + hint);
-  EXPECT_EQ(refusal(R"({"op": "attention_forward", "dtype": "f16"})"), "the key \"head_dim\" is missing" + hint);
+  std::string three = hint() + "op, dtype and head_dim have to be there";
+  EXPECT_EQ(refusal("{}"), "the key \"op\" is missing" + three);
+  EXPECT_EQ(refusal(R"({"op": "attention_forward", "head_dim": 64})"), "the key \"dtype\" is missing" + three);
+  EXPECT_EQ(refusal(R"({"op": "attention_forward", "dtype": "f16"})"), "the key \"head_dim\" is missing" + three);
 }
 
 TEST(ConfigJson, ValuesOfTheWrongType) {
@@ -123,22 +123,22 @@ TEST(ConfigJson, ValuesOfTheWrongType) {
             "head_dim is 18446744073709551615; it does not fit 64 bits");
   EXPECT_EQ(refusal(with(R"("head_dim_v": "64")")), R"(head_dim_v is "64"; it must be an integer)");
   EXPECT_EQ(refusal(with(R"("head_dim_v": 0)")),
-            "head_dim_v is 0; it must be a multiple of 8 from 8 to 256" + kHint + "leave it out where it equals head_dim");
+            "head_dim_v is 0; it must be a multiple of 8 from 8 to 256" + hint() + "leave it out where it equals head_dim");
   EXPECT_EQ(refusal(with(R"("causal": 1)")), "causal is 1; it must be true or false");
   EXPECT_EQ(refusal(with(R"("target": null)")), "target is null; it must be a string");
 }
 
 TEST(ConfigJson, TileChoices) {
-  EXPECT_EQ(refusal(with(R"("tile": "BLOCK_M=64")")), R"(tile is "BLOCK_M=64"; it must be an object)" + kChoices);
-  EXPECT_EQ(refusal(with(R"("tile": {"BLOCK_M": 64})")), R"(tile has no key "BLOCK_M")" + kChoices);
-  EXPECT_EQ(refusal(with(R"("tile": {"block_k": 64})")), R"(tile has no key "block_k")" + kChoices);
+  EXPECT_EQ(refusal(with(R"("tile": "BLOCK_M=64")")), R"(tile is "BLOCK_M=64"; it must be an object)" + choices());
+  EXPECT_EQ(refusal(with(R"("tile": {"BLOCK_M": 64})")), R"(tile has no key "BLOCK_M")" + choices());
+  EXPECT_EQ(refusal(with(R"("tile": {"block_k": 64})")), R"(tile has no key "block_k")" + choices());
   EXPECT_EQ(refusal(with(R"("tile": {"warps": 1.5})")), "tile.warps is 1.5; it must be an integer");
   for (const char* value : {"0", "-8", "4294967304"})
     EXPECT_EQ(refusal(with(R"("tile": {"block_m": )" + std::string(value) + "}")), "tile.block_m is " + std::string(value) +
-                                                                                       "; it must be at least 1 and fit 32 bits" + kHint +
+                                                                                       "; it must be at least 1 and fit 32 bits" + hint() +
                                                                                        "leave block_m out to let fattn choose");
   EXPECT_EQ(refusal(with(R"("tile": {"block_n": 12})")),
-            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024" + kHint +
+            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024" + hint() +
                 "leave BLOCK_N out to let fattn choose");
 }
 
