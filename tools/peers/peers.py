@@ -112,7 +112,7 @@ def main():
     device = torch.cuda.get_device_name(options.target) if options.gpu else library.devices()[-1]["description"]
     table = sys.stderr if options.json == "-" else sys.stdout
     print(f"fattn {library.version}, PyTorch {torch.__version__}, {device}, {options.layout}, " +
-          f" medians of {options.rounds} rounds of ours, peer, peer, ours", file=table)
+          f"medians of {options.rounds} rounds of ours, peer, peer, ours", file=table)
     print(f"{'shape':>20} {'dtype':>5} {'causal':>6} {'peer':>9} {'fattn us':>11} {'peer us':>11} {'TFLOP/s':>9} {'peer':>9} {'ratio':>7} {'differ':>9}", file=table)
     clock, rows = measure.Clock(options.gpu, options.leg_ms), []
     for shape in options.shape:
