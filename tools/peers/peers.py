@@ -109,7 +109,7 @@ def main():
     library = fattn_c.Library(options.library)
     torch.set_num_threads(options.threads)
     library.set_host_threads(options.threads)
-    device = torch.cuda.get_device_name(options.target) if options.gpu else library.devices()[-1]["description"]
+    device = torch.cuda.get_device_name(options.target) if options.gpu else next(d["description"] for d in library.devices() if d["kind"] == "host")
     table = sys.stderr if options.json == "-" else sys.stdout
     print(f"fattn {library.version}, PyTorch {torch.__version__}, {device}, {options.layout}, " +
           f"medians of {options.rounds} rounds of ours, peer, peer, ours", file=table)

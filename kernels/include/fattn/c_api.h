@@ -68,8 +68,9 @@ FATTN_C_API void fattn_string_free(char* text);
  *   head_dim    of q and k: a multiple of 8 from 8 to 256
  *   head_dim_v  of v and o: same values                                                      (left out: head_dim)
  *   causal      row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right (left out: false)
- *   target      "host", "host:avx2" ...; fattn_devices() lists the machine's                 (left out: its best device)
- *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": 1}, any of them (left out: fattn chooses)
+ *   target      "host", "host:avx2" ...; fattn_devices() lists the machine's                 (left out: its default)
+ *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": 1}, any of them (left out: what was tuned,
+ *              else fattn's defaults)
  *
  * op, dtype and head_dim have to be there. An unknown, a repeated or an ill-typed key is FATTN_INVALID_ARGUMENT. */
 
@@ -77,11 +78,11 @@ FATTN_C_API void fattn_string_free(char* text);
  * configuration that works. Compiles nothing. */
 FATTN_C_API fattn_status fattn_supports(const char* config);
 
-/* The same in words, as *text: "supported on host with BLOCK_M=64,BLOCK_N=64", or why not. FATTN_OK in both cases; it fails only
- * where `config` is no configuration. */
+/* The same in words, as *text: "supported on host with BLOCK_M=64,BLOCK_N=64" and who chose that, or why not. FATTN_OK in both cases; it
+ * fails only where `config` is no configuration. */
 FATTN_C_API fattn_status fattn_explain(const char* config, char** text);
 
-/* The devices of this machine, best first, as a JSON array of objects with the keys target (for a configuration), kind ("host",
+/* The devices of this machine, the default first, as a JSON array of objects with the keys target (for a configuration), kind ("host",
  * "cuda", "hip"), description, memory_bytes, shared_bytes, multiprocessors, asynchronous, max_grid. Never empty. */
 FATTN_C_API fattn_status fattn_devices(char** json);
 
@@ -89,8 +90,8 @@ FATTN_C_API fattn_status fattn_devices(char** json);
 
 typedef struct fattn_kernel fattn_kernel; /* a reference-counted handle to compiled code */
 
-/* Compiles a kernel, or finds it in the process's cache, and writes a handle with one reference. Threads that ask for the same
- * configuration at once compile it once. FATTN_UNSUPPORTED and FATTN_NO_DEVICE as fattn_supports(), FATTN_COMPILE_ERROR. */
+/* Compiles a kernel, or finds it in the process's cache or in the one on disk, and writes a handle with one reference. Threads that ask for
+ * the same configuration at once compile it once. FATTN_UNSUPPORTED and FATTN_NO_DEVICE as fattn_supports(), FATTN_COMPILE_ERROR. */
 FATTN_C_API fattn_status fattn_compile(const char* config, fattn_kernel** kernel);
 
 /* One reference more, one less. The handle is gone with the last one. Releasing needs no wait for launches on the host; elsewhere
@@ -98,7 +99,7 @@ FATTN_C_API fattn_status fattn_compile(const char* config, fattn_kernel** kernel
 FATTN_C_API fattn_status fattn_kernel_retain(fattn_kernel* kernel);
 FATTN_C_API void fattn_kernel_release(fattn_kernel* kernel);
 
-/* What became of the configuration, as a JSON object: config (complete, fattn_compile() accepts it), device, entry, compile_ms,
+/* What became of the configuration, as a JSON object: config (complete, fattn_compile() accepts it), device, entry, from_cache, compile_ms,
  * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
 FATTN_C_API fattn_status fattn_kernel_info(const fattn_kernel* kernel, char** json);
 
