@@ -131,6 +131,17 @@ void Emitter::emitCrossLane(tile::ReduceOp op, const Point& p, ValueRange accumu
   for (auto [v, result] : llvm::zip_equal(out, op.getResults())) storeAt(views[result], at, v);
 }
 
+Value Emitter::accumulatorStays(Value index, int64_t width, bool notFirst, int64_t size) {
+  Value stays;
+  if (notFirst) stays = splat(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, i64(0)), width);
+  if (!ShapedType::isDynamic(size) && width > 1) {
+    Value lanes = laneIndices(b, loc, index, width);
+    Value beyond = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, lanes, splat(i64(size), width));
+    stays = stays ? arith::OrIOp::create(b, loc, stays, beyond).getResult() : beyond;
+  }
+  return stays;
+}
+
 void Emitter::emitReductionNest(Group& group, ArrayRef<tile::ReduceOp> reductions) {
   int axis = group.reduced;
   int64_t size = group.shape[axis];
@@ -167,17 +178,8 @@ void Emitter::emitReductionNest(Group& group, ArrayRef<tile::ReduceOp> reduction
       SmallVector<Value> out = combine(op, acc, in, w);
       bool custom = reductionKind(op) == ReductionKind::Custom;
       bool partial = across && size % width != 0;
-      if (custom || partial) {
-        // Keep the accumulator where there is no element, and for a custom combine also in the first trip.
-        Value keep;
-        if (custom) keep = splat(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, p.index[axis], i64(0)), w);
-        if (partial && w > 1) {
-          Value beyond =
-              arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, laneIndices(b, loc, p.index[axis], w), splat(i64(size), w));
-          keep = keep ? arith::OrIOp::create(b, loc, keep, beyond).getResult() : beyond;
-        }
+      if (Value keep = accumulatorStays(p.index[axis], w, custom, partial ? size : ShapedType::kDynamic))
         for (auto [o, a] : llvm::zip_equal(out, acc)) o = arith::SelectOp::create(b, loc, keep, a, o);
-      }
       llvm::append_range(next, out);
       at += n;
     }

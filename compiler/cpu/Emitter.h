@@ -84,6 +84,9 @@ class Emitter {
                    const std::function<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)>& body);
   int64_t widthFor(llvm::ArrayRef<int64_t> shape, int lane) const;
   void emitReductionNest(Group& group, llvm::ArrayRef<tile::ReduceOp> reductions);
+  /// Where a reduction keeps its accumulator because there is no element: in the first trip (`notFirst`, which has it already), and in
+  /// lanes at and beyond `size` (dynamic: none are). Null: nowhere.
+  mlir::Value accumulatorStays(mlir::Value index, int64_t width, bool notFirst, int64_t size);
   void emitCrossLane(tile::ReduceOp op, const Point& p, mlir::ValueRange accumulated);
   llvm::SmallVector<mlir::Value> combine(tile::ReduceOp op, mlir::ValueRange a, mlir::ValueRange b, int64_t width);
   mlir::Value identity(tile::ReduceOp op, int64_t width);

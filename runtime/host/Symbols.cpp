@@ -12,7 +12,7 @@ namespace fattn::host {
 namespace {
 
 template <typename Function>
-void* address(Function* function) {
+void* address(Function* function) noexcept {
   return reinterpret_cast<void*>(function);
 }
 

@@ -53,7 +53,8 @@ Tracked Builder::dotLoop() {
   Tracked x = loadFrom(tile::AdvanceOp::create(b_, loc_, a, ValueRange{zero, at}));
   Tracked y = loadFrom(tile::AdvanceOp::create(b_, loc_, b, ValueRange{at, zero}));
   scf::YieldOp::create(b_, loc_, ValueRange{tile::DotOp::create(b_, loc_, x.value, y.value, loop.getRegionIterArg(0))});
-  auto terms = static_cast<double>((inner + block - 1) / block * block);
+  const int64_t columns = (inner + block - 1) / block * block;
+  const auto terms = static_cast<double>(columns);
   double bound = terms * x.bound * y.bound;
   return rounded(loop.getResult(0), bound, 2 * terms * unit(b_.getF32Type()) * bound);
 }
