@@ -22,6 +22,7 @@ const std::string& version() {
 }
 
 std::string targetIdentity(const std::string& target) {
+  if (!target.starts_with("host")) return target;  // names a chip, or is no target, which compile() says
   cpu::HostTarget machine = emit::hostTarget(target);
   return target + " (" + machine.cpu + "; " + machine.features + ")";
 }

@@ -11,7 +11,8 @@ namespace fattn::compiler {
 
 /// The compiler's version: the library's, a hash of the compiler's sources, and LLVM's at run time.
 const std::string& version();
-/// The target and, where it means the machine at hand, what that is: "host (znver4; +avx2,...)". Throws as compile() does.
+/// The target and, where it means the machine at hand, what that is: "host (znver4; +avx2,...)". Throws for a target of the host that
+/// there is not.
 std::string targetIdentity(const std::string& target);
 /// The module as text without source locations. Programs that compute the same may differ in it, equal programs do not.
 std::string textOf(mlir::ModuleOp module);
