@@ -21,7 +21,7 @@ struct Report {
   float scale = 1;
   double compileMs = 0;
   bool fromCache = false;  ///< the code came from the cache on disk
-  Timing timing;  ///< of one launch where nothing was measured
+  Timing timing;           ///< of one launch where nothing was measured
   std::optional<CheckResult> check;
   std::vector<std::string> written;
 
