@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "runtime/base/Log.h"
 
@@ -27,6 +26,8 @@ void putText(std::string& out, std::string_view text) {
   put(out, text.data(), text.size());
 }
 
+std::string textOf(const Digest& digest) { return {digest.begin(), digest.end()}; }
+
 // Takes values off the front of a file. After the first that is not there, `good` is false and every value is 0 or empty.
 struct Reader {
   std::string_view rest;
@@ -41,7 +42,8 @@ struct Reader {
   template <typename T>
   T number() {
     T value{};
-    if (std::string_view bytes = take(sizeof(T)); good) std::memcpy(&value, bytes.data(), sizeof(T));
+    std::string_view bytes = take(sizeof(T));
+    if (good) bytes.copy(reinterpret_cast<char*>(&value), sizeof(T));
     return value;
   }
   std::string text(std::size_t most) {
@@ -115,10 +117,9 @@ std::optional<compiler::Binary> decodeBinary(std::string_view file, const Digest
   if (file.size() < kHeader + kDigest || file.size() > kMaxFile) return std::nullopt;
   Reader in{file};
   if (in.take(kMagic.size()) != kMagic || in.number<std::uint32_t>() != kVersion || in.number<std::uint32_t>() != 0 ||
-      in.number<std::uint64_t>() != file.size() || std::memcmp(in.take(key.size()).data(), key.data(), key.size()) != 0)
+      in.number<std::uint64_t>() != file.size() || in.take(kDigest) != textOf(key))
     return std::nullopt;
-  Digest digest = hash(file.substr(0, file.size() - kDigest));
-  if (std::memcmp(digest.data(), file.data() + file.size() - kDigest, kDigest) != 0) return std::nullopt;
+  if (file.substr(file.size() - kDigest) != textOf(hash(file.substr(0, file.size() - kDigest)))) return std::nullopt;
   return decodePayload(in.rest.substr(0, in.rest.size() - kDigest));
 }
 

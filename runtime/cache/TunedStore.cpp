@@ -142,7 +142,8 @@ std::optional<TunedChoice> TunedStore::choose(const TuneKey& key, const std::fun
     };
     if (record.winner && offer(*record.winner, true)) return choice;
     std::erase_if(record.points, [](const TunePoint& point) { return point.status != TunePoint::Status::Measured; });
-    std::ranges::stable_sort(record.points, {}, &TunePoint::medianUs);
+    std::ranges::sort(record.points, {},
+                      [](const TunePoint& point) { return std::tuple(point.medianUs, point.tile.toString(), point.run); });
     for (const TunePoint& point : record.points)
       if (offer(point, false)) return choice;
   }

@@ -49,7 +49,7 @@ TEST_F(BinaryStoreTest, TheFileIsTheSpecifiedOne) {
 
 TEST_F(BinaryStoreTest, TenThousandDamagedFilesAreNoBinaries) {
   std::string file = encodeBinary(keyOf(1), sampleBinary(1));
-  std::minstd_rand random(1);
+  std::minstd_rand random = seeded(1);
   for (int i = 0; i < 10000; ++i) EXPECT_FALSE(decodeBinary(damaged(file, random), keyOf(1))) << i;
   EXPECT_FALSE(decodeBinary(file, keyOf(2)));
   EXPECT_FALSE(decodeBinary("", keyOf(1)));
@@ -59,7 +59,7 @@ TEST_F(BinaryStoreTest, TenThousandDamagedFilesAreNoBinaries) {
 TEST_F(BinaryStoreTest, TenThousandSealedDamagesAreReadSafely) {
   compiler::Binary binary = sampleBinary(1, 40);
   std::string file = encodeBinary(keyOf(1), binary);
-  std::minstd_rand random(2);
+  std::minstd_rand random = seeded(2);
   int read = 0;
   for (int i = 0; i < 10000; ++i) {
     std::string changed = damaged(file.substr(56, file.size() - 56 - 32), random);

@@ -43,12 +43,13 @@ std::string warningOf(Directory& directory) {
   EXPECT_FALSE(directory.read("a/b", 100));
   return testing::internal::GetCapturedStderr();
 }
-const std::string kHint = "; every process compiles anew until FATTN_CACHE_DIR names a folder that can be written\n";
+constexpr const char* kHint = "; every process compiles anew until FATTN_CACHE_DIR names a folder that can be written\n";
 
 TEST(Directory, NoFolderAtAll) {
   Directory none{fs::path()};
-  EXPECT_EQ(warningOf(none),
-            "fattn: warning: there is no folder for the cache, as none of FATTN_CACHE_DIR, XDG_CACHE_HOME and HOME is set" + kHint);
+  EXPECT_EQ(
+      warningOf(none),
+      "fattn: warning: there is no folder for the cache, as none of FATTN_CACHE_DIR, XDG_CACHE_HOME and HOME is set" + std::string(kHint));
   EXPECT_TRUE(none.entries("a").empty());
   EXPECT_EQ(none.prune("a", 0), 0u);
 }

@@ -19,6 +19,8 @@ bool isOfType(const json& value, const std::string& type) {
   return false;
 }
 
+std::string member(std::string path, const std::string& name) { return path.append("/").append(name); }
+
 class Validator {
  public:
   explicit Validator(const json& root) : root_(root) {}
@@ -58,8 +60,8 @@ class Validator {
     if (keyword == "properties") return properties(rule, value, path);
     if (keyword == "additionalProperties") return additional(schema, rule, value, path);
     if (keyword == "propertyNames") {
-      for (const auto& [name, member] : value.items())
-        if (std::string found = check(rule, name, path + "/" + name); !found.empty()) return found;
+      for (const auto& [name, child] : value.items())
+        if (std::string found = check(rule, name, member(path, name)); !found.empty()) return found;
       return "";
     }
     return path + ": the validator does not know " + keyword;
@@ -67,23 +69,23 @@ class Validator {
 
   std::string each(const json& rule, const json& value, const std::string& path) {
     for (std::size_t i = 0; i < value.size(); ++i)
-      if (std::string found = check(rule, value[i], path + "/" + std::to_string(i)); !found.empty()) return found;
+      if (std::string found = check(rule, value[i], member(path, std::to_string(i))); !found.empty()) return found;
     return "";
   }
 
   std::string properties(const json& rule, const json& value, const std::string& path) {
     for (const auto& [name, schema] : rule.items())
       if (value.is_object() && value.contains(name))
-        if (std::string found = check(schema, value[name], path + "/" + name); !found.empty()) return found;
+        if (std::string found = check(schema, value[name], member(path, name)); !found.empty()) return found;
     return "";
   }
 
   std::string additional(const json& schema, const json& rule, const json& value, const std::string& path) {
     if (!value.is_object()) return "";
-    for (const auto& [name, member] : value.items()) {
+    for (const auto& [name, child] : value.items()) {
       if (schema.contains("properties") && schema["properties"].contains(name)) continue;
-      if (rule.is_boolean()) return path + "/" + name + ": additionalProperties false";
-      if (std::string found = check(rule, member, path + "/" + name); !found.empty()) return found;
+      if (rule.is_boolean()) return member(path, name) + ": additionalProperties false";
+      if (std::string found = check(rule, child, member(path, name)); !found.empty()) return found;
     }
     return "";
   }

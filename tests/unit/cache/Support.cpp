@@ -35,7 +35,7 @@ std::string damaged(const std::string& file, std::minstd_rand& random) {
 }
 
 std::vector<int> killAtRandomMoments(const std::function<void(int, const std::function<void(int)>&)>& body) {
-  std::minstd_rand random(7);
+  std::minstd_rand random = seeded(7);
   std::vector<int> reported;
   for (int round = 0; round < 20; ++round) {
     int channel[2];

@@ -129,6 +129,9 @@ inline int waitFor(pid_t child) {
   return status;
 }
 
+/// Random numbers that are the same in every run, so that a failure can be repeated.
+inline std::minstd_rand seeded(unsigned seed) { return std::minstd_rand(seed); }
+
 /// One random damage: a changed, inserted or removed byte or range, a cut, a repetition, a foreign number.
 std::string damaged(const std::string& file, std::minstd_rand& random);
 

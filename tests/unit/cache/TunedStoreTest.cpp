@@ -103,14 +103,14 @@ TEST_F(TunedStoreTest, TheSchemaRejectsWhatTheReaderRejects) {
 
 TEST_F(TunedStoreTest, TenThousandDamagedFilesAreNoRecords) {
   std::string file = encodeTuned(sampleRecord());
-  std::minstd_rand random(3);
+  std::minstd_rand random = seeded(3);
   for (int i = 0; i < 10000; ++i) EXPECT_FALSE(decodeTuned(damaged(file, random))) << i;
 }
 
 TEST_F(TunedStoreTest, TenThousandSealedDamagesGiveLegalRecordsOrNone) {
   std::string file = encodeTuned(sampleRecord());
-  std::string object = "{" + file.substr(file.find(",") + 1);
-  std::minstd_rand random(4);
+  std::string object = "{" + file.substr(file.find(',') + 1);
+  std::minstd_rand random = seeded(4);
   int read = 0;
   for (int i = 0; i < 10000; ++i)
     if (auto record = decodeTuned(sealTuned(damaged(object, random)))) {
@@ -199,7 +199,7 @@ TEST_F(TunedStoreTest, TheWinnerThenTheFastestThenTheNearest) {
 }
 
 TEST(TunedMerge, OrderAndRepetitionDoNotMatter) {
-  std::minstd_rand random(5);
+  std::minstd_rand random = seeded(5);
   for (int round = 0; round < 200; ++round) {
     std::vector<TuneRecord> parts(4);
     for (TuneRecord& part : parts) {
