@@ -103,6 +103,13 @@ SmallVector<Value> Emitter::combine(tile::ReduceOp op, ValueRange a, ValueRange 
   return out;
 }
 
+/// A point's index in the space that a reduction along `axis` leaves.
+static SmallVector<Value> without(ArrayRef<Value> index, int64_t axis) {
+  SmallVector<Value> rest(index);
+  rest.erase(rest.begin() + axis);
+  return rest;
+}
+
 /// Combines the lanes of `accumulated` (those of them that exist) and stores the scalars.
 void Emitter::emitCrossLane(tile::ReduceOp op, const Point& p, ValueRange accumulated) {
   int64_t axis = op.getAxis();
@@ -125,9 +132,7 @@ void Emitter::emitCrossLane(tile::ReduceOp op, const Point& p, ValueRange accumu
     for (Value v : acc) lane.push_back(isa<VectorType>(v.getType()) ? vector::ExtractOp::create(b, loc, v, i).getResult() : v);
     out = i == 0 ? lane : combine(op, out, lane, 1);
   }
-  Point at{.index = {}, .lane = -1, .width = 1};
-  for (auto [d, i] : llvm::enumerate(p.index))
-    if (static_cast<int64_t>(d) != axis) at.index.push_back(i);
+  Point at{.index = without(p.index, axis), .lane = -1, .width = 1};
   for (auto [v, result] : llvm::zip_equal(out, op.getResults())) storeAt(views[result], at, v);
 }
 
@@ -196,9 +201,7 @@ void Emitter::emitReductionNest(Group& group, ArrayRef<tile::ReduceOp> reduction
         emitCrossLane(op, p, mine);
         continue;
       }
-      Point out{.index = {}, .lane = p.lane < 0 ? -1 : p.lane - (p.lane > axis), .width = p.width};
-      for (auto [d, i] : llvm::enumerate(p.index))
-        if (static_cast<int>(d) != axis) out.index.push_back(i);
+      Point out{.index = without(p.index, axis), .lane = p.lane < 0 ? -1 : p.lane - (p.lane > axis), .width = p.width};
       for (auto [v, result] : llvm::zip_equal(mine, op.getResults())) storeAt(views[result], out, v);
     }
   };
