@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fattn/Version.h"
+#include "tests/support/Command.h"
 #include "tests/unit/io/TestFiles.h"
 #include "tools/io/Metrics.h"
 #include "tools/io/Npy.h"
@@ -28,22 +27,11 @@ struct Outcome {
   std::string out, err;
 };
 
-/// Exit code of a shell command; -1 where it ended otherwise.
-int shell(std::string command) {
-  std::string program = "/bin/sh", option = "-c";
-  char* arguments[] = {program.data(), option.data(), command.data(), nullptr};
-  pid_t process = 0;
-  int status = 0;
-  if (::posix_spawn(&process, arguments[0], nullptr, nullptr, arguments, environ) != 0 || ::waitpid(process, &status, 0) != process)
-    return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /// Starts the executable through the shell, which splits `arguments` and adds the redirections.
 Outcome start(const std::string& arguments) {
   const io::TemporaryFolder folder;
   const std::string out = folder.file("out"), err = folder.file("err");
-  const int code = shell(fmt::format("'{}' {} >'{}' 2>'{}' </dev/null", FATTN_RUN, arguments, out, err));
+  const int code = test::runCommand(fmt::format("'{}' {} >'{}' 2>'{}' </dev/null", FATTN_RUN, arguments, out, err)).status;
   return {code, io::readAll(out), io::readAll(err)};
 }
 
@@ -193,7 +181,7 @@ TEST(FattnRun, HelpAndVersionGoToStandardOutput) {
 TEST(FattnRun, ProgressIsShownOnATerminalAndErased) {
   const Terminal terminal;
   const std::string command = fmt::format("TERM=xterm '{}' --shape 1,1,16,64 --check >/dev/null 2>'{}'", FATTN_RUN, terminal.path());
-  ASSERT_EQ(shell(command), 0);
+  ASSERT_EQ(test::runCommand(command).status, 0);
   const std::string text = terminal.written();
   for (const char* step : {"drawing random inputs ...", "compiling ...", "running ...", "checking against float64 ..."})
     EXPECT_NE(text.find(step), std::string::npos) << step;
@@ -205,7 +193,7 @@ TEST(FattnRun, ColoursAreForTerminalsAndNotWithNoColor) {
        {std::pair("env -u NO_COLOR TERM=xterm", true), {"NO_COLOR=1 TERM=xterm", false}, {"TERM=dumb", false}}) {
     const Terminal terminal;
     const std::string command = fmt::format("{} '{}' --shape 1,1,16,64 >'{}' 2>/dev/null", environment, FATTN_RUN, terminal.path());
-    ASSERT_EQ(shell(command), 0);
+    ASSERT_EQ(test::runCommand(command).status, 0);
     const std::string text = terminal.written();
     EXPECT_NE(text.find("target"), std::string::npos) << text;
     EXPECT_EQ(text.find('\x1b') != std::string::npos, colours) << environment;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "kernels/TunedAttention.h"
+#include "tests/support/Command.h"
 #include "tests/unit/cache/Support.h"
 
 namespace fattn::cache {
@@ -29,11 +30,8 @@ Outcome probe(const std::string& environment, const std::string& arguments = "")
   std::string command = "env -u FATTN_ALWAYS_COMPILE -u FATTN_CACHE_DIR -u FATTN_TUNE " + environment + " " FATTN_CACHE_PROBE " " +
                         arguments + " 2>" + errors;
   Outcome run;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return run;
-  std::string output;
-  for (int c; (c = std::fgetc(pipe)) != EOF;) output += static_cast<char>(c);
-  run.status = pclose(pipe);
+  auto [status, output] = fattn::test::runCommand(command);
+  run.status = status;
   std::istringstream in(output);
   in >> run.verdict >> run.origin >> run.tile >> run.ms;
   in.ignore();

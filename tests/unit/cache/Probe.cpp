@@ -17,13 +17,16 @@ int main(int count, char** arguments) try {
     --count;
     ++arguments;
   }
-  const std::int64_t dim = count > 1 ? std::atoi(arguments[1]) : 16, keys = 70;
+  const std::int64_t dim = count > 1 ? std::strtol(arguments[1], nullptr, 10) : 16, keys = 70;
   fattn::AttentionConfig config{.dtype = fattn::DType::F32, .head_dim = dim, .target = "host"};
   fattn::Kernel kernel = fattn::compile(config);
   // With all scores equal the result is the mean of the values.
   auto size = [&](std::int64_t rows) { return static_cast<std::size_t>(rows * dim); };
   std::vector<float> q(size(3), 1), k(size(keys), 0.5f), v(size(keys)), o(size(3), NAN);
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<std::int64_t>(i) / dim);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / dim;
+    v[i] = static_cast<float>(row);
+  }
   kernel.launch({}, {.q = {q.data(), fattn::DType::F32, {1, 1, 3, dim}},
                      .k = {k.data(), fattn::DType::F32, {1, 1, keys, dim}},
                      .v = {v.data(), fattn::DType::F32, {1, 1, keys, dim}},

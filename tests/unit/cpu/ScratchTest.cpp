@@ -21,7 +21,8 @@ TEST(Scratch, ReusesWhatWasReleased) {
 }
 
 TEST(Scratch, LiveSlotsNeverOverlap) {
-  std::mt19937 random(7);
+  std::seed_seq seed{7};
+  std::mt19937 random(seed);
   Scratch scratch;
   struct Slot {
     int id;

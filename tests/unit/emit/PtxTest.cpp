@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,6 +12,7 @@
 #include "fattn/Error.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/support/Command.h"
 
 namespace fattn {
 namespace {
@@ -28,16 +27,6 @@ std::string ptxFor(const std::string& chip) {
   return emit::emitPtx(*module, chip);
 }
 
-/// Exit status and output of a shell command.
-std::pair<int, std::string> shell(const std::string& command) {
-  std::string out;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return {-1, "popen failed"};
-  char buffer[4096];
-  while (std::size_t n = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, n);
-  return {pclose(pipe), out};
-}
-
 class Chips : public testing::TestWithParam<emit::PtxChip> {};
 
 TEST_P(Chips, TheTextNamesChipAndVersion) {
@@ -49,11 +38,12 @@ TEST_P(Chips, TheTextNamesChipAndVersion) {
 
 TEST_P(Chips, TheVendorsAssemblerTakesIt) {
   const std::string chip = GetParam().name;
-  if (shell("ptxas --version").first != 0) GTEST_SKIP() << "ptxas is not installed: PTX for " << chip << " was not assembled";
+  if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: PTX for " << chip << " was not assembled";
   auto folder = std::filesystem::temp_directory_path() / ("fattn-ptx-" + chip + "-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "k.ptx") << ptxFor(chip);
-  auto [status, log] = shell("ptxas -v -arch=" + chip + " -o " + (folder / "k.cubin").string() + " " + (folder / "k.ptx").string());
+  auto [status, log] =
+      test::runCommand("ptxas -v -arch=" + chip + " -o " + (folder / "k.cubin").string() + " " + (folder / "k.ptx").string() + " 2>&1");
   std::filesystem::remove_all(folder);
   if (log.find("is not defined for option 'gpu-name'") != std::string::npos) GTEST_SKIP() << "this ptxas does not know " << chip;
   ASSERT_EQ(status, 0) << log;
