@@ -18,7 +18,7 @@
 namespace fattn::tile {
 
 /// True for a ranked tensor of static shape, every dimension at least 1 and the number of elements an i32, whose elements are scalars or
-/// `!tile.ptr`.
+/// `!tile.ptr`. The encoding may be any: where a tile lives is a later dialect's matter.
 bool isTile(mlir::Type type);
 /// True for the types that memory can hold: f8E4M3FN, f8E5M2, f16, bf16, f32, f64, i1, i8, i16, i32, i64.
 bool isStorageType(mlir::Type type);

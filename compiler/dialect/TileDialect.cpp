@@ -34,7 +34,7 @@ static bool isTileShape(ArrayRef<int64_t> shape) {
 
 bool isTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getEncoding() && isTileShape(tensor.getShape()) &&
+  return tensor && isTileShape(tensor.getShape()) &&
          (tensor.getElementType().isIntOrIndexOrFloat() || isa<PtrType>(tensor.getElementType()));
 }
 

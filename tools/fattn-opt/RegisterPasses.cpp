@@ -6,6 +6,7 @@
 
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/HostCode.h"
+#include "compiler/gpu/passes/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "mlir/Pass/PassManager.h"
@@ -32,6 +33,7 @@ void registerAllPasses() {
   registerInterpretPass();
   registerEmitPtxPass();
   transforms::registerPasses();
+  tilegpu::registerPasses();
   hostLevel();
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });
   mlir::registerPass([] { return cpu::createExpandMathPass(emit::hostTarget(hostLevel())); });

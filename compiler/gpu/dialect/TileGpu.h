@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `tilegpu` dialect's C++ face: attributes, types, operations, and how passes ask for layouts.
+#ifndef FATTN_COMPILER_GPU_DIALECT_TILEGPU_H
+#define FATTN_COMPILER_GPU_DIALECT_TILEGPU_H
+
+#include "compiler/dialect/Tile.h"
+#include "compiler/gpu/Target.h"
+#include "compiler/layout/LinearLayout.h"
+#include "llvm/ADT/Hashing.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace fattn::layout {
+/// For the storage of attributes.
+llvm::hash_code hash_value(const LinearLayout& layout);
+}  // namespace fattn::layout
+
+#include "compiler/gpu/dialect/TileGpuDialect.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/gpu/dialect/TileGpuAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/gpu/dialect/TileGpuTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "compiler/gpu/dialect/TileGpuOps.h.inc"
+
+namespace fattn::tilegpu {
+
+/// The layout of a tile in registers; null for other types and tiles without a home.
+const layout::LinearLayout* layoutOf(mlir::Type type);
+inline const layout::LinearLayout* layoutOf(mlir::Value value) { return layoutOf(value.getType()); }
+
+/// The same tile in this layout; brought into the form of asTile().
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const layout::LinearLayout& layout);
+mlir::RankedTensorType withoutLayout(mlir::RankedTensorType type);
+
+/// Bits of an element as registers and layouts count them: those of memory, 8 for an i1, 64 for pointers and index.
+int elementBits(mlir::Type element);
+
+/// What -tilegpu-assign-layouts notes on the function.
+inline constexpr llvm::StringLiteral kTargetAttr = "tilegpu.target", kWarpsAttr = "tilegpu.warps",
+                                     kSharedBytesAttr = "tilegpu.shared_bytes";
+/// The machine of the function that `op` is, or is in. Throws Error{InvalidArgument} where the attribute is missing or unknown.
+const gpu::Target& targetOf(mlir::Operation* op);
+int64_t warpsOf(mlir::Operation* op);
+
+/// Registers the dialect and those whose operations stand beside it.
+void registerTileGpuDialects(mlir::DialectRegistry& registry);
+
+}  // namespace fattn::tilegpu
+
+#endif

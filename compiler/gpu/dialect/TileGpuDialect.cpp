@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registration, attributes and types of the `tilegpu` dialect.
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/layout/Parse.h"
+#include "fattn/Error.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+
+#include "compiler/gpu/dialect/TileGpuDialect.cpp.inc"
+
+namespace fattn::layout {
+
+llvm::hash_code hash_value(const LinearLayout& layout) {
+  llvm::hash_code code = llvm::hash_combine_range(layout.columns().begin(), layout.columns().end());
+  for (const auto* axes : {&layout.inputs(), &layout.outputs()})
+    for (const Axis& axis : *axes) code = llvm::hash_combine(code, axis.name, axis.bits);
+  for (const Repeat& repeat : layout.repeats()) code = llvm::hash_combine(code, repeat.in, repeat.out, repeat.count);
+  return code;
+}
+
+}  // namespace fattn::layout
+
+#define GET_ATTRDEF_CLASSES
+#include "compiler/gpu/dialect/TileGpuAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "compiler/gpu/dialect/TileGpuTypes.cpp.inc"
+
+namespace fattn::tilegpu {
+
+/// `<"...">`, the text checked by the layout library.
+static FailureOr<layout::LinearLayout> parseLayoutText(AsmParser& parser) {
+  std::string text;
+  SMLoc at = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseString(&text) || parser.parseGreater()) return failure();
+  try {
+    return layout::parseLayout(text);
+  } catch (const Error& error) {
+    parser.emitError(at) << error.what();
+    return failure();
+  }
+}
+
+Attribute RegsAttr::parse(AsmParser& parser, Type) {
+  FailureOr<layout::LinearLayout> layout = parseLayoutText(parser);
+  return failed(layout) ? RegsAttr() : RegsAttr::get(parser.getContext(), *layout);
+}
+
+void RegsAttr::print(AsmPrinter& printer) const { printer << "<\"" << getLayout().str() << "\">"; }
+
+LogicalResult RegsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+  const layout::LinearLayout& layout = getLayout();
+  layout::Coords expected(shape.begin(), shape.end());
+  if (layout.outputShape() != expected)
+    return emitError() << "the layout's outputs must be the tensor's dimensions, but it is " << layout.str();
+  std::vector<std::string> inputs;
+  for (const layout::Axis& axis : layout.inputs()) inputs.push_back(axis.name);
+  if (inputs != std::vector<std::string>{"register", "lane", "warp"})
+    return emitError() << "the layout's inputs must be register, lane and warp, but it is " << layout.str();
+  if (!layout.isSurjective()) return emitError() << "the layout must hold every element of the tile, but it is " << layout.str();
+  return success();
+}
+
+Attribute SharedAttr::parse(AsmParser& parser, Type) {
+  FailureOr<layout::LinearLayout> layout = parseLayoutText(parser);
+  return failed(layout) ? SharedAttr() : SharedAttr::get(parser.getContext(), *layout);
+}
+
+void SharedAttr::print(AsmPrinter& printer) const { printer << "<\"" << getLayout().str() << "\">"; }
+
+Type BufferType::parse(AsmParser& parser) {
+  int64_t slots = 0;
+  SmallVector<int64_t> shape;
+  Type element;
+  SharedAttr layout;
+  if (parser.parseLess() || parser.parseInteger(slots) || parser.parseKeyword("x") ||
+      parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element) || parser.parseComma() ||
+      parser.parseAttribute(layout) || parser.parseGreater())
+    return {};
+  return parser.getChecked<BufferType>(parser.getContext(), slots, shape, element, layout);
+}
+
+void BufferType::print(AsmPrinter& printer) const {
+  printer << "<" << getSlots() << " x ";
+  for (int64_t size : getShape()) printer << size << "x";
+  printer << getElementType() << ", " << getLayout() << ">";
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t slots, ArrayRef<int64_t> shape, Type element,
+                                 SharedAttr layout) {
+  if (slots < 1) return emitError() << "a buffer has at least one slot, but got " << slots;
+  if (!tile::isStorageType(element)) return emitError() << "a buffer's elements are those of memory, but got " << element;
+  const layout::LinearLayout& map = layout.getLayout();
+  if (map.outputShape() != layout::Coords(shape.begin(), shape.end()) || map.inputs().size() != 1 || !map.hasInput(layout::kOffset))
+    return emitError() << "a buffer's layout leads from offset to its dimensions, but it is " << map.str();
+  if (!map.isBijective()) return emitError() << "a buffer's layout must be a bijection, but it is " << map.str();
+  return success();
+}
+
+int64_t BufferType::getElementBytes() const { return elementBits(getElementType()) / 8; }
+int64_t BufferType::getSlotBytes() const { return getLayout().getLayout().inputSize(layout::kOffset) * getElementBytes(); }
+BufferType BufferType::withSlots(int64_t slots) const { return get(getContext(), slots, getShape(), getElementType(), getLayout()); }
+
+void TileGpuDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "compiler/gpu/dialect/TileGpuAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "compiler/gpu/dialect/TileGpuTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler/gpu/dialect/TileGpuOps.cpp.inc"
+      >();
+}
+
+const layout::LinearLayout* layoutOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  auto regs = tensor ? dyn_cast_or_null<RegsAttr>(tensor.getEncoding()) : RegsAttr();
+  return regs ? &regs.getLayout() : nullptr;
+}
+
+RankedTensorType withLayout(RankedTensorType type, const layout::LinearLayout& layout) {
+  return RankedTensorType::get(type.getShape(), type.getElementType(),
+                               RegsAttr::get(type.getContext(), layout.asTile(static_cast<int>(type.getRank()))));
+}
+
+RankedTensorType withoutLayout(RankedTensorType type) { return RankedTensorType::get(type.getShape(), type.getElementType()); }
+
+int elementBits(Type element) {
+  if (element.isInteger(1)) return 8;
+  return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;
+}
+
+/// The function that `op` is, or is in.
+static Operation* functionOf(Operation* op) {
+  return isa<FunctionOpInterface>(op) ? op : op->getParentOfType<FunctionOpInterface>().getOperation();
+}
+
+const gpu::Target& targetOf(Operation* op) {
+  auto name = functionOf(op)->getAttrOfType<StringAttr>(kTargetAttr);
+  if (!name) throw Error(ErrorCode::InvalidArgument, "the function has no attribute tilegpu.target", "-tilegpu-assign-layouts sets it");
+  return gpu::findTarget(name.getValue());
+}
+
+int64_t warpsOf(Operation* op) {
+  auto warps = functionOf(op)->getAttrOfType<IntegerAttr>(kWarpsAttr);
+  if (!warps) throw Error(ErrorCode::InvalidArgument, "the function has no attribute tilegpu.warps", "-tilegpu-assign-layouts sets it");
+  return warps.getInt();
+}
+
+void registerTileGpuDialects(DialectRegistry& registry) {
+  tile::registerTileDialects(registry);
+  registry.insert<TileGpuDialect>();
+}
+
+}  // namespace fattn::tilegpu

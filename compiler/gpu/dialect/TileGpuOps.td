@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of the `tilegpu` dialect.
+#ifndef FATTN_COMPILER_GPU_DIALECT_TILEGPUOPS_TD
+#define FATTN_COMPILER_GPU_DIALECT_TILEGPUOPS_TD
+
+include "compiler/dialect/TileBase.td"
+include "compiler/gpu/dialect/TileGpuDialect.td"
+
+class TileGpu_Op<string mnemonic, list<Trait> traits = []> : Op<TileGpu_Dialect, mnemonic, traits>;
+
+def TileGpu_BufferArg : Arg<TileGpu_BufferType, "shared memory">;
+
+//===-- Registers -----------------------------------------------------------------------------------------------===//
+
+def TileGpu_ConvertLayoutOp : TileGpu_Op<"convert_layout", [Pure]> {
+  let summary = "move a tile to other registers";
+  let description = [{
+    The same tile in another layout. What it takes is the layout library's to say (planConversion): nothing, renaming registers, shuffles
+    between the lanes of a warp, or a round trip through shared memory; the last is rewritten by `-tilegpu-decompose-conversions`, so that a
+    later conversion stays within a warp.
+
+    Constraints:
+    - C1: shape and element type of input and result match.
+    - C2: both are encoded with `#tilegpu.regs`, with the same number of lanes and warps.
+
+    Folds: to the same layout is the identity; a conversion of a conversion goes there directly.
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
+  let summary = "a box of a tile's elements, in place";
+  let description = [{
+    Element `j` of the result is element `offsets + j` of the input. Every thread gives some of its own registers: nothing moves.
+
+    Constraints:
+    - C1: there are as many offsets as dimensions, each a multiple of the result's size there, and the box lies within the input.
+    - C2: the thread that holds element `j` of the result in its layout holds element `offsets + j` of the input.
+  }];
+  let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$offsets);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input $offsets attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- Shared memory -------------------------------------------------------------------------------------------===//
+
+def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "shared memory for tiles";
+  let description = [{
+    Room in shared memory, contents undefined. `offset` (bytes from the start of the block's shared memory) is set by
+    `-tilegpu-allocate-shared`: buffers that are never alive together may have the same bytes.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<TileGpu_BufferType, "", [MemAlloc]>:$result);
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
+}
+
+def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
+  let summary = "from shared memory to registers";
+  let description = [{
+    Element `j` of the result is element `offsets + j` of the tile in slot `slot`. The instruction (ldmatrix, plain or transposed, or the
+    widest vector loads) is chosen from the two layouts.
+
+    Constraints:
+    - C1: without `offsets` the result has the buffer's shape; with them there is one for each dimension, a multiple of the result's size
+      there, and the box lies within the buffer's tile.
+    - C2: the element types match.
+  }];
+  let arguments = (ins Arg<TileGpu_BufferType, "", [MemRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` qualified(type($buffer)) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
+  let summary = "from registers to shared memory";
+  let description = [{
+    Writes the whole tile of slot `slot`. Elements that several threads hold are written by each of them or by one.
+
+    Constraints:
+    - C1: the value has the buffer's shape and element type.
+  }];
+  let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [MemWrite]>:$buffer, I32:$slot);
+  let assemblyFormat = "$value `,` $buffer `[` $slot `]` attr-dict `:` type($value) `,` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+//===-- Copies in flight ----------------------------------------------------------------------------------------===//
+
+def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
+  let summary = "begin to copy a tile from global to shared memory";
+  let description = [{
+    Copies the tile that `ptr` points at into slot `slot`, as `tile.load` with padding 0 would read it; the data is there for the executing
+    thread after `tilegpu.copy_wait` of the token, and for the others after a barrier behind that. Where `pred` is given and false, nothing is
+    copied (the slot's contents are undefined), and the token is complete. Every copy_async is one group of its own: groups complete in order.
+
+    `layout` says which thread copies which elements: vectors of its registers that follow each other in both memories.
+
+    Constraints:
+    - C1: the buffer has the block pointer's shape and element type.
+    - C2: `boundary_check` names distinct dimensions of the block pointer.
+    - C3: `layout` is a layout of the block pointer's tile.
+  }];
+  let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [MemWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
+                       TileGpu_RegsAttr:$layout, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
+  let results = (outs TileGpu_TokenType:$token);
+  let assemblyFormat = [{
+    $ptr `,` $buffer `[` $slot `]` (`if` $pred^)? attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait for copies of the executing thread";
+  let description = [{
+    Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
+    still be in flight; without it, none may.
+  }];
+  let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, OptionalAttr<I64Attr>:$pending);
+  let assemblyFormat = "$tokens attr-dict";
+}
+
+def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the block arrive before any goes on";
+  let description = [{ Shared memory written before it is seen by all behind it. Inserted by `-tilegpu-place-barriers` only. }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// From tiles to registers: the state that all parts of the lowering share, and the parts.
+//
+// A tile becomes one scalar a register, in the order of its layout's register numbers; a block pointer becomes its base, shape, strides and
+// offsets; everything else keeps its value. Each part emits what one family of operations does with them, in arith, math, scf and the LLVM
+// dialect; what differs between vendors it asks of Machine.
+#ifndef FATTN_COMPILER_GPU_LOWER_LOWERING_H
+#define FATTN_COMPILER_GPU_LOWER_LOWERING_H
+
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace fattn::gpu {
+
+/// One scalar for each register of a tile.
+using Registers = llvm::SmallVector<mlir::Value>;
+
+/// A window into an array in global memory, as make_block_ptr and advance describe it; all but the base are i64, in elements.
+struct Window {
+  mlir::Value base;  ///< !llvm.ptr<1>
+  llvm::SmallVector<mlir::Value, 3> shape, strides, offsets;
+};
+
+class Lowering;
+
+/// What a vendor's instructions do. Values are scalars; i32 where nothing else is said.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual mlir::Value threadId(mlir::ImplicitLocOpBuilder& b) = 0;  ///< within the block
+  virtual mlir::Value programId(mlir::ImplicitLocOpBuilder& b, int axis) = 0;
+  virtual mlir::Value numPrograms(mlir::ImplicitLocOpBuilder& b, int axis) = 0;
+  /// A 32-bit value of lane `lane ^ mask`, or of lane `from`.
+  virtual mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) = 0;
+  virtual mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) = 0;
+  /// Whether the i1 holds in any lane of the warp; in any thread of the block.
+  virtual mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
+  virtual mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
+  virtual void barrier(mlir::ImplicitLocOpBuilder& b) = 0;
+  /// math.exp2, log2, ... on f32 scalars with one instruction: null where there is none, and LLVM decides.
+  virtual mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) = 0;
+  virtual mlir::LogicalResult dot(Lowering& to, tile::DotOp op) = 0;
+  virtual mlir::LogicalResult loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) = 0;
+  virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) = 0;
+  virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) = 0;
+  virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op) = 0;
+  virtual mlir::LogicalResult devicePrint(Lowering& to, tile::DevicePrintOp op) = 0;
+};
+
+class Lowering {
+ public:
+  Lowering(mlir::OpBuilder builder, mlir::Location loc, Machine& machine) : b(loc, builder), machine(machine) {}
+
+  mlir::ImplicitLocOpBuilder b;  ///< where the next instruction goes
+  Machine& machine;
+
+  // Values. Those of the source function lead to those of the lowered one.
+  const Registers& registers(mlir::Value tile) const { return tiles_.find(tile)->second; }
+  void set(mlir::Value tile, Registers registers) { tiles_[tile] = std::move(registers); }
+  const Window& window(mlir::Value blockPtr) const { return windows_.find(blockPtr)->second; }
+  void set(mlir::Value blockPtr, Window window) { windows_[blockPtr] = std::move(window); }
+  mlir::Value scalar(mlir::Value value) const { return scalars_.lookup(value); }
+  void setScalar(mlir::Value value, mlir::Value to) { scalars_.map(value, to); }
+
+  // The thread, computed once at the function's entry.
+  mlir::Value lane, warp;
+  mlir::Value sharedBase;  ///< !llvm.ptr<3>, the start of the block's shared memory
+
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  /// The part of an output's number (i32) that this thread's lane and warp pick; the register's part is partOf(layout, r)[d], and the
+  /// whole is the xor of both. Repeats of warps are added.
+  mlir::Value threadPart(const layout::LinearLayout& layout, int d);
+  /// The coordinates of register r with lane and warp 0.
+  static layout::Coords registerPart(const layout::LinearLayout& layout, int64_t r);
+  /// thread ^ constant, as an addition where no bit of the thread's part can overlap the constant.
+  mlir::Value combine(const layout::LinearLayout& layout, int d, mlir::Value thread, int64_t constant);
+
+  /// `count` neighbours as one value of type T: 16-bit pairs or 8-bit quads as i32, and back.
+  mlir::Value pack(mlir::ValueRange elements, mlir::Type word);
+  Registers unpack(mlir::Value word, mlir::Type element, int count);
+  /// The type of one register in LLVM's terms: i8 for fp8, !llvm.ptr<1> for pointers, i64 for index.
+  mlir::Type registerType(mlir::Type element) const;
+
+  /// Emits everything in a block of the source function but its terminator.
+  mlir::LogicalResult lowerBlock(mlir::Block& block);
+
+ private:
+  llvm::DenseMap<mlir::Value, Registers> tiles_;
+  llvm::DenseMap<mlir::Value, Window> windows_;
+  mlir::IRMapping scalars_;
+};
+
+// The parts, each in a file of its own; lowerOperation() in LowerTensors.cpp knows which takes what.
+mlir::LogicalResult lowerOperation(Lowering& to, mlir::Operation* op);
+mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);         // arith, math on tiles: Elementwise.cpp
+mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
+mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);               // splat, arange, expand_dims, ..., slice: Shapes.cpp
+mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
+mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp
+mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);  // make_block_ptr, advance, addptr, program_id: Pointers.cpp
+mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);    // tile.load, store, gather, scatter, atomic_add: Global.cpp
+
+/// Rewrites the kernel of `module` in place: afterwards it has no tiles. (LowerTensors.cpp)
+mlir::LogicalResult lowerTensors(mlir::ModuleOp module, Machine& machine);
+
+}  // namespace fattn::gpu
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on the `tilegpu` dialect, the same for every GPU, in the order in which a pipeline runs them. Each says in its file what it does.
+#ifndef FATTN_COMPILER_GPU_PASSES_PASSES_H
+#define FATTN_COMPILER_GPU_PASSES_PASSES_H
+
+#include <memory>
+#include <string>
+
+#include "mlir/Pass/PassManager.h"
+
+namespace fattn::tilegpu {
+
+struct AssignLayoutsOptions {
+  std::string target;
+  int64_t warps = 4;
+};
+struct ScheduleLoopsOptions {
+  int64_t stages = 2;
+  int64_t schedule = 0;  ///< which of the search's best
+  std::string forced;    ///< "S PV1 E L": this one instead
+};
+
+std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const AssignLayoutsOptions& options);
+std::unique_ptr<mlir::Pass> createRemoveConversionsPass();
+std::unique_ptr<mlir::Pass> createPlaceCopiesPass();
+std::unique_ptr<mlir::Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options);
+std::unique_ptr<mlir::Pass> createSliceDotsPass();
+std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
+std::unique_ptr<mlir::Pass> createPlaceWaitsPass();
+std::unique_ptr<mlir::Pass> createPlaceBarriersPass();
+std::unique_ptr<mlir::Pass> createAllocateSharedPass();
+
+/// Makes them known to command-line tools.
+void registerPasses();
+
+}  // namespace fattn::tilegpu
+
+#endif
