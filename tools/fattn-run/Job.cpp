@@ -8,32 +8,15 @@
 #include <new>
 
 #include "fattn/Error.h"
+#include "tools/common/Terminal.h"
 #include "tools/fattn-run/Bench.h"
 #include "tools/fattn-run/Check.h"
 #include "tools/fattn-run/Report.h"
-#include "tools/fattn-run/Terminal.h"
 
 namespace fattn::run {
 namespace {
 
-int complain(const std::string& message, const std::string& hint, int code) {
-  fmt::print(stderr, "fattn-run: error: {}\n", message);
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
-  return code;
-}
-
-int exitCode(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::InvalidArgument:
-      return kUsage;
-    case ErrorCode::Unsupported:
-      return kUnsupported;
-    case ErrorCode::NoDevice:
-      return kNoDevice;
-    default:
-      return kFailure;
-  }
-}
+int complain(const std::string& message, const std::string& hint, int code) { return tool::complain("fattn-run", message, hint, code); }
 
 int execute(const Options& options, const EngineFactory& makeEngine, Progress& progress) {
   Problem problem = makeProblem(options, progress);

@@ -6,10 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
@@ -62,16 +60,6 @@ std::int64_t parseExtent(std::string_view text, const std::string& shape, std::s
   return value;
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0;;) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    if (end == text.size()) return parts;
-    at = end + 1;
-  }
-}
-
 /// Every tensor's size, so that an overflow is named before anything is allocated.
 void checkSizes(const io::AttentionShape& s, DType dtype) {
   try {
@@ -86,14 +74,14 @@ void checkSizes(const io::AttentionShape& s, DType dtype) {
 
 io::AttentionShape parseShape(const std::string& text) {
   const std::string shown = io::quote(text);
-  const std::vector<std::string_view> fields = split(text, ',');
+  const std::vector<std::string> fields = split(text, ',');
   if (fields.size() != 4)
     fail(fmt::format("--shape {} has {} field{}, needs 4: B,Hq[:Hkv],Sq[:Skv],D[:Dv]", shown, fields.size(), fields.size() == 1 ? "" : "s"),
          "for example 2,32:8,4096,128");
   io::AttentionShape s;
   s.batch = parseExtent(fields[0], shown, "the batch");
   const auto pair = [&](std::string_view field, const char* first, const char* second, std::int64_t& a, std::int64_t& b) {
-    const std::vector<std::string_view> parts = split(field, ':');
+    const std::vector<std::string> parts = split(field, ':');
     if (parts.size() > 2) fail(fmt::format("--shape {}: {} has more than two parts", shown, io::quote(field)));
     a = b = parseExtent(parts[0], shown, first);
     if (parts.size() == 2) b = parseExtent(parts[1], shown, second);
@@ -124,27 +112,12 @@ std::optional<io::FileSpec> parseFile(const char* option, const std::string& tex
   }
 }
 
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j)
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)}));
-  }
-  return row.back();
-}
-
 [[noreturn]] void failUnknown(const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with("-")) fail(fmt::format("unexpected argument {}", io::quote(argument)), "files are given by --q, --k and --v");
   const std::string name = argument.substr(0, std::min(argument.find('='), std::size_t{40}));
-  std::string best;
-  std::size_t distance = std::min<std::size_t>(3, name.size() / 2);  // more than two typing errors is no typing error
-  for (const CLI::Option* option : app.get_options())
-    if (const std::size_t d = editDistance(name, option->get_name()); d < distance) {
-      distance = d;
-      best = option->get_name();
-    }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+  const std::string best = nearest(name, names);
   fail(fmt::format("unknown option {}", io::quote(argument)),
        best.empty() ? "fattn-run --help lists the options" : fmt::format("did you mean {}?", best));
 }

@@ -11,14 +11,14 @@
 
 #include "fattn/DType.h"
 #include "fattn/TileConfig.h"
+#include "tools/common/CommandLine.h"
 #include "tools/io/HostTensor.h"
 #include "tools/io/Reference.h"
 #include "tools/io/TensorFile.h"
 
 namespace fattn::run {
 
-/// Exit codes of all fattn tools.
-enum ExitCode : int { kOk = 0, kFailure = 1, kUsage = 2, kUnsupported = 3, kNoDevice = 4 };
+using namespace tool;
 
 struct Options {
   std::optional<io::FileSpec> q, k, v;  ///< all or none
@@ -34,11 +34,6 @@ struct Options {
   int threads = 0;  ///< 0: the runtime's default
 
   std::string text;  ///< not empty for --help and --version: print this and do nothing else
-};
-
-/// What is wrong with the command line, and what would be right.
-struct UsageError {
-  std::string message, hint;
 };
 
 std::expected<Options, UsageError> parseCommandLine(const std::vector<std::string>& arguments);

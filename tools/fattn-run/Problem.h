@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "tools/common/Terminal.h"
 #include "tools/fattn-run/Options.h"
-#include "tools/fattn-run/Terminal.h"
 #include "tools/io/HostTensor.h"
 #include "tools/io/Reference.h"
 

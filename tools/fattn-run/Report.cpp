@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tools/fattn-run/Terminal.h"
+#include "tools/common/Terminal.h"
 
 namespace fattn::run {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ANSI sequences: erase the line, colours.
-#include "tools/fattn-run/Terminal.h"
+#include "tools/common/Terminal.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace fattn::run {
+namespace fattn::tool {
 
 static bool isDumb() {
   const char* term = std::getenv("TERM");
@@ -42,4 +42,4 @@ std::string styled(std::string_view text, Style style, bool color) {
   return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<int>(style)], text);
 }
 
-}  // namespace fattn::run
+}  // namespace fattn::tool
