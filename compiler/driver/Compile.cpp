@@ -5,7 +5,9 @@
 #include "compiler/dialect/Tile.h"
 #include "compiler/driver/StageDump.h"
 #include "compiler/emit/HostCode.h"
+#include "compiler/emit/LineTables.h"
 #include "fattn/Error.h"
+#include "fattn/Version.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -55,6 +57,12 @@ func::FuncOp findKernel(ModuleOp module) {
   return kernel;
 }
 
+/// Throws for a chip that the machine table knows and no pipeline leads to.
+void requireBackEnd(const std::string& target) {
+  if (target.starts_with("nvidia:") || target.starts_with("amd:"))
+    throw Error(ErrorCode::Unsupported, "there is no back end for '" + target + "'", "host has one");
+}
+
 }  // namespace
 
 void registerCompilerDialects(DialectRegistry& registry) {
@@ -63,6 +71,7 @@ void registerCompilerDialects(DialectRegistry& registry) {
 }
 
 Binary compile(ModuleOp module, const CompileOptions& options) {
+  requireBackEnd(options.target);
   cpu::HostTarget target = emit::hostTarget(options.target);
   MLIRContext* context = module.getContext();
   DialectRegistry registry;
@@ -77,7 +86,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   binary.args = argumentsOf(kernel);
   binary.threads = 1;
 
-  StageDump dump(options.dumpDir);
+  StageDump dump(options.dumpDir, options.onStage);
   dump.write("tile.mlir", module);
   PassManager pm(context);
   pm.enableVerifier(dump.on());
@@ -87,6 +96,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
     throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
   for (auto f : module.getOps<LLVM::LLVMFuncOp>())
     if (auto scratch = f->getAttrOfType<IntegerAttr>("fattn.scratch_bytes")) binary.scratchBytes = scratch.getInt();
+  if (options.lineTables) emit::attachLineTables(module, emit::LineTables::Sections, "fattn " + std::string(fattn::version()));
   emit::HostCode code = emit::emitHostCode(module, target, dump.on());
   dump.write("optimized.ll", code.llvmIR);
   dump.write("host.s", code.assembly);

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "compiler/driver/Stage.h"
 #include "compiler/emit/Binary.h"
 #include "fattn/TileConfig.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -14,7 +15,9 @@ namespace fattn::compiler {
 struct CompileOptions {
   std::string target = "host";  ///< "host" or "host:sse2|avx2|avx512|avx512bf16"
   TileConfig config;
-  std::string dumpDir;  ///< if set: every stage is written there as NN-name.{mlir,ll,s,o}
+  std::string dumpDir;      ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
+  StageSink onStage;        ///< if set: is handed every stage, as it is reached
+  bool lineTables = false;  ///< the binary says which source lines its code comes from; the code is the same
 };
 
 /// Compiles the one kernel function (attribute tile.kernel) of `module`, which is consumed (lowered in place). Thread-safe for modules of

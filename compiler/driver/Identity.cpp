@@ -34,9 +34,16 @@ std::string textOf(ModuleOp module) {
   return text;
 }
 
+static std::string textWithLocations(ModuleOp module) {
+  std::string text = "line tables\n";
+  llvm::raw_string_ostream out(text);
+  module.print(out, OpPrintingFlags().enableDebugInfo(true).assumeVerified());
+  return text;
+}
+
 std::string identity(ModuleOp module, const CompileOptions& options) {
   return "compiler " + version() + "\ntarget " + targetIdentity(options.target) + "\nconfig " + options.config.toString() + "\n" +
-         textOf(module);
+         (options.lineTables ? textWithLocations(module) : textOf(module));
 }
 
 }  // namespace fattn::compiler

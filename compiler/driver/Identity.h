@@ -16,7 +16,8 @@ const std::string& version();
 std::string targetIdentity(const std::string& target);
 /// The module as text without source locations. Programs that compute the same may differ in it, equal programs do not.
 std::string textOf(mlir::ModuleOp module);
-/// Everything that shapes the binary compile() makes. Source locations are not part of it: they change no code.
+/// Everything that shapes the binary compile() makes. Source locations are part of it only with line tables: they change
+/// no code.
 std::string identity(mlir::ModuleOp module, const CompileOptions& options);
 
 }  // namespace fattn::compiler

@@ -1,42 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/StageDump.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
 
 namespace fattn::compiler {
+namespace {
+
+void collect(Location location, std::vector<SourceLine>& lines) {
+  location->walk([&](Location part) {
+    if (auto file = dyn_cast<FileLineColLoc>(part)) lines.push_back({file.getFilename().str(), file.getLine()});
+    return WalkResult::advance();
+  });
+}
+
+/// Which source lines each line of the printed module comes from.
+std::vector<std::vector<SourceLine>> sourcesOf(ModuleOp module, const AsmState::LocationMap& printed, size_t lines) {
+  std::vector<std::vector<SourceLine>> sources(lines);
+  module->walk([&](Operation* op) {
+    if (op == module) return;
+    auto at = printed.find(op);
+    if (at != printed.end() && at->second.first >= 1 && at->second.first <= lines) collect(op->getLoc(), sources[at->second.first - 1]);
+  });
+  for (auto& each : sources) {
+    std::ranges::sort(each);
+    each.erase(std::unique(each.begin(), each.end()), each.end());
+  }
+  return sources;
+}
+
+}  // namespace
+
+void StageDump::write(Stage stage) {
+  if (!dir.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(dir, ignored);
+    std::string file = llvm::formatv("{0,0+2}-{1}.{2}", count++, stage.name, stage.extension).str();
+    std::ofstream(std::filesystem::path(dir) / file, std::ios::binary) << stage.text;
+  }
+  if (sink) sink(std::move(stage));
+}
 
 void StageDump::write(const std::string& name, const std::string& text) {
   if (!on()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(dir, ignored);
-  std::string file = llvm::formatv("{0,0+2}-{1}", count++, name).str();
-  std::ofstream(std::filesystem::path(dir) / file, std::ios::binary) << text;
+  std::filesystem::path path(name);
+  std::string extension = path.extension().string();
+  write(Stage{path.stem().string(), extension.empty() ? "" : extension.substr(1), text, {}});
 }
 
 void StageDump::write(const std::string& name, ModuleOp module) {
   if (!on()) return;
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  module.print(out);
-  write(name, text);
+  Stage stage{std::filesystem::path(name).stem().string(), "mlir", "", {}};
+  llvm::raw_string_ostream out(stage.text);
+  AsmState::LocationMap printed;
+  AsmState state(module, OpPrintingFlags(), sink ? &printed : nullptr);
+  module->print(out, state);
+  out << "\n";
+  if (sink) stage.lines = sourcesOf(module, printed, std::ranges::count(stage.text, '\n'));
+  write(std::move(stage));
 }
 
 namespace {
 
 struct AfterEveryPass : PassInstrumentation {
   explicit AfterEveryPass(StageDump& dump) : dump(dump) {}
-  void runAfterPass(Pass* pass, Operation* op) override {
-    if (auto module = dyn_cast<ModuleOp>(op)) dump.write(pass->getArgument().str() + ".mlir", module);
-  }
-  void runAfterPassFailed(Pass* pass, Operation* op) override {
-    if (auto module = dyn_cast<ModuleOp>(op)) dump.write(pass->getArgument().str() + "-failed.mlir", module);
+  void runAfterPass(Pass* pass, Operation* op) override { write(pass, op, ""); }
+  void runAfterPassFailed(Pass* pass, Operation* op) override { write(pass, op, "-failed"); }
+  /// Passes without an argument are MLIR's own, which only run others.
+  void write(Pass* pass, Operation* op, const char* suffix) {
+    auto module = dyn_cast<ModuleOp>(op);
+    if (!module) module = op->getParentOfType<ModuleOp>();
+    if (module && !pass->getArgument().empty()) dump.write(pass->getArgument().str() + suffix + ".mlir", module);
   }
   StageDump& dump;
 };

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the stages of a compilation into a folder, numbered in order.
+// Hands the stages of a compilation to whoever wants to see them: files in a folder, numbered in order, and a function.
 #ifndef FATTN_COMPILER_DRIVER_STAGEDUMP_H
 #define FATTN_COMPILER_DRIVER_STAGEDUMP_H
 
 #include <string>
 
+#include "compiler/driver/Stage.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassInstrumentation.h"
 
 namespace fattn::compiler {
 
-/// Does nothing if `dir` is empty. A folder that cannot be written never fails a compilation.
+/// Does nothing if `dir` and `sink` are empty. A folder that cannot be written never fails a compilation.
 class StageDump {
  public:
-  explicit StageDump(std::string dir) : dir(std::move(dir)) {}
-  bool on() const { return !dir.empty(); }
+  explicit StageDump(std::string dir, StageSink sink = {}) : dir(std::move(dir)), sink(std::move(sink)) {}
+  bool on() const { return !dir.empty() || sink; }
+  /// `name` ends in the extension: "optimized.ll".
   void write(const std::string& name, const std::string& text);
   void write(const std::string& name, mlir::ModuleOp module);
-  /// Writes the module after every pass.
+  /// Writes the module after every pass. The context must not run passes on several threads.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();
 
  private:
+  void write(Stage stage);
+
   std::string dir;
+  StageSink sink;
   int count = 0;
 };
 
