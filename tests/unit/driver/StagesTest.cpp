@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What compile() hands to CompileOptions::onStage, and the way of source lines through all of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Identity.h"
+#include "dsl/Internal.h"
+#include "fattn/Error.h"
+#include "fattn/dsl/Dsl.h"
+#include "llvm/Object/ObjectFile.h"
+
+namespace fattn::compiler {
+namespace {
+
+constexpr const char* kTarget = "host:avx2";
+constexpr unsigned kScaleLine = __LINE__ + 7, kDotLine = kScaleLine + 1, kStoreLine = kScaleLine + 2;
+
+dsl::Program scaledProduct() {
+  using namespace dsl;
+  return trace("scaled_product", [](Params& args) {
+    Ptr a = args.ptr("a", DType::F32), b = args.ptr("b", DType::F32);
+    BlockPtr in = make_block_ptr(a, {16, 16}, {16, 1}, {0, 0}, {16, 16}), out = make_block_ptr(b, {16, 16}, {16, 1}, {0, 0}, {16, 16});
+    Tile x = load(in) * 3.0f;
+    Tile y = dot(x, x);
+    store(out, y);
+  });
+}
+
+struct Result {
+  Binary binary;
+  std::vector<Stage> stages;
+  const Stage& stage(const std::string& name) const {
+    auto found = std::ranges::find(stages, name, &Stage::name);
+    if (found == stages.end()) throw std::runtime_error("no stage " + name);
+    return *found;
+  }
+};
+
+Result compileStages(bool lineTables) {
+  dsl::Program program = scaledProduct();
+  Result result;
+  CompileOptions options;
+  options.target = kTarget;
+  options.lineTables = lineTables;
+  options.onStage = [&](Stage stage) { result.stages.push_back(std::move(stage)); };
+  result.binary = compile(dsl::internal::module(program), options);
+  return result;
+}
+
+std::string sectionOf(const std::string& object, llvm::StringRef prefix) {
+  auto file = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object")));
+  std::string bytes;
+  for (const llvm::object::SectionRef& section : file->sections())
+    if (llvm::cantFail(section.getName()).starts_with(prefix)) bytes += llvm::cantFail(section.getContents());
+  return bytes;
+}
+
+/// The text of the first line of the stage that comes from that line of this file and holds `word`; "" where there is none.
+std::string lineFrom(const Stage& stage, unsigned source, const std::string& word) {
+  std::istringstream text(stage.text);
+  std::string line;
+  for (size_t i = 0; std::getline(text, line); ++i)
+    for (const SourceLine& place : stage.lines.at(i))
+      if (place.line == source && place.file.ends_with("StagesTest.cpp") && line.find(word) != std::string::npos) return line;
+  return "";
+}
+
+TEST(Stages, ComeInOrderWithTheSourceOfEachLine) {
+  Result result = compileStages(false);
+  EXPECT_EQ(result.stages.front().name, "tile");
+  EXPECT_EQ(result.stages.back().extension, "o");
+  EXPECT_EQ(result.stages.back().text, result.binary.bytes);
+  const Stage& tile = result.stage("tile");
+  EXPECT_EQ(static_cast<size_t>(std::ranges::count(tile.text, '\n')), tile.lines.size());
+  EXPECT_NE(lineFrom(tile, kScaleLine, "arith.mulf"), "");
+  EXPECT_NE(lineFrom(tile, kDotLine, "tile.dot"), "");
+  EXPECT_NE(lineFrom(tile, kStoreLine, "tile.store"), "");
+  EXPECT_NE(lineFrom(result.stage("reconcile-unrealized-casts"), kStoreLine, "llvm.store"), "");
+}
+
+TEST(Stages, MostOperationsKeepTheirSourceDownToTheLlvmDialect) {
+  Result result = compileStages(false);
+  const Stage& last = result.stage("reconcile-unrealized-casts");
+  std::istringstream text(last.text);
+  std::string line;
+  int with = 0, without = 0;
+  for (size_t i = 0; std::getline(text, line); ++i)
+    if (line.find("llvm.") != std::string::npos && line.find("llvm.mlir.constant") == std::string::npos)
+      ++(last.lines.at(i).empty() ? without : with);
+  EXPECT_GT(with, 50 * without) << with << " with, " << without << " without";
+}
+
+TEST(LineTables, LeadFromAssemblyToTheSource) {
+  Result result = compileStages(true);
+  const std::string& assembly = result.stage("host").text;
+  for (unsigned line : {kDotLine, kStoreLine})
+    EXPECT_NE(assembly.find("\t.loc\t1 " + std::to_string(line) + " "), std::string::npos) << line;
+  EXPECT_NE(assembly.find("StagesTest.cpp"), std::string::npos);
+  EXPECT_FALSE(sectionOf(result.binary.bytes, ".debug_line").empty());
+}
+
+TEST(LineTables, ChangeNoCodeAndAreAbsentUnlessAskedFor) {
+  Result with = compileStages(true), without = compileStages(false);
+  EXPECT_FALSE(sectionOf(without.binary.bytes, ".text").empty());
+  EXPECT_EQ(sectionOf(with.binary.bytes, ".text"), sectionOf(without.binary.bytes, ".text"));
+  EXPECT_EQ(sectionOf(without.binary.bytes, ".debug"), "");
+}
+
+TEST(LineTables, MakeAnotherBinaryOfTheProgram) {
+  dsl::Program program = scaledProduct();
+  CompileOptions options;
+  options.target = kTarget;
+  std::string plain = identity(dsl::internal::module(program), options);
+  options.lineTables = true;
+  EXPECT_NE(identity(dsl::internal::module(program), options), plain);
+}
+
+TEST(BackEnds, ATargetWithoutOneIsRefused) {
+  dsl::Program program = scaledProduct();
+  CompileOptions options;
+  options.target = "amd:gfx942";
+  try {
+    compile(dsl::internal::module(program), options);
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_EQ(error.constraint(), "there is no back end for 'amd:gfx942'");
+  }
+}
+
+}  // namespace
+}  // namespace fattn::compiler
