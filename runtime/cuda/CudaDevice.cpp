@@ -3,6 +3,7 @@
 #include "runtime/cuda/CudaDevice.h"
 
 #include <cstdio>
+#include <fstream>
 
 #include "fattn/Error.h"
 #include "runtime/base/Log.h"
@@ -98,10 +99,18 @@ std::string CudaDevice::description() const {
          " SMs, " + gibibytes(attributes_.memoryBytes) + ", driver for CUDA " + cudaVersion(driver_.version());
 }
 
+// The number of the CUDA version is shared by many releases of the driver, whose assemblers differ; the kernel module tells the release.
+std::string CudaDevice::driverVersion() const {
+  std::string text = "CUDA " + cudaVersion(driver_.version()), release;
+  if (std::ifstream file("/sys/module/nvidia/version"); file >> release) text += ", " + release.substr(0, 40);
+  return text;
+}
+
 Capabilities CudaDevice::capabilities() const {
   return {.maxGrid = {attributes_.maxGrid[0], attributes_.maxGrid[1], attributes_.maxGrid[2]},
           .memoryBytes = static_cast<std::int64_t>(attributes_.memoryBytes),
           .sharedBytes = attributes_.sharedBytesPerBlock,
+          .cacheBytes = attributes_.l2Bytes,
           .multiprocessors = attributes_.multiprocessors,
           .asynchronous = true};
 }

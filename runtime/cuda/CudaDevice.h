@@ -41,6 +41,8 @@ class CudaDevice final : public Device {
   DeviceKind kind() const override { return DeviceKind::Cuda; }
   std::string name() const override { return "cuda:" + std::to_string(ordinal_); }
   std::string description() const override;
+  std::string driverVersion() const override;
+  std::string chip() const override { return "nvidia:sm_" + std::to_string(attributes_.capability); }
   Capabilities capabilities() const override;
   const Attributes& attributes() const { return attributes_; }
   const Driver& driver() const { return driver_; }

@@ -105,10 +105,13 @@ class HostDevice : public Device {
     int threads = pool_.threads();
     return processor_ + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   }
+  std::string driverVersion() const override { return "none"; }
+  std::string chip() const override { return "host"; }
   Capabilities capabilities() const override {
     constexpr std::int64_t most = INT32_MAX;
     return {.maxGrid = {most, most, most},
             .memoryBytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE),
+            .cacheBytes = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), 0L),
             .multiprocessors = pool_.threads()};
   }
 

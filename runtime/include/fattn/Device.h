@@ -39,6 +39,7 @@ struct Capabilities {
   std::array<std::int64_t, 3> maxGrid{};  ///< largest grid extent in each dimension
   std::int64_t memoryBytes = 0;           ///< memory a program can address: the RAM of the host, the DRAM of a GPU
   std::int64_t sharedBytes = 0;           ///< shared memory one program can have; 0 where there is none
+  std::int64_t cacheBytes = 0;            ///< of the largest cache all programs share; 0 where the system does not tell
   int multiprocessors = 0;                ///< programs that run at once at the least: threads of the host, SMs or CUs of a GPU
   bool asynchronous = false;              ///< whether launch returns before the programs have run
 };
@@ -84,6 +85,10 @@ class Device {
   virtual std::string name() const = 0;
   /// What a person calls it: "AMD EPYC 9B14, 8 threads".
   virtual std::string description() const = 0;
+  /// The version of what drives it: "CUDA 12.8, 570.86.15"; "none" on the host.
+  virtual std::string driverVersion() const = 0;
+  /// The target that code for it is compiled for, without the extensions that only some code uses: "host", "nvidia:sm_90".
+  virtual std::string chip() const = 0;
   virtual Capabilities capabilities() const = 0;
 
   /// At least 64-byte aligned; nullptr for 0 bytes. Contents undefined.

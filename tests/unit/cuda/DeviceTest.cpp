@@ -18,7 +18,10 @@ TEST_F(CudaDevice, DescribesItself) {
   EXPECT_EQ(can.maxGrid, (std::array<std::int64_t, 3>{2147483647, 65535, 65535}));
   EXPECT_EQ(can.memoryBytes, std::int64_t{140} << 30);
   EXPECT_EQ(can.sharedBytes, 232448);
+  EXPECT_EQ(can.cacheBytes, 62914560);
   EXPECT_EQ(can.multiprocessors, 132);
+  EXPECT_TRUE(gpu().driverVersion().starts_with("CUDA 13.0")) << gpu().driverVersion();  // and the release, where this machine has a driver
+  EXPECT_EQ(gpu().chip(), "nvidia:sm_90");
   EXPECT_TRUE(can.asynchronous);
   const cuda::Attributes& has = gpu().attributes();
   EXPECT_EQ(has.capability, 90);
