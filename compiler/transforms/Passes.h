@@ -16,7 +16,10 @@ std::unique_ptr<mlir::Pass> createSplitLoopsPass();
 /// `-tile-fold-scales`: see FoldScales.cpp.
 std::unique_ptr<mlir::Pass> createFoldScalesPass();
 
-/// All of them, in order.
+/// `-tile-sink-lazy`: see SinkLazy.cpp. For targets that branch around an exact side: not one of the pipeline below.
+std::unique_ptr<mlir::Pass> createSinkLazyPass();
+
+/// What every target runs, in order.
 void buildTilePipeline(mlir::OpPassManager& pm);
 /// Makes them known to command-line tools.
 void registerPasses();

@@ -22,6 +22,7 @@ void registerPasses() {
   mlir::registerPass([] { return createFoldAdvancesPass(); });
   mlir::registerPass([] { return createSplitLoopsPass(); });
   mlir::registerPass([] { return createFoldScalesPass(); });
+  mlir::registerPass([] { return createSinkLazyPass(); });
 }
 
 }  // namespace fattn::transforms
