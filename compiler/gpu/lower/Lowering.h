@@ -40,6 +40,14 @@ class Machine {
   virtual void barrier(mlir::ImplicitLocOpBuilder& b) = 0;
   /// math.exp2, log2, ... on f32 scalars with one instruction: null where there is none, and LLVM decides.
   virtual mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) = 0;
+  // Global memory. A value is an integer or floating-point number, or a vector of 32- or 64-bit ones, aligned to its size. Where
+  // `predicate` (null: always) is false nothing is accessed; a load then gives `other`. No branch: what follows stays convergent.
+  virtual mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
+                                 mlir::Value other) = 0;
+  virtual void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
+  /// The old value, where `used`; zero where `predicate` is false.
+  virtual mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
+                                bool used) = 0;
   virtual mlir::LogicalResult dot(Lowering& to, tile::DotOp op) = 0;
   virtual mlir::LogicalResult loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) = 0;
   virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) = 0;
