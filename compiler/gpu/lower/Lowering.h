@@ -8,6 +8,7 @@
 #define FATTN_COMPILER_GPU_LOWER_LOWERING_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -77,6 +78,8 @@ class Lowering {
 
   mlir::Value i32(int64_t value);
   mlir::Value i64(int64_t value);
+  /// Over F2: the xor of images[i] for each bit i that is set in an i32.
+  mlir::Value linearMap(mlir::Value number, llvm::ArrayRef<int64_t> images);
   /// The part of an output's number (i32) that this thread's lane and warp pick; the register's part is partOf(layout, r)[d], and the
   /// whole is the xor of both. Repeats of warps are added.
   mlir::Value threadPart(const layout::LinearLayout& layout, int d);
@@ -106,12 +109,17 @@ mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);        
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
 mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);               // splat, arange, expand_dims, ..., slice: Shapes.cpp
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
+mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Reduce.cpp
 mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp
 mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);  // make_block_ptr, advance, addptr, program_id: Pointers.cpp
 mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);    // tile.load, store, gather, scatter, atomic_add: Global.cpp
 
-/// Rewrites the kernel of `module` in place: afterwards it has no tiles. (LowerTensors.cpp)
-mlir::LogicalResult lowerTensors(mlir::ModuleOp module, Machine& machine);
+/// The registers of a tile in another layout, where data stays within a warp: renamed, or shuffled. (Conversions.cpp)
+mlir::FailureOr<Registers> convertRegisters(Lowering& to, const Registers& source, const layout::LinearLayout& from,
+                                            const layout::LinearLayout& into, mlir::Type element);
+
+/// Replaces a kernel by one of the same name without tiles. (LowerTensors.cpp)
+mlir::LogicalResult lowerTensors(mlir::func::FuncOp kernel, Machine& machine);
 
 }  // namespace fattn::gpu
 

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel on tiles becomes the program of one thread: who lowers which operation, and the function around them.
+//
+//   func.func @k(%p: !tile.ptr<f32>) attributes {tile.kernel} {        func.func @k(%p: !llvm.ptr<1>) attributes {tile.kernel} {
+//     %x = ... : tensor<16x8xf32, #acc>                         =>       %lane = ..., %warp = ...
+//     %y = arith.addf %x, %x                                             %y0 = arith.addf %x0, %x0 : f32
+//     ...                                                                %y1 = arith.addf %x1, %x1 : f32 ...
+//
+// Assumptions: A1 every tile has a layout; A2 what data crosses warps has been rewritten (-tilegpu-decompose-conversions), barriers and
+// waits stand where they have to. Test: tests/lit/gpu/lower-*.mlir.
+#include "compiler/gpu/lower/Lowering.h"
+#include "fattn/Error.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+namespace {
+
+/// The external symbol at which the block's shared memory starts; its size is the launch's matter.
+constexpr StringLiteral kSharedName = "fattn_shared";
+
+LogicalResult dispatch(Lowering& to, Operation* op) {
+  return llvm::TypeSwitch<Operation*, LogicalResult>(op)
+      .Case<tile::SplatOp, tile::ArangeOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp, tile::JoinOp,
+            tile::SplitOp, tilegpu::SliceOp>([&](Operation* shape) { return lowerShape(to, shape); })
+      .Case([&](tile::ReduceOp reduce) { return lowerReduce(to, reduce); })
+      .Case([&](tile::CumsumOp sum) { return lowerCumsum(to, sum); })
+      .Case([&](tilegpu::ConvertLayoutOp convert) { return lowerConversion(to, convert); })
+      .Case([&](tile::AssumeDivisibleOp assume) {
+        to.setScalar(assume.getResult(), to.scalar(assume.getInput()));
+        return success();
+      })
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp>(
+          [&](Operation* pointer) { return lowerPointers(to, pointer); })
+      .Case<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(
+          [&](Operation* memory) { return lowerGlobal(to, memory); })
+      .Case([&](tile::DotOp dot) { return to.machine.dot(to, dot); })
+      .Case([&](tile::DevicePrintOp print) { return to.machine.devicePrint(to, print); })
+      .Case([&](tilegpu::LoadBufferOp load) { return to.machine.loadBuffer(to, load); })
+      .Case([&](tilegpu::StoreBufferOp store) { return to.machine.storeBuffer(to, store); })
+      .Case([&](tilegpu::CopyAsyncOp copy) { return to.machine.copyAsync(to, copy); })
+      .Case([&](tilegpu::CopyWaitOp wait) { return to.machine.copyWait(to, wait); })
+      .Case([&](tilegpu::BarrierOp) {
+        to.machine.barrier(to.b);
+        return success();
+      })
+      .Case([&](tilegpu::AllocOp) { return success(); })  // who uses the buffer asks for its offset
+      .Case([&](tile::SelectLazyOp lazy) { return lowerControl(to, lazy); })
+      .Default([&](Operation* other) -> LogicalResult {
+        if (isa_and_nonnull<scf::SCFDialect>(other->getDialect())) return lowerControl(to, other);
+        return lowerElementwise(to, other);
+      });
+}
+
+/// A1, where an operation's own lowering would look for the layout.
+LogicalResult verifyHomes(Operation* op) {
+  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
+    if (tile::isTile(type) && !tilegpu::layoutOf(type))
+      return op->emitOpError() << "needs tiles with a layout #tilegpu.regs, which -tilegpu-assign-layouts gives them, but got " << type;
+  return success();
+}
+
+/// The same function on lowered arguments, still empty.
+func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
+  SmallVector<Type> inputs;
+  for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
+  auto result = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(inputs, {}));
+  result->setDiscardableAttrs(source->getDiscardableAttrDictionary());
+  if (ArrayAttr attributes = source.getArgAttrsAttr()) result.setArgAttrsAttr(attributes);
+  return result;
+}
+
+/// The address of the block's shared memory.
+Value sharedMemory(Lowering& to, ModuleOp module) {
+  auto pointer = LLVM::LLVMPointerType::get(module.getContext(), 3);
+  if (!module.lookupSymbol(kSharedName)) {
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    auto bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    LLVM::GlobalOp::create(builder, module.getLoc(), bytes, /*isConstant=*/false, LLVM::Linkage::External, kSharedName, Attribute(),
+                           /*alignment=*/1024, /*addrSpace=*/3);
+  }
+  return LLVM::AddressOfOp::create(to.b, pointer, kSharedName);
+}
+
+}  // namespace
+
+LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
+  if (!source->hasAttr(tilegpu::kTargetAttr))
+    return source.emitOpError() << "has no attribute " << tilegpu::kTargetAttr << ", which -tilegpu-assign-layouts sets";
+  if (!source.getBody().hasOneBlock()) return source.emitOpError() << "must have structured control flow (scf) only";
+  OpBuilder builder(source);
+  Lowering to(builder, source.getLoc(), machine);
+  func::FuncOp result = declare(builder, source, to);
+  to.b.setInsertionPointToStart(result.addEntryBlock());
+  for (auto [from, into] : llvm::zip(source.getArguments(), result.getArguments())) to.setScalar(from, into);
+
+  const Target& target = tilegpu::targetOf(source);
+  Value thread = machine.threadId(to.b);
+  to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
+  to.warp = arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize));
+  to.sharedBase = sharedMemory(to, source->getParentOfType<ModuleOp>());
+  if (failed(to.lowerBlock(source.getBody().front()))) return failure();
+  to.b.setLoc(source.getBody().front().getTerminator()->getLoc());
+  func::ReturnOp::create(to.b);
+  source.erase();
+  return success();
+}
+
+LogicalResult lowerOperation(Lowering& to, Operation* op) {
+  if (failed(verifyHomes(op))) return failure();
+  to.b.setLoc(op->getLoc());
+  try {
+    return dispatch(to, op);
+  } catch (const Error& error) {  // the layout library's
+    return op->emitOpError() << "cannot be lowered: " << error.what();
+  }
+}
+
+}  // namespace fattn::gpu

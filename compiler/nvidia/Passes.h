@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's passes, and all passes from `tile` to a kernel in the LLVM dialect, in order.
+#ifndef FATTN_COMPILER_NVIDIA_PASSES_H
+#define FATTN_COMPILER_NVIDIA_PASSES_H
+
+#include <memory>
+#include <string>
+
+#include "mlir/Pass/PassManager.h"
+
+namespace fattn::nvidia {
+
+/// `-nvidia-lower-tensors`: the kernels of a module become programs of one thread; see compiler/gpu/lower/LowerTensors.cpp.
+std::unique_ptr<mlir::Pass> createLowerTensorsPass();
+
+/// One point of what can be chosen.
+struct PipelineOptions {
+  std::string target = "nvidia:sm_80";
+  int64_t warps = 4;
+  int64_t stages = 2;
+  int64_t schedule = 0;  ///< which of the search's best
+  std::string forced;    ///< "S PV1 E L": this order instead
+};
+
+/// Appends all passes from `tile` to the LLVM and NVVM dialects.
+void buildPipeline(mlir::OpPassManager& pm, const PipelineOptions& options);
+
+/// Makes them known to command-line tools: the passes, and `-nvidia-pipeline="target=nvidia:sm_80 warps=4 stages=2 schedule=0"`.
+void registerPasses();
+
+}  // namespace fattn::nvidia
+
+#endif

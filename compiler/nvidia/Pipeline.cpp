@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NVIDIA back end from top to bottom.
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/nvidia/Passes.h"
+#include "compiler/transforms/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+
+void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
+  // On tiles, the same for every target; then what is computed for an exact side only moves there, as that side is branched around.
+  transforms::buildTilePipeline(pm);
+  pm.addPass(transforms::createSinkLazyPass());
+
+  // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
+  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));
+  pm.addPass(tilegpu::createRemoveConversionsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  // Operands of dots go through shared memory, copied some trips ahead of their use.
+  pm.addPass(tilegpu::createPlaceCopiesPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}));
+  pm.addPass(tilegpu::createSliceDotsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  // What crosses warps goes through shared memory, too. Then it is known who waits for whom, and what lies where.
+  pm.addPass(tilegpu::createDecomposeConversionsPass());
+  pm.addPass(tilegpu::createPlaceWaitsPass());
+  pm.addPass(tilegpu::createPlaceBarriersPass());
+  pm.addPass(tilegpu::createAllocateSharedPass());
+
+  // The program of one thread.
+  pm.addPass(createLowerTensorsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  // Everything becomes the LLVM dialect.
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+}  // namespace fattn::nvidia
