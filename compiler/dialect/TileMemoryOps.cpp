@@ -59,8 +59,10 @@ LogicalResult AddPtrOp::verify() {
 
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
+/// Shape and element type; where the tile lives (its encoding) is not the block pointer's matter.
 static LogicalResult verifyTile(Operation* op, BlockPtrType ptr, StringRef what, Type type) {
-  if (type == ptr.getTileType()) return success();
+  auto tile = cast<RankedTensorType>(type);
+  if (tile.getShape() == ptr.getShape() && tile.getElementType() == ptr.getElementType()) return success();
   return op->emitOpError() << what << " must be the block pointer's tile " << ptr.getTileType() << ", but got " << type;
 }
 
