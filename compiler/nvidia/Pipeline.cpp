@@ -35,11 +35,11 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 
-  // What crosses warps goes through shared memory, too. Then it is known who waits for whom, and what lies where.
+  // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addPass(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
-  pm.addPass(tilegpu::createPlaceBarriersPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
+  pm.addPass(tilegpu::createPlaceBarriersPass());
 
   // The program of one thread.
   pm.addPass(createLowerTensorsPass());

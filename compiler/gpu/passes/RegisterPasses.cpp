@@ -3,6 +3,12 @@
 
 namespace fattn::tilegpu {
 
-void registerPasses() {}
+void registerPasses() {
+  mlir::registerPass([] { return createPlaceCopiesPass(); });
+  mlir::registerPass([] { return createSliceDotsPass(); });
+  mlir::registerPass([] { return createPlaceWaitsPass(); });
+  mlir::registerPass([] { return createAllocateSharedPass(); });
+  mlir::registerPass([] { return createPlaceBarriersPass(); });
+}
 
 }  // namespace fattn::tilegpu

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gives every buffer its bytes of shared memory; buffers that are never alive together may have the same:
+//
+//   %a = alloc : buffer<2 x 64x128xbf16>            %a = alloc {offset = 0} : ...
+//   scf.for ... { uses of %a }                =>    scf.for ...
+//   %b = alloc : buffer<128x128xbf16>               %b = alloc {offset = 0} : ...
+//   uses of %b                                      (function: tilegpu.shared_bytes = 32768)
+//
+// A buffer is alive from its first to its last use in the order of the text, waits for its copies included; a use in a loop that does not
+// contain the alloc makes it alive in all of the loop. Buffers are placed by falling size, each at the lowest place where nothing alive
+// with it lies; 1024 bytes aligned where they have as much (the period of the widest swizzle), else 128.
+//
+// Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
+// from the first of the new one where no other barrier does.
+//
+// Test: tests/lit/gpu/allocate-shared.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "fattn/Error.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+struct Lifetime {
+  AllocOp alloc;
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = -1;
+  int64_t offset = 0;
+  int64_t bytes() { return alloc.getResult().getType().getBytes(); }
+  bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
+};
+
+class Allocator {
+ public:
+  explicit Allocator(func::FuncOp func) : func(func) {}
+
+  int64_t run() {
+    int64_t count = 0;
+    func.walk<WalkOrder::PreOrder>([&](Operation* op) { first[op] = count++; });
+    func.walk([&](AllocOp alloc) {
+      index[alloc.getResult()] = lifetimes.size();
+      lifetimes.push_back({.alloc = alloc});
+    });
+    func.walk([&](Operation* op) {
+      for (const BufferAccess& access : accessesOf(op)) use(lifetimes[index.at(access.buffer)], op);
+    });
+    return place();
+  }
+
+ private:
+  /// The number of the last operation inside of `op`.
+  int64_t last(Operation* op) {
+    int64_t result = first.at(op);
+    op->walk([&](Operation* inner) { result = std::max(result, first.at(inner)); });
+    return result;
+  }
+
+  void use(Lifetime& lifetime, Operation* op) {
+    for (Operation* parent = op->getParentOp(); !parent->isAncestor(lifetime.alloc); parent = parent->getParentOp())
+      if (isa<scf::ForOp, scf::WhileOp>(parent)) op = parent;
+    lifetime.begin = std::min(lifetime.begin, first.at(op));
+    lifetime.end = std::max(lifetime.end, last(op));
+  }
+
+  int64_t place() {
+    std::vector<Lifetime*> order;
+    for (Lifetime& lifetime : lifetimes) order.push_back(&lifetime);
+    std::ranges::stable_sort(order, [](Lifetime* a, Lifetime* b) { return a->bytes() > b->bytes(); });
+    int64_t total = 0;
+    std::vector<Lifetime*> placed;  // by offset
+    for (Lifetime* lifetime : order) {
+      int64_t alignment = lifetime->bytes() >= 1024 ? 1024 : 128;
+      for (Lifetime* other : placed) {
+        if (!lifetime->meets(*other)) continue;
+        if (lifetime->offset + lifetime->bytes() <= other->offset) break;
+        lifetime->offset = std::max(lifetime->offset, static_cast<int64_t>(llvm::alignTo(other->offset + other->bytes(), alignment)));
+      }
+      placed.insert(std::ranges::upper_bound(placed, lifetime->offset, {}, &Lifetime::offset), lifetime);
+      total = std::max(total, lifetime->offset + lifetime->bytes());
+      lifetime->alloc.setOffset(lifetime->offset);
+    }
+    return total;
+  }
+
+  func::FuncOp func;
+  llvm::DenseMap<Operation*, int64_t> first;  // in the order of the text
+  llvm::DenseMap<Value, size_t> index;
+  std::vector<Lifetime> lifetimes;
+};
+
+class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AllocateSharedPass)
+  StringRef getArgument() const override { return "tilegpu-allocate-shared"; }
+  StringRef getDescription() const override { return "Give buffers their bytes of shared memory"; }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      if (!func.isDeclaration() && failed(allocate(func))) return signalPassFailure();
+  }
+
+ private:
+  LogicalResult allocate(func::FuncOp func) {
+    WalkResult barrier = func.walk([](BarrierOp) { return WalkResult::interrupt(); });
+    if (barrier.wasInterrupted())
+      return func.emitError() << "shared memory is allocated before barriers are placed (-tilegpu-place-barriers), which separate buffers "
+                                 "with the same bytes";
+    int64_t total = Allocator(func).run();
+    func->setAttr(kSharedBytesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), total));
+    try {
+      const gpu::Target& target = targetOf(func);
+      if (total <= target.shared.bytesPerBlock) return success();
+      return func.emitError() << "needs " << total << " bytes of shared memory, but a block of " << llvm::StringRef(target.name)
+                              << " has at most " << target.shared.bytesPerBlock << "; take smaller tiles or fewer stages";
+    } catch (const Error& error) {
+      return func.emitError() << error.what();
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createAllocateSharedPass() { return std::make_unique<AllocateSharedPass>(); }
+
+}  // namespace fattn::tilegpu

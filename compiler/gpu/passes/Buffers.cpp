@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/passes/Buffers.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+namespace {
+
+/// Where a token comes from: the values one step back.
+SmallVector<Value> sourcesOf(Value token) {
+  SmallVector<Value> sources;
+  if (auto argument = dyn_cast<BlockArgument>(token)) {
+    Operation* parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      OpOperand* init = loop.getTiedLoopInit(argument);
+      if (init) sources = {init->get(), loop.getTiedLoopYieldedValue(argument)->get()};
+    } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+      unsigned i = argument.getArgNumber();
+      if (argument.getOwner() == loop.getBeforeBody())
+        sources = {loop.getInits()[i], loop.getYieldOp()->getOperand(i)};
+      else
+        sources = {loop.getConditionOp().getArgs()[i]};
+    }
+    return sources;
+  }
+  unsigned i = cast<OpResult>(token).getResultNumber();
+  Operation* op = token.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) return {loop.getInitArgs()[i], loop.getYieldedValues()[i]};
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) return {loop.getConditionOp().getArgs()[i]};
+  if (isa<scf::IfOp>(op))
+    for (Region& region : op->getRegions()) sources.push_back(region.front().getTerminator()->getOperand(i));
+  return sources;
+}
+
+}  // namespace
+
+CopySet copiesOf(Value token) {
+  CopySet copies;
+  llvm::SmallSetVector<Value, 8> seen;
+  seen.insert(token);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Value v = seen[i];
+    if (auto copy = v.getDefiningOp<CopyAsyncOp>())
+      copies.insert(copy);
+    else
+      for (Value source : sourcesOf(v)) seen.insert(source);
+  }
+  return copies;
+}
+
+SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
+  if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
+  if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
+  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return {{.buffer = copy.getBuffer(), .write = true, .copy = true}};
+  SmallVector<BufferAccess, 2> accesses;
+  if (auto wait = dyn_cast<CopyWaitOp>(op)) {
+    llvm::SmallSetVector<Value, 4> buffers;
+    for (Value token : wait.getTokens())
+      for (CopyAsyncOp copy : copiesOf(token)) buffers.insert(copy.getBuffer());
+    for (Value buffer : buffers) accesses.push_back({.buffer = buffer, .write = true, .copy = true});
+  }
+  return accesses;
+}
+
+bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
+  WalkResult found = op->walk([&](Operation* inner) {
+    auto hit = [&](const BufferAccess& access) { return buffers.contains(access.buffer); };
+    return llvm::any_of(accessesOf(inner), hit) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+int64_t registersOf(Type type) {
+  const layout::LinearLayout* layout = layoutOf(type);
+  if (!layout) return 0;
+  return (layout->inputSize(layout::kRegister) * elementBits(cast<RankedTensorType>(type).getElementType()) + 31) / 32;
+}
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What passes ask about shared memory: which buffer an operation touches and how, and whose copy a token stands for.
+#ifndef FATTN_COMPILER_GPU_PASSES_BUFFERS_H
+#define FATTN_COMPILER_GPU_PASSES_BUFFERS_H
+
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fattn::tilegpu {
+
+using CopySet = llvm::SmallSetVector<CopyAsyncOp, 4>;
+
+/// The copies that a token may stand for: through loops' carried values and the results of control flow.
+CopySet copiesOf(mlir::Value token);
+
+/// One operation's access to a buffer in shared memory.
+struct BufferAccess {
+  mlir::Value buffer;
+  bool write = false;
+  bool copy = false;  ///< by an asynchronous copy: at its issue and at its wait
+};
+
+/// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait
+/// makes its copies' writes seen.
+llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
+
+/// Whether `op` or anything in its regions touches one of these buffers.
+bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& buffers);
+
+/// 32-bit registers a thread needs for a tile; 0 for anything else.
+int64_t registersOf(mlir::Type type);
+
+}  // namespace fattn::tilegpu
+
+#endif

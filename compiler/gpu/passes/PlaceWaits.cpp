@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for copies as late as possible, and for no more copies than needed:
+//
+//   %t = copy_async %p, %b[0]                       %t = copy_async %p, %b[0]
+//   copy_wait %t                              =>    %u = copy_async %q, %c[0]
+//   %u = copy_async %q, %c[0]                       copy_wait %t {pending = 1}
+//   %x = load_buffer %b[0]                          %x = load_buffer %b[0]
+//
+// A wait moves down its block to the first operation that touches a buffer of its copies. In a loop it does not pass a copy: the barrier
+// behind the wait, which the copied data needs, is also the one behind which other threads have finished reading the slots that the copies
+// below refill, and one barrier then serves both.
+//
+// `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
+// control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
+// changes. Every copy counts, whether its predicate holds or not: its group is closed in any case.
+//
+// Test: tests/lit/gpu/place-waits.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+bool isInLoop(Operation* op) { return op->getParentOfType<LoopLikeOpInterface>() != nullptr; }
+
+void sink(CopyWaitOp wait) {
+  llvm::SmallSetVector<Value, 4> buffers;
+  for (const BufferAccess& access : accessesOf(wait)) buffers.insert(access.buffer);
+  bool inLoop = isInLoop(wait);
+  Operation* place = wait->getNextNode();
+  for (; !place->hasTrait<OpTrait::IsTerminator>(); place = place->getNextNode()) {
+    if (isa<BarrierOp>(place) || touches(place, buffers)) break;
+    if (inLoop && isa<CopyAsyncOp>(place)) break;
+  }
+  wait->moveBefore(place);
+}
+
+/// For each token, the copies issued since its own.
+using Ages = llvm::DenseMap<Value, int64_t>;
+
+/// The younger state at a join: what either path knows, the lesser count of both. True if `into` changes.
+bool join(Ages& into, const Ages& other) {
+  bool changed = false;
+  for (auto [token, age] : other) {
+    auto [it, fresh] = into.try_emplace(token, age);
+    if (!fresh && age < it->second)
+      it->second = age;
+    else if (!fresh)
+      continue;
+    changed = true;
+  }
+  return changed;
+}
+
+class AgeFlow {
+ public:
+  void block(Block& block, Ages& ages) {
+    for (Operation& op : block) visit(&op, ages);
+  }
+
+ private:
+  static void bind(Ages& ages, ValueRange to, ValueRange from) {
+    Ages bound;
+    for (auto [t, f] : llvm::zip(to, from))
+      if (auto it = ages.find(f); it != ages.end()) bound[t] = it->second;
+    for (auto [token, age] : bound) ages[token] = age;
+  }
+
+  void visit(Operation* op, Ages& ages) {
+    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+      for (auto& entry : ages) ++entry.second;
+      ages[copy.getToken()] = 0;
+    } else if (auto wait = dyn_cast<CopyWaitOp>(op)) {
+      int64_t pending = std::numeric_limits<int64_t>::max();
+      for (Value token : wait.getTokens())
+        if (auto it = ages.find(token); it != ages.end()) pending = std::min(pending, it->second);
+      wait.setPending(pending == std::numeric_limits<int64_t>::max() ? 0 : pending);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      visitFor(loop, ages);
+    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      visitWhile(loop, ages);
+    } else if (op->getNumRegions() != 0) {
+      visitBranches(op, ages);
+    }
+  }
+
+  void visitFor(scf::ForOp loop, Ages& ages) {
+    Ages entry = ages;
+    bind(entry, loop.getRegionIterArgs(), loop.getInitArgs());
+    Ages end;
+    do {
+      end = entry;
+      block(*loop.getBody(), end);
+      bind(end, loop.getRegionIterArgs(), loop.getYieldedValues());
+    } while (join(entry, end));
+    join(ages, end);
+    bind(ages, loop.getResults(), loop.getRegionIterArgs());
+    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
+      if (auto it = entry.find(argument); it != entry.end()) ages[result] = it->second;
+  }
+
+  void visitWhile(scf::WhileOp loop, Ages& ages) {
+    Ages entry = ages;
+    bind(entry, loop.getBeforeArguments(), loop.getInits());
+    Ages before, end;
+    do {
+      before = entry;
+      block(*loop.getBeforeBody(), before);
+      end = before;
+      bind(end, loop.getAfterArguments(), loop.getConditionOp().getArgs());
+      block(*loop.getAfterBody(), end);
+      bind(end, loop.getBeforeArguments(), loop.getYieldOp()->getOperands());
+    } while (join(entry, end));
+    ages = before;
+    bind(ages, loop.getResults(), loop.getConditionOp().getArgs());
+  }
+
+  /// scf.if, and regions that may or may not run.
+  void visitBranches(Operation* op, Ages& ages) {
+    bool one = isa<scf::IfOp>(op) && !op->getRegion(1).empty();  // exactly one of them runs
+    Ages out;
+    if (!one) out = ages;
+    for (Region& region : op->getRegions()) {
+      if (region.empty()) continue;
+      Ages branch = ages;
+      block(region.front(), branch);
+      if (isa<scf::IfOp>(op)) bind(branch, op->getResults(), region.front().getTerminator()->getOperands());
+      join(out, branch);
+    }
+    ages = out;
+  }
+};
+
+class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceWaitsPass)
+  StringRef getArgument() const override { return "tilegpu-place-waits"; }
+  StringRef getDescription() const override { return "Wait for copies just before their data is read"; }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration()) continue;
+      SmallVector<CopyWaitOp> waits;
+      func.walk([&](CopyWaitOp wait) { waits.push_back(wait); });
+      for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait);
+      Ages ages;
+      AgeFlow().block(func.getBody().front(), ages);
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createPlaceWaitsPass() { return std::make_unique<PlaceWaitsPass>(); }
+
+}  // namespace fattn::tilegpu

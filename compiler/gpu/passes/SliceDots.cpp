@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cuts products into steps of the matrix instruction's depth, each with the fragments it needs, so that few are alive at a time:
+//
+//   %a = load_buffer %q[0] : -> 128x128              %a0 = load_buffer %q[0] {offsets = [0, 0]} : -> 128x16
+//   %b = load_buffer %k[%s] : -> 64x128              %b0 = load_buffer %k[%s] {offsets = [0, 0]} : -> 64x16
+//   %t = trans %b                                    %t0 = trans %b0
+//   %d = tile.dot %a, %t, %c                   =>    %a1, %t1 of offsets 16
+//                                                    %d0 = tile.dot %a0, %t0, %c
+//                                                    %a2, %t2 of offsets 32
+//                                                    %d1 = tile.dot %a1, %t1, %d0 ...
+//
+// The fragments of the next step are loaded before the dot of this one. An operand that is not read from shared memory for this dot alone
+// (it was computed, or loaded before a loop) is cut in registers by tilegpu.slice, which moves nothing. Fragments of a last, shorter
+// instruction are taken where the depth is no multiple of the first (m16n8k8 instead of m16n8k16): all steps are equal.
+//
+// Assumption: A1 the buffer that an operand is read from is not written between the read and the dot; else registers are cut. Test:
+// tests/lit/gpu/slice-dots.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "fattn/Error.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+using layout::LinearLayout;
+
+/// The layout of elements 0 .. size-1 along dimension d: the registers of the others left out. Nothing where lanes or warps hold them.
+std::optional<LinearLayout> narrow(const LinearLayout& whole, int d, int64_t size) {
+  std::string name = layout::dim(d);
+  if (!llvm::isPowerOf2_64(size) || size > int64_t{1} << whole.outputBits(name)) return std::nullopt;
+  std::vector<LinearLayout::Input> inputs;
+  for (const layout::Axis& axis : whole.inputs()) {
+    LinearLayout::Input input{.name = axis.name, .bases = {}};
+    for (int bit = 0; bit < axis.bits; ++bit) {
+      layout::Coords basis = whole.linearPart().at({{axis.name, int64_t{1} << bit}});
+      if (basis[d] < size)
+        input.bases.push_back(basis);
+      else if (axis.name != layout::kRegister)
+        return std::nullopt;
+    }
+    inputs.push_back(input);
+  }
+  std::vector<layout::Axis> outputs = whole.outputs();
+  for (layout::Axis& output : outputs)
+    if (output.name == name) output.bits = static_cast<int>(llvm::Log2_64(size));
+  std::vector<layout::Repeat> repeats;
+  for (const layout::Repeat& repeat : whole.repeats()) {
+    if (repeat.out != name)
+      repeats.push_back(repeat);
+    else if (repeat.in != layout::kRegister)
+      return std::nullopt;
+  }
+  LinearLayout result(inputs, outputs, repeats);
+  return result.isSurjective() ? std::optional(result) : std::nullopt;
+}
+
+/// Whether something between `from` and `to`, in one block, writes the buffer.
+bool writtenBetween(Operation* from, Operation* to, Value buffer) {
+  for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
+    WalkResult found = op->walk([&](Operation* inner) {
+      auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
+      return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted()) return true;
+  }
+  return false;
+}
+
+/// One operand of a dot, to be cut along dimension `along`.
+class Operand {
+ public:
+  /// Nothing where its layout cannot be cut.
+  static std::optional<Operand> make(tile::DotOp dot, Value value, int along, int64_t size) {
+    Operand result{value, along};
+    auto type = cast<RankedTensorType>(value.getType());
+    auto part = narrow(*layoutOf(type), along, size);
+    if (!part) return std::nullopt;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[along] = size;
+    result.part = withLayout(RankedTensorType::get(shape, type.getElementType()), *part);
+    Value source = value;
+    if (auto trans = value.getDefiningOp<tile::TransOp>(); trans && trans->hasOneUse()) result.trans = trans, source = trans.getInput();
+    auto load = source.getDefiningOp<LoadBufferOp>();
+    bool movable = load && load->hasOneUse() && load->getBlock() == dot->getBlock() && !writtenBetween(load, dot, load.getBuffer());
+    if (movable) result.load = load;
+    return result;
+  }
+
+  /// Elements offset .. offset+size-1 of it.
+  Value step(OpBuilder& b, Location loc, int64_t offset) const {
+    SmallVector<int64_t> offsets(2, 0);
+    offsets[along] = offset;
+    if (!load) return SliceOp::create(b, loc, part, value, b.getDenseI64ArrayAttr(offsets));
+    auto read = [&](RankedTensorType type, ArrayRef<int64_t> at) -> Value {
+      SmallVector<int64_t> from(load.getOffsets());
+      from.resize(2, 0);
+      for (auto [f, o] : llvm::zip(from, at)) f += o;
+      return LoadBufferOp::create(b, loc, type, load.getBuffer(), load.getSlot(), b.getDenseI64ArrayAttr(from));
+    };
+    if (!trans) return read(part, offsets);
+    const int swap[] = {1, 0};
+    SmallVector<int64_t> shape = {part.getDimSize(1), part.getDimSize(0)};
+    auto inBuffer = withLayout(RankedTensorType::get(shape, part.getElementType()), layoutOf(part)->transpose(swap));
+    return tile::TransOp::create(b, loc, part, read(inBuffer, {offsets[1], offsets[0]}), ArrayRef<int64_t>{1, 0});
+  }
+
+  void eraseIfUnused() const {
+    if (trans && trans->use_empty()) trans->erase();
+    if (load && load->use_empty()) load->erase();
+  }
+
+ private:
+  Operand(Value value, int along) : value(value), along(along) {}
+  Value value;
+  int along;
+  RankedTensorType part;
+  mutable tile::TransOp trans;
+  mutable LoadBufferOp load;
+};
+
+/// The depth of one instruction, half of it where it does not divide the dot's; nothing where the machine has none.
+std::optional<int64_t> stepOf(tile::DotOp dot, const gpu::Target& target) {
+  auto type = dot.getA().getType();
+  DType dtype = tile::dtypeOf(type.getElementType());
+  for (const gpu::MatrixInstruction& i : target.matrix) {
+    if (!i.takes(dtype) || i.asynchronous || !i.a.has(gpu::Home::Registers) || !i.b.has(gpu::Home::Registers)) continue;
+    for (int64_t k : {i.k, i.k / 2})
+      if (type.getDimSize(1) % k == 0) return k;
+  }
+  return std::nullopt;
+}
+
+void slice(tile::DotOp dot, const gpu::Target& target) {
+  int64_t depth = dot.getA().getType().getDimSize(1);
+  std::optional<int64_t> size = stepOf(dot, target);
+  if (!size || *size == depth || !layoutOf(dot.getA()) || !layoutOf(dot.getB())) return;
+  auto a = Operand::make(dot, dot.getA(), 1, *size), b = Operand::make(dot, dot.getB(), 0, *size);
+  if (!a || !b) return;
+  OpBuilder builder(dot);
+  Location loc = dot.getLoc();
+  auto fragments = [&](int64_t offset) { return std::pair(a->step(builder, loc, offset), b->step(builder, loc, offset)); };
+  Value acc = dot.getAcc();
+  std::pair<Value, Value> now = fragments(0);
+  for (int64_t offset = 0; offset < depth; offset += *size) {
+    std::pair<Value, Value> next;
+    if (offset + *size < depth) next = fragments(offset + *size);
+    acc = tile::DotOp::create(builder, loc, dot.getType(), now.first, now.second, acc, dot.getPrecision());
+    now = next;
+  }
+  dot.getResult().replaceAllUsesWith(acc);
+  dot.erase();
+  a->eraseIfUnused();
+  b->eraseIfUnused();
+}
+
+class SliceDotsPass : public PassWrapper<SliceDotsPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SliceDotsPass)
+  StringRef getArgument() const override { return "tilegpu-slice-dots"; }
+  StringRef getDescription() const override { return "Cut products into steps of one matrix instruction's depth"; }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration()) continue;
+      try {
+        const gpu::Target& target = targetOf(func);
+        SmallVector<tile::DotOp> dots;
+        func.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+        for (tile::DotOp dot : dots) slice(dot, target);
+      } catch (const Error& error) {
+        func.emitError() << error.what();
+        return signalPassFailure();
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createSliceDotsPass() { return std::make_unique<SliceDotsPass>(); }
+
+}  // namespace fattn::tilegpu
