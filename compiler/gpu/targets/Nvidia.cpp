@@ -4,9 +4,9 @@
 //       Arithmetic Instructions"
 //   [P] PTX ISA 8.x/9.0: mma, wgmma, tcgen05, cp.async, cp.async.bulk.tensor, mbarrier, setmaxnreg
 //   [W] white papers of the architectures: dense FMA an SM and cycle (A100, GA102, Ada, RTX Blackwell)
-//   [M] measured on an H200 with bare loops of wgmma of two warp groups
-// Left out because there is no such source: cycles of mma.sync on sm_90 and sm_100 (both run it below the chip's peak), cycles of
-// tcgen05 and the conversion rates other than Hopper's.
+//   [M] measured on an H200: bare loops of wgmma of two warp groups; tests/bench/MmaRate.cpp for mma.sync (docs/performance.md)
+// Left out because there is no such source: cycles of mma.sync on sm_100 (which runs it below the chip's peak), cycles of tcgen05 and the
+// conversion rates other than Hopper's.
 #include "compiler/gpu/Target.h"
 
 namespace fattn::gpu::targets {
@@ -88,8 +88,9 @@ std::vector<Target> nvidia() {
   Target sm89 = base("nvidia:sm_89", 100, 48, 128);
   sm89.matrix = mmas(512, true);  // [W] Ada; GeForce products do half of it with f32 accumulators
   Target sm90 = base("nvidia:sm_90", 228, 64, 128);
-  sm90.matrix = mmas(std::nullopt, true);
-  sm90.rates.convert = 64;  // [G] and [M]: f32 pairs to bf16x2, counted in lanes
+  sm90.matrix = mmas(1363.6, true);                                         // [M] two thirds of what wgmma does
+  sm90.matrix.back().cycles = MatrixCycles{.perColumn = 16.0 * 32 / 3400};  // [M] fp8
+  sm90.rates.convert = 64;                                                  // [G] and [M]: f32 pairs to bf16x2, counted in lanes
   sm90.copies.push_back(bulkTensor());
   Target sm90a = sm90;
   sm90a.name = "nvidia:sm_90a";
