@@ -2,7 +2,10 @@
 // Finds devices by target string.
 #include "fattn/Device.h"
 
+#include <cstdlib>
+
 #include "fattn/Error.h"
+#include "runtime/base/Log.h"
 #include "runtime/cuda/System.h"
 #include "runtime/host/HostDevice.h"
 
@@ -21,18 +24,24 @@ std::string_view name(DeviceKind kind) {
 }
 
 std::vector<Device*> listDevices() {
-  std::vector<Device*> devices = {&host::device()};
+  std::vector<Device*> devices;
   try {
     for (const auto& device : cuda::System::instance().devices()) devices.push_back(device.get());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::NoDevice) throw;
+    log::write(log::Level::Debug, error.what());
   }
+  devices.push_back(&host::device());
   return devices;
 }
 
 // The GPUs are looked for only where they are asked for: opening a driver takes a good part of a second.
 Device& openDevice(std::string_view target) {
-  if (target.empty() || target == "host") return host::device();
+  if (target.empty()) {
+    const char* chosen = std::getenv("FATTN_TARGET");
+    return chosen != nullptr && *chosen != '\0' ? openDevice(chosen) : *listDevices().front();
+  }
+  if (target == "host") return host::device();
   if (target.starts_with("host:")) {
     host::requireTarget(target);
     return host::device();

@@ -22,7 +22,7 @@ constexpr std::array<Choice, 6> kChoices = {{{"BLOCK_M", &TileConfig::block_m, t
                                              {"BLOCK_K", &TileConfig::block_k, true, 1024},
                                              {"STAGES", &TileConfig::stages, false, 8},
                                              {"WARPS", &TileConfig::warps, false, 32},
-                                             {"SCHEDULE", &TileConfig::schedule, false, 3}}};
+                                             {"SCHEDULE", &TileConfig::schedule, false, 64}}};
 
 bool legal(const Choice& choice, std::int64_t value) {
   if (value < 1 || value > choice.last) return false;

@@ -37,6 +37,9 @@ class CudaModule final : public Module {
   /// The machine code. To skip the assembler another time, keep it, and load the binary with it in place of the PTX; it fits this GPU's
   /// compute capability alone.
   const std::string& cubin() const { return linked_.cubin; }
+  std::string_view machineCode() const override { return linked_.cubin; }
+  int registers() const override { return resources_.registers; }
+  std::int64_t localBytes() const override { return resources_.localBytes; }
   /// What the assembler said and how long it took; empty for a binary that was a cubin.
   const Linked& linked() const { return linked_; }
   const Resources& resources() const { return resources_; }

@@ -54,6 +54,12 @@ class Module {
 
   /// Number of 8-byte argument slots a launch has to give.
   std::size_t slots() const { return slots_; }
+  /// The code that runs, where loading made it from what the compiler wrote: loading it again is quicker. "" where it is the same.
+  virtual std::string_view machineCode() const { return {}; }
+  /// What that code takes, of each thread: registers, and bytes of memory for what does not fit them. 0 where the device has no such
+  /// figure.
+  virtual int registers() const { return 0; }
+  virtual std::int64_t localBytes() const { return 0; }
 
  protected:
   explicit Module(std::size_t slots) : slots_(slots) {}
@@ -117,7 +123,8 @@ class Device {
   Device() = default;
 };
 
-/// The device a target string names: "" = the default, which is the host: the only device that fattn compiles kernels for; "host", also
+/// The device a target string names: "" = the default: what FATTN_TARGET in the environment names, else the first NVIDIA GPU if
+/// there is one whose driver works, else the host; "host", also
 /// with an instruction set below what the processor has: "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16"; "cuda", the first
 /// NVIDIA GPU, or "cuda:N". Throws Error{NoDevice} naming what is there, Error{InvalidArgument} for names that no machine has, and for
 /// "nvidia:sm_90" and the like, which name a chip to compile for.

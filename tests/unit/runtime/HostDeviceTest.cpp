@@ -54,7 +54,7 @@ TEST(HostDevice, EveryProgramRunsOnceWithItsId) {
 }
 
 TEST(HostDevice, AnEmptyGridRunsNothing) {
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto module = device.load(hostBinary("define void @kernel(ptr %a, ptr %g, ptr %s) {\n store i32 1, ptr null\n ret void\n}", 0));
   for (Grid grid : {Grid{0, 1, 1}, Grid{1, 0, 1}, Grid{1, 1, 0}}) device.launch(*module, grid, {});
   SUCCEED() << "a program that ran would have crashed";
@@ -63,7 +63,7 @@ TEST(HostDevice, AnEmptyGridRunsNothing) {
 // Each program fills its scratch with its id and reads it back, so that sharing or a short arena shows.
 TEST(HostDevice, ScratchIsPrivateAlignedAndLargeEnough) {
   constexpr std::int64_t kBytes = 100'000;
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto module = device.load(hostBinary(R"(
 define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
 entry:
@@ -105,7 +105,7 @@ done:
 }
 
 TEST(HostDevice, LaunchesFromManyThreadsAtOnce) {
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto module = device.load(countingBinary());
   Threads scope(4);
   std::vector<std::vector<std::int32_t>> counts(40, std::vector<std::int32_t>(500));
@@ -121,7 +121,7 @@ TEST(HostDevice, LaunchesFromManyThreadsAtOnce) {
 }
 
 TEST(HostDevice, MathAndMemoryFunctionsResolve) {
-  auto module = openDevice().load(hostBinary(R"(
+  auto module = openDevice("host").load(hostBinary(R"(
 declare float @expf(float)
 declare double @pow(double, double)
 declare ptr @memset(ptr, i32, i64)
@@ -140,7 +140,7 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
     float e, unused;
     double root;
   } result{-1, -1, -1};
-  openDevice().launch(*module, {}, std::vector{slot(&result)});
+  openDevice("host").launch(*module, {}, std::vector{slot(&result)});
   EXPECT_FLOAT_EQ(result.e, std::exp(1.0f));
   EXPECT_EQ(result.unused, 0);
   EXPECT_DOUBLE_EQ(result.root, std::sqrt(2.0));
@@ -148,7 +148,7 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
 
 // Without a processor feature string these conversions become library calls.
 TEST(HostDevice, HalfPrecisionHelpersRoundToNearestEven) {
-  auto module = openDevice().load(hostBinary(R"(
+  auto module = openDevice("host").load(hostBinary(R"(
 declare bfloat @__truncsfbf2(float)
 declare bfloat @__truncdfbf2(double)
 declare half @__truncsfhf2(float)
@@ -178,7 +178,7 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
   } data{};
   auto run = [&](float input) {
     data.input = input;
-    openDevice().launch(*module, {}, std::vector{slot(&data)});
+    openDevice("host").launch(*module, {}, std::vector{slot(&data)});
   };
   run(1.00390625f);  // halfway between 1 and the next bfloat16: to even; the double lies just above halfway
   EXPECT_EQ(data.bf16, 0x3f80);
@@ -195,26 +195,26 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
 TEST(HostDevice, AnUnknownSymbolIsNamed) {
   const char* ir =
       "declare void @system_call_me()\ndefine void @kernel(ptr %a, ptr %g, ptr %s) {\n call void @system_call_me()\n ret void\n}";
-  EXPECT_EQ(messageOf([&] { openDevice().load(hostBinary(ir, 0)); }), "host object: Symbols not found: [ system_call_me ]");
+  EXPECT_EQ(messageOf([&] { openDevice("host").load(hostBinary(ir, 0)); }), "host object: Symbols not found: [ system_call_me ]");
 }
 
 TEST(HostDevice, AFailedLoadDoesNotHurtTheNextOne) {
   compiler::Binary broken = countingBinary();
   broken.bytes.resize(broken.bytes.size() / 2);
-  EXPECT_NE(messageOf([&] { openDevice().load(broken); }).find("host object: "), std::string::npos);
+  EXPECT_NE(messageOf([&] { openDevice("host").load(broken); }).find("host object: "), std::string::npos);
   broken.bytes.clear();
-  EXPECT_NE(messageOf([&] { openDevice().load(broken); }).find("host object: "), std::string::npos);
+  EXPECT_NE(messageOf([&] { openDevice("host").load(broken); }).find("host object: "), std::string::npos);
   compiler::Binary renamed = countingBinary();
   renamed.entry = "other";
-  EXPECT_NE(messageOf([&] { openDevice().load(renamed); }).find("other"), std::string::npos);
+  EXPECT_NE(messageOf([&] { openDevice("host").load(renamed); }).find("other"), std::string::npos);
   std::int32_t count = 0;
-  auto module = openDevice().load(countingBinary());
-  openDevice().launch(*module, {}, std::vector{slot(&count)});
+  auto module = openDevice("host").load(countingBinary());
+  openDevice("host").launch(*module, {}, std::vector{slot(&count)});
   EXPECT_EQ(count, 1);
 }
 
 TEST(HostDevice, RefusesWhatItCannotLaunch) {
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto module = device.load(countingBinary());
   EXPECT_EQ(messageOf([&] { device.launch(*module, {}, {}); }), "a launch gives 0 arguments to a kernel that takes 1");
   EXPECT_EQ(messageOf([&] { device.launch(*module, {-1, 1, 1}, std::vector{slot(nullptr)}); }),
@@ -230,7 +230,7 @@ TEST(HostDevice, RefusesWhatItCannotLaunch) {
 }
 
 TEST(HostDevice, MemoryCopiesAndFills) {
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto* memory = static_cast<unsigned char*>(device.allocate(100));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0u);
   device.fill(memory, 7, 100);
@@ -244,7 +244,7 @@ TEST(HostDevice, MemoryCopiesAndFills) {
 }
 
 TEST(HostDevice, EventsMeasureTime) {
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto begin = device.createEvent(), end = device.createEvent();
   begin->record({});
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -274,7 +274,7 @@ TEST(HostDevice, WorksInAForkedChild) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "ThreadSanitizer ends a forked child that starts threads";
 #endif
-  Device& device = openDevice();
+  Device& device = openDevice("host");
   auto module = device.load(countingBinary());
   Threads scope(4);
   std::vector<std::int32_t> counts(1000);
@@ -300,7 +300,7 @@ TEST(HostDevice, BadThreadVariableIsAnError) {
   EXPECT_EXIT(
       {
         setenv("FATTN_NUM_THREADS", "two", 1);
-        std::string message = messageOf([] { openDevice(); });
+        std::string message = messageOf([] { openDevice("host"); });
         std::fprintf(stderr, "%s\n", message.c_str());
         _exit(0);
       },

@@ -18,7 +18,7 @@ struct TileConfig {
   std::int32_t block_k = 0;   ///< depth of one step, in kernels with a third block size: same values
   std::int32_t stages = 0;    ///< buffers of the load pipeline: 1 to 8; 1 = no overlap of loads and arithmetic
   std::int32_t warps = 0;     ///< warps (AMD: waves) of one program: 1 to 32; the host ignores it
-  std::int32_t schedule = 0;  ///< 1 = program order, 2 = software-pipelined, 3 = specialized warp groups; the host ignores it
+  std::int32_t schedule = 0;  ///< of the orders the compiler offers for the main loop, best first: 1 to 64; the host ignores it
 
   /// Parses the text form. Blanks around names and values are allowed; an empty text is all unset. The result is valid.
   /// Throws Error{InvalidArgument} naming the bad item and listing the legal names or values.
