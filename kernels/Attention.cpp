@@ -16,7 +16,16 @@ namespace {
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
-  kernels::AttentionLaunch launch = kernels::packAttention(impl_->info.config, args, impl_->maxGrid);
+  const AttentionConfig& config = impl_->info.config;
+  if (impl_->device == nullptr)
+    throw Error(ErrorCode::InvalidArgument, "this Kernel is code for '" + config.target + "', which no device is opened for",
+                "compile it for a device of this machine to launch it, for example target 'cuda'");
+  kernels::AttentionLaunch launch = kernels::packAttention(config, args, impl_->maxGrid);
+  if (!launch.aligned) {
+    AttentionConfig any = config;
+    any.alignment = sizeInBytes(config.dtype);
+    return impl_->get(any).launch(stream, args);
+  }
   impl_->device->launch(*impl_->module, launch.grid, launch.slots, stream);
 }
 

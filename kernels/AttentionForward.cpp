@@ -5,6 +5,7 @@
 // block; here for almost none). It starts with m = -inf: the first block overflows and so finds its maximum in the same way.
 #include "kernels/AttentionForward.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -32,14 +33,17 @@ struct Arguments {
   Scalar heads, group, seqQ, seqK, scale, writeLse;
 };
 
-Arguments declare(Params& params, DType dtype) {
-  auto pointer = [&](const char* name, DType type) { return params.ptr(name, type, sizeInBytes(type)); };
-  Ptr q = pointer("q", dtype), k = pointer("k", dtype), v = pointer("v", dtype), o = pointer("o", dtype), lse = pointer("lse", DType::F32);
-  auto operand = [&](Ptr base, std::string name) {
-    Scalar b = params.scalar(name + "_batch", DType::I64), h = params.scalar(name + "_head", DType::I64);
-    return Operand{base, b, h, params.scalar(name + "_row", DType::I64)};
+Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
+  auto pointer = [&](const char* name) { return params.ptr(name, dtype, alignment); };
+  Ptr q = pointer("q"), k = pointer("k"), v = pointer("v"), o = pointer("o"), lse = params.ptr("lse", DType::F32, sizeInBytes(DType::F32));
+  auto operand = [&](Ptr base, const std::string& name, std::int64_t divisor) {
+    auto stride = [&](const char* of) { return params.scalar(name + of, DType::I64, divisor); };
+    Scalar b = stride("_batch"), h = stride("_head");
+    return Operand{base, b, h, stride("_row")};
   };
-  Operand qs = operand(q, "q"), ks = operand(k, "k"), vs = operand(v, "v"), os = operand(o, "o"), ls = operand(lse, "lse");
+  std::int64_t divisor = alignment / sizeInBytes(dtype);
+  Operand qs = operand(q, "q", divisor), ks = operand(k, "k", divisor), vs = operand(v, "v", divisor), os = operand(o, "o", divisor);
+  Operand ls = operand(lse, "lse", 1);
   auto i32 = [&](const char* name) { return params.scalar(name, DType::I32); };
   Scalar heads = i32("heads"), group = i32("group"), seqQ = i32("seq_q"), seqK = i32("seq_k");
   Scalar scale = params.scalar("scale", DType::F32);
@@ -48,7 +52,7 @@ Arguments declare(Params& params, DType dtype) {
 
 void forward(const AttentionConfig& config, const TileConfig& tile, Params& params) {
   const std::int64_t M = tile.block_m, N = tile.block_n, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
-  Arguments a = declare(params, config.dtype);
+  Arguments a = declare(params, config.dtype, std::max<std::int64_t>(config.alignment, sizeInBytes(config.dtype)));
   // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
   Scalar block = config.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
   Scalar row0 = block * M, head = program_id(1), batch = program_id(2), kvHead = head / a.group;

@@ -98,6 +98,14 @@ void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
   checkDistinct("lse", *lse);
 }
 
+// The bits that a data pointer and the strides in use, in bytes, have set.
+std::uint64_t addressBits(const TensorView& view) {
+  std::uint64_t bits = reinterpret_cast<std::uint64_t>(view.data);
+  for (int d = 0; d < 3; ++d)
+    if (view.shape[d] > 1) bits |= static_cast<std::uint64_t>(view.strides[d] * sizeInBytes(view.dtype));
+  return bits;
+}
+
 }  // namespace
 
 AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs& args, const std::array<std::int64_t, 3>& maxGrid) {
@@ -109,6 +117,9 @@ AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs
   if (launch.grid.x > maxGrid[0] || heads > maxGrid[1] || batch > maxGrid[2])
     fail("q", args.q.toString() + " is too large for one launch; this device takes up to " + std::to_string(maxGrid[2]) +
                   " batch entries, " + std::to_string(maxGrid[1]) + " heads and " + std::to_string(maxGrid[0] * block) + " rows");
+
+  std::uint64_t bits = addressBits(args.q) | addressBits(args.k) | addressBits(args.v) | addressBits(args.o);
+  launch.aligned = (bits & static_cast<std::uint64_t>(config.alignment - 1)) == 0;
 
   std::size_t slot = 0;
   auto put = [&](std::uint64_t bits) { launch.slots[slot++] = bits; };

@@ -16,6 +16,7 @@ inline constexpr std::size_t kAttentionSlots = 26;
 
 struct AttentionLaunch {
   Grid grid;
+  bool aligned = true;  ///< whether the operands are what config.alignment says
   std::array<std::uint64_t, kAttentionSlots> slots;
 };
 

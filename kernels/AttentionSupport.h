@@ -10,6 +10,11 @@ namespace fattn::kernels {
 /// The name of the device compile() takes for target "".
 const std::string& defaultTarget();
 
+/// Whether a target names a chip, for which code can be made without a device.
+bool namesChip(std::string_view target);
+/// What the compiler is asked for to run on a resolved target: that of the device, or the newest chip it knows whose code the device runs.
+std::string codeTarget(const std::string& target);
+
 /// Throws what supports() returns.
 void requireSupported(const AttentionConfig& config);
 

@@ -12,6 +12,7 @@
 #include "dsl/Internal.h"
 #include "fattn/Attention.h"
 #include "kernels/AttentionForward.h"
+#include "kernels/AttentionSupport.h"
 #include "kernels/KernelCache.h"
 #include "kernels/TunedAttention.h"
 #include "runtime/cache/BinaryStore.h"
@@ -32,19 +33,20 @@ std::string folderOf(const AttentionConfig& config) {
 kernels::Compiled compileForward(const AttentionConfig& resolved, bool read) {
   dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
   compiler::CompileOptions options;
-  options.target = resolved.target;
+  options.target = kernels::codeTarget(resolved.target);
   options.config = *resolved.tile;
   const char* directory = std::getenv("FATTN_DUMP_DIR");
   if (directory != nullptr && *directory != '\0') options.dumpDir = std::string(directory) + "/" + folderOf(resolved);
   mlir::ModuleOp module = dsl::internal::module(program);
   static auto* store = new cache::BinaryStore(cache::Directory::process());
-  cache::Digest key = cache::BinaryStore::keyOf(compiler::identity(module, options));
+  // Of a GPU's kernel the machine code is kept, which is for one architecture, whatever chip the text was written for.
+  std::string architecture = kernels::namesChip(resolved.target) ? "any" : openDevice(resolved.target).chip();
+  cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));
+  auto keep = [key](const compiler::Binary& binary) { store->save(key, binary); };
   if (read && options.dumpDir.empty() && !cache::alwaysCompile())
     if (std::optional<compiler::Binary> found = store->load(key))
-      return {std::move(*found), [resolved] { return compileForward(resolved, false).binary; }};
-  compiler::Binary binary = compiler::compile(module, options);
-  store->save(key, binary);
-  return binary;
+      return {std::move(*found), [resolved] { return compileForward(resolved, false).binary; }, keep};
+  return {compiler::compile(module, options), {}, keep};
 }
 
 kernels::KernelCache& kernelCache() {

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kOp = "attention_forward";
-constexpr std::array<std::string_view, 7> kKeys = {"op", "dtype", "head_dim", "head_dim_v", "causal", "target", "tile"};
+constexpr std::array<std::string_view, 8> kKeys = {"op", "dtype", "head_dim", "head_dim_v", "causal", "target", "tile", "alignment"};
 
 struct Choice {
   std::string_view key;
@@ -138,6 +138,7 @@ Json jsonOf(const AttentionConfig& config) {
     for (const Choice& choice : kChoices)
       if (int value = (*config.tile).*choice.member; value != 0) tile[std::string(choice.key)] = value;
   }
+  if (config.alignment != 0) json["alignment"] = config.alignment;
   return json;
 }
 
@@ -163,6 +164,8 @@ AttentionConfig parseConfig(std::string_view text) {
   }
   if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
   if (auto found = json.find("tile"); found != json.end()) config.tile = tileOf(*found);
+  if (auto found = json.find("alignment"); found != json.end())
+    config.alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(integerOf("alignment", *found), -1, 1 << 20));
   return config;
 }
 

@@ -56,6 +56,7 @@ std::size_t KernelCache::Hash::operator()(const KeyView& key) const {
     for (std::int64_t extent : {key.shape.batch, key.shape.heads, key.shape.seq_q, key.shape.seq_k}) mix(extent);
   mix(key.headDim);
   mix(key.headDimV);
+  mix(key.alignment);
   for (std::int32_t choice : {key.tile.block_m, key.tile.block_n, key.tile.block_k, key.tile.stages, key.tile.warps, key.tile.schedule})
     mix(choice);
   return hash;
@@ -68,6 +69,7 @@ KernelCache::KeyView KernelCache::keyOf(const AttentionConfig& config) {
           .hasShape = config.shape.has_value(),
           .headDim = config.head_dim,
           .headDimV = config.head_dim_v,
+          .alignment = config.alignment,
           .tile = config.tile.value_or(TileConfig{}),
           .shape = config.shape.value_or(ShapeHint{}),
           .target = config.target};
@@ -117,9 +119,13 @@ AttentionConfig KernelCache::choose(const AttentionConfig& config) const {
 
 namespace {
 
-void useBinary(Kernel::Impl& impl, const compiler::Binary& binary) {
+void useBinary(Kernel::Impl& impl, compiler::Binary& binary) {
   checkSignature(binary);
+  if (impl.device == nullptr) return;
   impl.module = impl.device->load(binary);
+  if (!impl.module->machineCode().empty()) binary.bytes = impl.module->machineCode();
+  binary.registers = impl.module->registers();
+  binary.spillBytes = static_cast<int>(impl.module->localBytes());
 }
 
 }  // namespace
@@ -128,9 +134,10 @@ std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& re
   auto begin = std::chrono::steady_clock::now();
   report({.config = resolved, .done = false, .ms = 0});
   auto impl = std::make_shared<Kernel::Impl>();
-  impl->device = &openDevice(resolved.target);
-  impl->maxGrid = impl->device->capabilities().maxGrid;
-  auto [binary, recompile] = compile_(resolved);
+  impl->get = [this](const AttentionConfig& config) { return get(config); };
+  if (!namesChip(resolved.target)) impl->device = &openDevice(resolved.target);
+  if (impl->device != nullptr) impl->maxGrid = impl->device->capabilities().maxGrid;
+  auto [binary, recompile, keep] = compile_(resolved);
   bool fromCache = recompile != nullptr;
   try {
     useBinary(*impl, binary);
@@ -141,10 +148,11 @@ std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& re
     binary = recompile();
     useBinary(*impl, binary);
   }
+  if (!fromCache && keep) keep(binary);
   std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
   impl->info = {.config = resolved,
                 .tile = *resolved.tile,
-                .device = impl->device->description(),
+                .device = impl->device != nullptr ? impl->device->description() : "none",
                 .entry = binary.entry,
                 .from_cache = fromCache,
                 .compile_ms = time.count(),

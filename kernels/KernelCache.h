@@ -21,18 +21,23 @@ namespace fattn {
 struct Kernel::Impl {
   KernelInfo info;
   std::array<std::int64_t, 3> maxGrid{};
-  Device* device = nullptr;
+  Device* device = nullptr;  // none where the target is a chip
   std::unique_ptr<Module> module;
+  /// The cache's get(), for operands that this kernel does not take.
+  std::function<Kernel(const AttentionConfig&)> get;
 };
 
 namespace kernels {
 
-/// A binary. `recompile` is set where it was not made but found, and makes it, should the one that was found turn out unusable.
+/// A binary. `recompile` is set where it was not made but found, and makes it, should the one that was found turn out unusable. `keep`,
+/// where it is set, takes a binary that was made, as the device loaded it: with the machine code that its text became.
 struct Compiled {
-  Compiled(compiler::Binary made, std::function<compiler::Binary()> again = {}) : binary(std::move(made)), recompile(std::move(again)) {}
+  Compiled(compiler::Binary made, std::function<compiler::Binary()> again = {}, std::function<void(const compiler::Binary&)> keeper = {})
+      : binary(std::move(made)), recompile(std::move(again)), keep(std::move(keeper)) {}
 
   compiler::Binary binary;
   std::function<compiler::Binary()> recompile;
+  std::function<void(const compiler::Binary&)> keep;
 };
 
 /// Makes or finds the binary of a resolved configuration.
@@ -53,6 +58,7 @@ class KernelCache {
     DType dtype;
     bool causal, hasTile, hasShape;
     std::int64_t headDim, headDimV;
+    std::int32_t alignment;
     TileConfig tile;
     ShapeHint shape;
     std::string_view target;

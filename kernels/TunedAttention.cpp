@@ -37,7 +37,7 @@ cache::TuneKey tuneKey(const AttentionConfig& config) {
   std::int64_t seqQ = known(shape.seq_q, 2048);
   dsl::Program program = traceAttentionForward(resolved, kReferenceTile);
   Device& device = openDevice(resolved.target);
-  return {.target = resolved.target + " " + cache::hex(cache::hash(compiler::targetIdentity(resolved.target))).substr(0, 16),
+  return {.target = resolved.target + " " + cache::hex(cache::hash(compiler::targetIdentity(codeTarget(resolved.target)))).substr(0, 16),
           .device = device.description(),
           .driver = "none",
           .compiler = compiler::version(),
@@ -46,7 +46,7 @@ cache::TuneKey tuneKey(const AttentionConfig& config) {
 }
 
 std::optional<cache::TunedChoice> tunedChoice(const AttentionConfig& config) {
-  if (tuningIsOff() || tunedStore().empty()) return std::nullopt;
+  if (tuningIsOff() || tunedStore().empty() || namesChip(config.target)) return std::nullopt;
   return tunedStore().choose(tuneKey(config), [&](const TileConfig& tile) {
     AttentionConfig chosen = config;
     chosen.tile = tile;

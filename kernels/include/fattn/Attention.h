@@ -30,15 +30,21 @@ struct ShapeHint {
 
 /// What shapes the code of a kernel. Everything else (batch, heads, lengths, strides, scale) is given at launch.
 struct AttentionConfig {
-  DType dtype = DType::F16;          ///< of q, k, v and o: f32, f16 or bf16; arithmetic accumulates in f32
-  std::int64_t head_dim = 0;         ///< of q and k: a multiple of 8 from 8 to 256
-  std::int64_t head_dim_v = 0;       ///< of v and o: same values; 0 = head_dim
-  bool causal = false;               ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
-  std::string target{};              ///< as openDevice() takes it: "host", "host:avx2" ...; "" = the best device of this machine
+  DType dtype = DType::F16;     ///< of q, k, v and o: f32, f16 or bf16; arithmetic accumulates in f32
+  std::int64_t head_dim = 0;    ///< of q and k: a multiple of 8 from 8 to 256
+  std::int64_t head_dim_v = 0;  ///< of v and o: same values; 0 = head_dim
+  bool causal = false;          ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
+  /// As openDevice() takes it: "host", "host:avx2", "cuda", "cuda:1"; "" = the default device of this machine. Or a chip, "nvidia:sm_90":
+  /// compile() works without a GPU then, and launch() throws.
+  std::string target{};
   std::optional<TileConfig> tile{};  ///< none = what was tuned for this machine, else the defaults; unset members are filled from them
   /// Chooses among the configurations that were tuned for several shapes, where `tile` is none, and has no other effect. A kernel works
   /// for any shape.
   std::optional<ShapeHint> shape{};
+  /// What all data pointers of q, k, v and o, and their strides of heads, rows and batch entries (where there are several), are multiples
+  /// of, in bytes: a power of two from the element's size to 16; 0 = 16. More lets a GPU move more at once; the host ignores it. Operands
+  /// that are aligned to less work as well: their first launch compiles a second kernel.
+  std::int32_t alignment = 0;
 
   bool operator==(const AttentionConfig&) const = default;
 };

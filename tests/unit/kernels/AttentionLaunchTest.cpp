@@ -97,6 +97,25 @@ TEST(AttentionLaunch, EmptyTensorsNeedNoMemory) {
   EXPECT_EQ(launch.pack().grid.z, 0);
 }
 
+TEST(AttentionLaunch, AlignmentCountsPointersAndStridesInUse) {
+  Launch launch;
+  launch.config.alignment = 16;
+  EXPECT_TRUE(launch.pack().aligned);
+  launch.args.k.data = launch.memory + 2;
+  EXPECT_FALSE(launch.pack().aligned);
+  launch.config.alignment = 8;
+  EXPECT_TRUE(launch.pack().aligned);
+  launch = {};
+  launch.config.alignment = 16;
+  launch.args.v.strides[2] += 2;  // rows of 26 floats
+  EXPECT_FALSE(launch.pack().aligned);
+  launch = {};
+  launch.config.alignment = 16;
+  launch.args.q.shape[0] = launch.args.k.shape[0] = launch.args.v.shape[0] = launch.args.o.shape[0] = launch.args.lse->shape[0] = 1;
+  launch.args.q.strides[0] = 3;
+  EXPECT_TRUE(launch.pack().aligned) << "nothing is read at the stride of a single batch entry";
+}
+
 TEST(AttentionLaunch, RankAndDType) {
   Launch launch;
   launch.args.k = {launch.memory, DType::F32, {2, 12, 16}};

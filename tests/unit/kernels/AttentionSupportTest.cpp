@@ -50,16 +50,35 @@ TEST(AttentionSupport, UnknownTargetNamesTheDevices) {
 }
 
 // On a driver made for tests, in a process of its own, as a process opens one driver.
-TEST(AttentionSupport, AGpuIsADeviceButNoTargetOfTheCompiler) {
+TEST(AttentionSupport, AGpuIsATarget) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
-        std::fprintf(stderr, "%s\n", verdict({.head_dim = 64, .target = "cuda:0"}).c_str());
+        std::fprintf(stderr, "%s, %s, %s\n", verdict({.head_dim = 64, .target = "cuda"}).c_str(),
+                     kernels::resolve({.head_dim = 64, .target = "cuda"}).target.c_str(), kernels::codeTarget("cuda:0").c_str());
         _exit(0);
       },
-      testing::ExitedWithCode(0),
-      "target is 'cuda:0', a device that fattn does not compile for\n  hint: the nearest supported target is 'host'");
+      testing::ExitedWithCode(0), "supported, cuda:0, nvidia:sm_90\n");
+}
+
+TEST(AttentionSupport, AChipIsATargetWithoutADevice) {
+  EXPECT_EQ(verdict({.head_dim = 64, .target = "nvidia:sm_80"}), "supported");
+  EXPECT_EQ(kernels::codeTarget("nvidia:sm_80"), "nvidia:sm_80");
+  std::string message = verdict({.head_dim = 64, .target = "nvidia:sm_70"}, ErrorCode::InvalidArgument);
+  EXPECT_NE(message.find("nvidia:sm_80"), std::string::npos) << message;
+  EXPECT_EQ(verdict({.head_dim = 64, .target = "amd:gfx942"}),
+            "target is 'amd:gfx942', a chip that fattn has no back end for\n  hint: the nearest supported target is 'host'");
+}
+
+TEST(AttentionSupport, AlignmentIsAPowerOfTwoFromTheElementTo16) {
+  EXPECT_EQ(verdict({.dtype = DType::F32, .head_dim = 64, .alignment = 2}, ErrorCode::InvalidArgument),
+            "alignment is 2; it must be a power of two from 4, the size of f32, to 16");
+  EXPECT_EQ(verdict({.head_dim = 64, .alignment = 12}, ErrorCode::InvalidArgument),
+            "alignment is 12; it must be a power of two from 2, the size of f16, to 16");
+  EXPECT_EQ(verdict({.head_dim = 64, .target = "nvidia:sm_90", .alignment = 8}), "supported");
+  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "nvidia:sm_90"}).alignment, 16);
+  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "host", .alignment = 16}).alignment, 2) << "one kernel on the host";
 }
 
 TEST(AttentionSupport, TileConfigurationIsChecked) {

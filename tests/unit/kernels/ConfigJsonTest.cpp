@@ -7,7 +7,7 @@ namespace fattn::kernels {
 namespace {
 
 std::string hint() { return "\n  hint: "; }
-std::string keys() { return hint() + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile"; }
+std::string keys() { return hint() + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile, alignment"; }
 std::string choices() { return hint() + "the legal keys of tile are block_m, block_n, stages, warps, schedule"; }
 std::string example() { return hint() + R"(write for example {"op": "attention_forward", "dtype": "bf16", "head_dim": 128})"; }
 

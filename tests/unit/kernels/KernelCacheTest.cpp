@@ -44,6 +44,20 @@ struct Counting {
   }};
 };
 
+TEST(KernelCache, AChipHasNoDeviceToLaunchOn) {
+  Counting counting;
+  Kernel kernel = counting.cache.get({.head_dim = 64, .target = "nvidia:sm_90"});
+  EXPECT_EQ(kernel.info().device, "none");
+  try {
+    kernel.launch({}, {});
+    ADD_FAILURE() << "it launched";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "this Kernel is code for 'nvidia:sm_90', which no device is opened for\n"
+              "  hint: compile it for a device of this machine to launch it, for example target 'cuda'");
+  }
+}
+
 TEST(KernelCache, ConcurrentRequestsCompileOnce) {
   Counting counting;
   std::vector<Kernel> kernels(16);
