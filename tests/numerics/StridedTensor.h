@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,7 @@ enum class Placement {
   Bshd,  ///< batch, row, head, column; dense
   Gaps,  ///< batch, head, row, column; odd numbers of unused elements after each row, head and batch entry, and around the whole
 };
-constexpr std::array kPlacements = {Placement::Bhsd, Placement::Bshd, Placement::Gaps};
+inline constexpr std::array kPlacements = {Placement::Bhsd, Placement::Bshd, Placement::Gaps};
 std::string_view name(Placement placement);
 
 /// A tensor whose every byte that belongs to no element (gaps, and guards before and after) holds 0xff: NaN where it is read as a number,
@@ -33,7 +34,11 @@ class StridedTensor {
   void fill(const io::HostTensor& dense);
   /// All elements 0xff too.
   void clear();
-  TensorView view() const { return {bytes_.data() + origin_, dtype_, shape_, strides_}; }
+  TensorView view() const { return viewAt(bytes_.data()); }
+  /// The same for a copy of memory() elsewhere.
+  TensorView viewAt(const std::byte* memory) const { return {memory + origin_, dtype_, shape_, strides_}; }
+  /// Everything: elements, gaps and guards.
+  std::span<std::byte> memory() { return bytes_; }
   /// Element n, counted row-major, as float.
   float at(std::int64_t n) const;
   /// Bytes outside the elements that no longer hold 0xff.

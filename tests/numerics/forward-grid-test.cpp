@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "fattn/fattn.h"
-#include "tests/numerics/StridedTensor.h"
+#include "tests/numerics/OnDevice.h"
 #include "tools/io/Metrics.h"
 #include "tools/io/Random.h"
 #include "tools/io/Reference.h"
@@ -57,7 +57,11 @@ class Case {
     q.fill(q_);
     k.fill(k_);
     v.fill(v_);
-    kernel.launch({}, {.q = q.view(), .k = k.view(), .v = v.view(), .o = o.view(), .lse = lse.view(), .scale = scale_});
+    Device& device = openDevice(testedTarget());
+    OnDevice dq(device, q), dk(device, k), dv(device, v), dO(device, o), dLse(device, lse);
+    kernel.launch({}, {.q = dq.view(), .k = dk.view(), .v = dv.view(), .o = dO.view(), .lse = dLse.view(), .scale = scale_});
+    dO.fetch();
+    dLse.fetch();
 
     io::ErrorMeter errors, lseErrors;
     for (std::size_t i = 0; i < reference_.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), reference_.o[i]);
@@ -105,11 +109,17 @@ std::string cellName(const testing::TestParamInfo<Cell>& info) {
   return fmt::format("{}_D{}_{}", fattn::name(dtype), dim, causal ? "causal" : "full");
 }
 
-class ForwardGrid : public testing::TestWithParam<Cell> {};
+/// Skipped, saying why, where the device under test is missing.
+class ForwardGrid : public testing::TestWithParam<Cell> {
+ protected:
+  void SetUp() override {
+    if (std::string why = missingDevice(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
 
 TEST_P(ForwardGrid, MatchesFloat64) {
   const auto& [dtype, dim, causal] = GetParam();
-  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .causal = causal, .target = "host"});
+  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .causal = causal, .target = testedTarget()});
   Worst worst;
   std::uint64_t stream = 0;
   for (const std::int64_t lenQ : kLengths)
@@ -128,12 +138,17 @@ INSTANTIATE_TEST_SUITE_P(Grid, ForwardGrid, testing::Combine(testing::ValuesIn(k
                          cellName);
 
 /// Head dimensions of v that differ from that of q and k.
-class ForwardValueDim : public testing::TestWithParam<std::tuple<DType, std::pair<std::int64_t, std::int64_t>>> {};
+class ForwardValueDim : public testing::TestWithParam<std::tuple<DType, std::pair<std::int64_t, std::int64_t>>> {
+ protected:
+  void SetUp() override {
+    if (std::string why = missingDevice(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
 
 TEST_P(ForwardValueDim, MatchesFloat64) {
   const auto& [dtype, dims] = GetParam();
   const auto& [dim, dimV] = dims;
-  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .head_dim_v = dimV, .causal = true, .target = "host"});
+  const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .head_dim_v = dimV, .causal = true, .target = testedTarget()});
   Worst worst;
   for (const Placement placement : kPlacements) {
     Case({2, 4, 2, 129, 200, dim, dimV, true}, dtype, 1000).launch(kernel, placement, worst);
@@ -151,25 +166,38 @@ INSTANTIATE_TEST_SUITE_P(Grid, ForwardValueDim,
                            return fmt::format("{}_D{}_Dv{}", fattn::name(std::get<0>(info.param)), dims.first, dims.second);
                          });
 
+class ForwardViews : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string why = missingDevice(); !why.empty()) GTEST_SKIP() << why;
+  }
+};
+
 /// Slices of one packed tensor [B, S, 3, H, D], as fused projections write it.
-TEST(ForwardViews, PackedQkvMatchesSeparateTensors) {
+TEST_F(ForwardViews, PackedQkvMatchesSeparateTensors) {
   constexpr std::int64_t kBatch = 2, kLength = 131, kHeads = 3, kDim = 64;
-  const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = kDim, .causal = true, .target = "host"});
+  const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = kDim, .causal = true, .target = testedTarget()});
   const io::HostTensor packed = draw(DType::BF16, {kBatch, kLength, 3, kHeads, kDim}, 7);
   const TensorView whole(packed.data(), DType::BF16, packed.shape());
-  const auto slice = [&](std::int64_t part) {
-    const auto* data = packed.data() + part * kHeads * kDim * 2;
+  const auto slice = [&](const std::byte* memory, std::int64_t part) {
+    const auto* data = memory + part * kHeads * kDim * 2;
     return TensorView(data, DType::BF16, {kBatch, kHeads, kLength, kDim}, {whole.strides[0], kDim, whole.strides[1], 1});
   };
   const auto view = [&](std::int64_t part) {
-    const TensorView t = slice(part);
+    const TensorView t = slice(packed.data(), part);
     return io::View4{static_cast<std::byte*>(t.data),
                      DType::BF16,
                      {t.shape[0], t.shape[1], t.shape[2], t.shape[3]},
                      {t.strides[0], t.strides[1], t.strides[2], t.strides[3]}};
   };
   StridedTensor o(DType::BF16, {kBatch, kHeads, kLength, kDim}, Placement::Bhsd);
-  kernel.launch({}, {.q = slice(0), .k = slice(1), .v = slice(2), .o = o.view()});
+  StridedTensor copy(DType::BF16, {1, kBatch, kLength, 3 * kHeads * kDim}, Placement::Bhsd);
+  copy.fill(packed);
+  Device& device = openDevice(testedTarget());
+  OnDevice dCopy(device, copy), dO(device, o);
+  const auto* memory = static_cast<const std::byte*>(dCopy.view().data);
+  kernel.launch({}, {.q = slice(memory, 0), .k = slice(memory, 1), .v = slice(memory, 2), .o = dO.view()});
+  dO.fetch();
   const io::AttentionShape shape{kBatch, kHeads, kHeads, kLength, kLength, kDim, kDim, true};
   const io::Reference want = io::attentionReference(shape, 1 / std::sqrt(64.0), view(0), view(1), view(2), io::chooseRows(shape, 0));
   io::ErrorMeter errors;
@@ -179,18 +207,21 @@ TEST(ForwardViews, PackedQkvMatchesSeparateTensors) {
 }
 
 /// Scores far beyond what exp takes: the running maximum keeps them in range.
-TEST(ForwardViews, LargeScoresStayFinite) {
+TEST_F(ForwardViews, LargeScoresStayFinite) {
   const io::AttentionShape shape{1, 1, 1, 70, 300, 64, 64, false};
   for (const DType dtype : kTypes) {
-    const Kernel kernel = compile({.dtype = dtype, .head_dim = 64, .target = "host"});
+    const Kernel kernel = compile({.dtype = dtype, .head_dim = 64, .target = testedTarget()});
     const io::HostTensor q = draw(dtype, {1, 1, 70, 64}, 1), k = draw(dtype, {1, 1, 300, 64}, 2), v = draw(dtype, {1, 1, 300, 64}, 3);
+    StridedTensor sq(dtype, q.shape(), Placement::Bhsd), sk(dtype, k.shape(), Placement::Bhsd), sv(dtype, v.shape(), Placement::Bhsd);
     StridedTensor o(dtype, {1, 1, 70, 64}, Placement::Bhsd);
+    sq.fill(q);
+    sk.fill(k);
+    sv.fill(v);
+    Device& device = openDevice(testedTarget());
+    OnDevice dq(device, sq), dk(device, sk), dv(device, sv), dO(device, o);
     const float scale = 40;  // scores of several hundred
-    kernel.launch({}, {.q = TensorView(q.data(), dtype, q.shape()),
-                       .k = TensorView(k.data(), dtype, k.shape()),
-                       .v = TensorView(v.data(), dtype, v.shape()),
-                       .o = o.view(),
-                       .scale = scale});
+    kernel.launch({}, {.q = dq.view(), .k = dk.view(), .v = dv.view(), .o = dO.view(), .scale = scale});
+    dO.fetch();
     const io::Reference want = io::attentionReference(shape, scale, q.view(io::Layout::BHSD), k.view(io::Layout::BHSD),
                                                       v.view(io::Layout::BHSD), io::chooseRows(shape, 0));
     io::ErrorMeter errors;
