@@ -2,6 +2,7 @@
 // Values of elementwise and shape operations at a point of a loop nest.
 #include "compiler/cpu/Emitter.h"
 #include "compiler/cpu/Reduction.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -42,6 +43,7 @@ Value Emitter::evalVector(Value value, const Point& p) { return splat(eval(value
 Value Emitter::evalUncached(Value value, const Point& p) {
   if (auto it = views.find(value); it != views.end() && !computing.contains(value)) return loadAt(it->second, p);
   Operation* op = value.getDefiningOp();
+  llvm::SaveAndRestore<Location> here(loc, op->getLoc());  // what is computed in the nest of another keeps its own line
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = cast<DenseElementsAttr>(constant.getValue());
     return arith::ConstantOp::create(b, loc, cast<TypedAttr>(dense.getSplatValue<Attribute>()));
@@ -117,6 +119,7 @@ Value Emitter::reshapedAt(tile::ReshapeOp op, const Point& p) {
 
 Value Emitter::pointwise(Operation* op, ValueRange operands, int64_t width) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) return b.clone(*constant.getOperation())->getResult(0);
+  llvm::SaveAndRestore<Location> here(loc, op->getLoc());
   SmallVector<Value> in;
   for (Value v : operands) in.push_back(splat(v, width));
   Type element = getElementTypeOrSelf(op->getResult(0).getType());
