@@ -33,6 +33,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const cpu::HostTarget& target) 
                 "fattn's host back end needs x86-64");
   llvm::TargetOptions options;
   options.FunctionSections = true;
+  options.MCOptions.AsmVerbose = true;  // comments in assembly, such as where registers are spilled
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
                                                                          llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fattn-dump --html in a headless Chromium: it opens without an error and without the network, within a second; a click on a line
+highlights the lines it came from and became; search finds; light and dark. `page-test.py FATTN-DUMP [SCREENSHOTS]`."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import devtools
+
+DUMP = sys.argv[1]
+SCREENSHOTS = sys.argv[2] if len(sys.argv) > 2 else None
+ARGUMENTS = ["--target", "host:avx2", "--head-dim", "64", "--causal"]
+
+
+def dump(*arguments):
+    return subprocess.run([DUMP, *ARGUMENTS, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.file = os.path.join(cls.folder.name, "index.html")
+        dump("--html", "-o", cls.folder.name)
+        cls.browser = devtools.Browser(devtools.find())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    def setUp(self):
+        self.browser.open("file://" + self.file)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.errors(), [])
+
+    def rows(self, stage, css=".row"):
+        """The texts of the rows of a pane that are drawn."""
+        return self.browser.evaluate(
+            f"[...document.querySelectorAll('.pane[data-stage=\"{stage}\"] {css}')].map(r => r.lastChild ? r.textContent.replace(/^\\d+/, '') : '')")
+
+    def line_of(self, stage, text):
+        return self.browser.evaluate(f"data.stages.find(s => s.name === '{stage}').lines.findIndex(l => l.includes({text!r}))")
+
+    def click_line(self, stage, text):
+        """Scrolls a pane to the line that holds `text` and clicks on it with the mouse."""
+        line = self.line_of(stage, text)
+        self.assertGreaterEqual(line, 0, text)
+        place = self.browser.evaluate(f"""(() => {{
+            const pane = state.panes.find(p => p.stage.name === '{stage}');
+            pane.scrollTo({line});
+            const box = pane.element.querySelector('.row[data-line="{line}"]').getBoundingClientRect();
+            return [pane.element.getBoundingClientRect().left + 120, box.top + 9];
+        }})()""")
+        self.browser.click(*place)
+
+    def pinned(self, stage):
+        """Every pinned line of a stage, drawn or not, as the page has computed them."""
+        return self.browser.evaluate(f"(() => {{ const p = state.panes.find(p => p.stage.name === '{stage}'); return p.marked.map(i => p.stage.lines[i]); }})()")
+
+    def test_it_is_small_needs_no_network_and_is_ready_within_a_second(self):
+        self.assertLess(os.path.getsize(self.file), 5_000_000)
+        self.assertEqual([r for r in self.browser.requests() if not r.startswith(("file://" + self.file, "data:"))], [])
+        ready = int(self.browser.evaluate("document.documentElement.dataset.ready"))
+        print(f"page: {os.path.getsize(self.file)} bytes, interactive after {ready} ms")
+        self.assertLess(ready, 1000)
+        with open(self.file, encoding="utf-8") as page:
+            text = page.read()
+        self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', text), [])
+
+    def test_a_click_on_the_source_highlights_what_it_became(self):
+        self.click_line("dsl", "Tile s = dot(q, trans(load(advance(kPtr")
+        tile = self.pinned("tile")
+        self.assertTrue(any("tile.dot" in line for line in tile), tile)
+        self.assertTrue(any("tile.trans" in line for line in tile), tile)
+        self.assertFalse(any("tile.store" in line or "exp2" in line for line in tile), tile)
+        self.assertEqual(sum("tile.dot" in line for line in tile), 1, "the other dot has another line")
+        self.assertTrue(any("vfmadd" in line for line in self.pinned("host")))
+        # What is computed is what is seen: the panes have scrolled to the first of them and drawn them in the colour.
+        self.assertTrue(any("tile.dot" in row for row in self.rows("tile", ".row.pin")))
+        self.assertTrue(self.rows("host", ".row.pin"))
+        colours = self.browser.evaluate("['.row.pin', '.row:not(.pin)'].map(c => getComputedStyle(document.querySelector('.pane[data-stage=tile] ' + c)).backgroundColor)")
+        self.assertNotEqual(*colours)
+        if SCREENSHOTS:
+            self.browser.screenshot(os.path.join(SCREENSHOTS, "click.png"))
+
+    def test_a_click_on_machine_code_leads_back_to_its_source(self):
+        line = self.browser.evaluate("(() => { const p = state.panes.find(p => p.stage.name === 'host'); return p.stage.lines.findIndex((l, i) => l.includes('vfmadd') && p.stage.setOf[i] >= 0); })()")
+        self.assertGreaterEqual(line, 0)
+        source = self.browser.evaluate(f"sourceName(data.sets[data.stages.find(s => s.name === 'host').setOf[{line}]][0])")
+        self.click_line("host", self.browser.evaluate(f"data.stages.find(s => s.name === 'host').lines[{line}]"))
+        pinned = self.browser.evaluate("state.panes[0].marked.map(i => i + 1)")
+        self.assertIn(int(source.split(":")[1]), pinned)
+
+    def test_another_click_and_escape_unpin(self):
+        self.click_line("dsl", "Tile v = load(advance(vPtr")
+        self.assertTrue(self.pinned("tile"))
+        self.browser.call("Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27)
+        self.assertEqual(self.browser.evaluate("document.querySelectorAll('.row.pin').length"), 0)
+
+    def test_pointing_lights_lines_up(self):
+        place = self.browser.evaluate("""(() => { const r = document.querySelector('.pane[data-stage=tile] .row.tied').getBoundingClientRect();
+                                         return [r.left + 120, r.top + 9]; })()""")
+        self.browser.move(*place)
+        self.assertTrue(self.rows("tile", ".row.hit"))
+        self.assertIn("AttentionForward.cpp:", self.browser.evaluate("document.getElementById('status').textContent"))
+
+    def test_search_finds_in_every_stage(self):
+        self.browser.evaluate("document.getElementById('query').focus()")
+        self.browser.type("tile.dot")
+        self.browser.evaluate("new Promise(r => setTimeout(r, 300))")
+        expected = dump("--emit", "tile").count("tile.dot")
+        self.assertEqual(self.browser.evaluate("data.stages.find(s => s.name === 'tile').matches"), expected)
+        self.assertTrue(all("tile.dot" in row for row in self.rows("tile", ".row:has(mark)")))
+        self.assertTrue(self.rows("tile", ".row:has(mark)"))
+
+    def test_stages_are_what_the_tool_prints(self):
+        page = self.browser.evaluate("data.stages.find(s => s.name === 'tile').text")
+        self.assertEqual(page, dump("--emit", "tile"))
+
+    def test_light_and_dark(self):
+        seen = []
+        for scheme in ("light", "dark"):
+            self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            seen.append(self.browser.evaluate("['background-color', 'color'].map(p => getComputedStyle(document.body).getPropertyValue(p))"))
+            if SCREENSHOTS:
+                self.browser.screenshot(os.path.join(SCREENSHOTS, scheme + ".png"))
+        self.assertNotEqual(seen[0][0], seen[1][0])
+        self.assertNotEqual(seen[0][1], seen[1][1])
+        self.browser.call("Emulation.setEmulatedMedia", features=[])
+
+
+if __name__ == "__main__":
+    if devtools.find() is None:
+        print("skipped: no Chromium in PATH (Debian: apt-get install chromium)")
+        sys.exit(77)
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// fattn-dump from the command line to files, output and exit codes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "fattn/Error.h"
+#include "tools/common/CommandLine.h"
+#include "tools/fattn-dump/Job.h"
+#include "tools/fattn-dump/Process.h"
+#include "tools/fattn-dump/Sass.h"
+
+namespace fattn::dump {
+namespace {
+
+struct Result {
+  int code = -1;
+  std::string out, err;
+};
+
+Result run(const std::string& line) {
+  std::istringstream words(line);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Result result;
+  result.code = runJob({std::istream_iterator<std::string>(words), {}});
+  result.out = testing::internal::GetCapturedStdout();
+  result.err = testing::internal::GetCapturedStderr();
+  return result;
+}
+
+std::string readFile(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+const std::string kKernel = "--target host:avx2 --dtype f32 --head-dim 16 --config BLOCK_M=16,BLOCK_N=16";
+
+constexpr const char* kModule = R"(module {
+  func.func @twice(%p: !tile.ptr<f32>) attributes {tile.kernel} {
+    %i = tile.arange 0 : tensor<16xi32>
+    %s = tile.splat %p : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+    %a = tile.addptr %s, %i : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %x = tile.gather %a : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %y = arith.addf %x, %x : tensor<16xf32>
+    tile.scatter %a, %y : tensor<16x!tile.ptr<f32>>, tensor<16xf32>
+    return
+  }
+}
+)";
+
+TEST(Dump, OneStageIsPrintedAsItIs) {
+  const Result tile = run(kKernel + " --emit tile");
+  EXPECT_EQ(tile.code, tool::kOk) << tile.err;
+  EXPECT_TRUE(tile.out.starts_with("module {")) << tile.out.substr(0, 100);
+  EXPECT_NE(tile.out.find("tile.dot"), std::string::npos);
+  const Result dsl = run(kKernel + " --emit dsl");
+  EXPECT_NE(dsl.out.find("Tile s = dot(q, trans(load("), std::string::npos) << "the source is built in";
+}
+
+TEST(Dump, SeveralStagesGetHeadings) {
+  const Result r = run(kKernel + " --emit tile,llvm,asm");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  const std::size_t tile = r.out.find("// ---- tile.mlir\n"), llvm = r.out.find("; ---- optimized.ll\n"),
+                    assembly = r.out.find("# ---- host.s\n");
+  ASSERT_NE(assembly, std::string::npos);
+  EXPECT_TRUE(tile < llvm && llvm < assembly);
+  EXPECT_EQ(r.out.find("!dbg"), std::string::npos) << "no line tables unless asked for";
+}
+
+TEST(Dump, LineTablesComeWithTheirOption) {
+  const Result r = run(kKernel + " --emit llvm,asm -g");
+  EXPECT_NE(r.out.find("!DILocation("), std::string::npos);
+  EXPECT_NE(r.out.find("\t.loc\t"), std::string::npos);
+  EXPECT_NE(r.out.find("AttentionForward.cpp"), std::string::npos);
+}
+
+TEST(Dump, APassIsShownAndAMisspelledOneNamed) {
+  const Result r = run(kKernel + " --after tile-split-loops");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_TRUE(r.out.starts_with("module {"));
+  const Result wrong = run(kKernel + " --after tile-split-loop");
+  EXPECT_EQ(wrong.code, tool::kUsage);
+  EXPECT_EQ(wrong.err,
+            "fattn-dump: error: --after: no pass of host:avx2 is called 'tile-split-loop'\n  hint: did you mean tile-split-loops?\n");
+  const Result none = run(kKernel + " --after nothing-like-it");
+  EXPECT_NE(none.err.find("its passes are canonicalize, cse, tile-fold-advances"), std::string::npos) << none.err;
+}
+
+TEST(Dump, AFolderGetsNumberedFilesAndThePage) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / fmt::format("fattn-dump-{}", ::getpid());
+  const Result r = run(fmt::format("{} --emit dsl,obj --all-passes --html -o {}", kKernel, folder.string()));
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "00-dsl.cpp")) << r.out;
+  EXPECT_TRUE(readFile(folder / "01-tile.mlir").starts_with("module {"));
+  EXPECT_NE(r.out.find("cpu-lower-tiles.mlir\n"), std::string::npos) << "what was written is listed";
+  bool object = false;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    object |= file.path().extension() == ".o" && readFile(file.path())
+                                                     .starts_with(
+                                                         "\x7f"
+                                                         "ELF");
+  EXPECT_TRUE(object);
+  const std::string page = readFile(folder / "index.html");
+  EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
+  EXPECT_EQ(page.find("@DATA@"), std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Dump, ThePagesDataTiesLinesToSources) {
+  const Result r = run(kKernel + " --html");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  const std::string open = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t begin = r.out.find(open) + open.size();
+  const auto data = nlohmann::json::parse(r.out.substr(begin, r.out.find("</script>", begin) - begin));
+  EXPECT_EQ(data["title"], "attention_forward, f32, head dimension 16");
+  for (const auto& stage : data["stages"]) {
+    if (stage.contains("same")) continue;
+    const std::string text = stage["text"];
+    long tied = 0, lines = 0;
+    for (std::size_t i = 0; i < stage["ties"].size(); i += 2) {
+      const int set = stage["ties"][i];
+      ASSERT_LT(set, static_cast<int>(data["sets"].size()));
+      lines += stage["ties"][i + 1].get<long>();
+      if (set >= 0) tied += stage["ties"][i + 1].get<long>();
+    }
+    EXPECT_EQ(lines, std::ranges::count(text, '\n')) << stage["name"];
+    EXPECT_GT(3 * tied, stage["name"] == "dsl" ? 0 : lines)
+        << stage["name"] << ": " << tied << " of " << lines << " lines know their source";
+  }
+}
+
+TEST(Dump, AFileOfTheDialectIsItsOwnSource) {
+  const TemporaryFile file("twice.mlir", kModule);
+  const Result r = run(file.path() + " --target host:avx2 --emit dsl,asm -g");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find("%y = arith.addf %x, %x"), std::string::npos);
+  EXPECT_NE(r.out.find(" 7 "), std::string::npos) << "the addition's line";
+  EXPECT_NE(r.out.find("twice:"), std::string::npos);
+}
+
+TEST(Dump, FailuresAreSentencesWithExitCodes) {
+  const Result unread = run("no-such-file.mlir");
+  EXPECT_EQ(unread.code, tool::kFailure);
+  EXPECT_EQ(unread.err, "fattn-dump: error: cannot read 'no-such-file.mlir'\n  hint: give a module of the tile dialect, as text\n");
+  const TemporaryFile broken("broken.mlir", "func.func @f() {\n  %0 = tile.nothing\n}\n");
+  const Result syntax = run(broken.path());
+  EXPECT_EQ(syntax.code, tool::kFailure);
+  EXPECT_NE(syntax.err.find("broken.mlir:2:"), std::string::npos) << syntax.err;
+  const Result amd = run("--target amd:gfx942 --emit obj");
+  EXPECT_EQ(amd.code, tool::kUnsupported);
+  EXPECT_TRUE(amd.err.starts_with("fattn-dump: error: there is no back end for 'amd:gfx942'")) << amd.err;
+  EXPECT_EQ(run("--target amd:gfx942 --emit tile").code, tool::kOk) << "tile is the same for every target";
+  EXPECT_EQ(run("--head-dim 60").code, tool::kUnsupported);
+  EXPECT_EQ(run("--emit nothing").code, tool::kUsage);
+  EXPECT_EQ(run("--target host:avx2 --emit tile,obj").code, tool::kUsage) << "an object is no text";
+}
+
+TEST(Dump, SassSaysWhichProgramsAreMissing) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", "/nonexistent", 1);
+  std::string sass, cubin;
+  try {
+    disassemble("");
+  } catch (const Error& error) {
+    sass = error.constraint();
+  }
+  try {
+    assemble("", "sm_90a");
+  } catch (const Error& error) {
+    cubin = error.constraint();
+  }
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(sass, "SASS needs NVIDIA's nvdisasm or cuobjdump, and neither is in PATH");
+  EXPECT_EQ(cubin, "a cubin needs NVIDIA's assembler ptxas, which is not in PATH");
+}
+
+}  // namespace
+}  // namespace fattn::dump

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The schedule of a loop as a Gantt chart: which node occupies which unit of the machine when, as the compiler's simulator sees it.
+#ifndef FATTN_TOOLS_FATTN_DUMP_CHART_H
+#define FATTN_TOOLS_FATTN_DUMP_CHART_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/Stage.h"
+#include "compiler/gpu/schedule/Simulator.h"
+
+namespace fattn::dump {
+
+struct Chart {
+  struct Node {
+    std::string name;
+    std::string what;                           ///< "dot, 256 cycles"
+    std::vector<compiler::SourceLine> sources;  ///< its operations' lines
+  };
+  struct Span {
+    int row = 0, node = -1;  ///< node -1: a wait for a turn
+    bool waits = false;
+    double begin = 0, end = 0;
+  };
+  std::string schedule;  ///< "S PV1 E L"
+  std::string note;      ///< cycles a trip and how much of them the busiest unit works
+  std::vector<Node> nodes;
+  std::vector<std::string> rows;
+  std::vector<Span> spans;
+  double begin = 0, end = 0;
+};
+
+/// Simulates the schedule. Nothing where its groups wait for each other for ever. `sources`: a list a node, or empty.
+std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule& schedule, bool turns,
+                               const std::vector<std::vector<compiler::SourceLine>>& sources = {});
+
+}  // namespace fattn::dump
+
+#endif

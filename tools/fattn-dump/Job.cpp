@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a run: parse, compile, assemble and disassemble where asked for, write.
+#include "tools/fattn-dump/Job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "fattn/Error.h"
+#include "tools/common/Terminal.h"
+#include "tools/fattn-dump/Facts.h"
+#include "tools/fattn-dump/Page.h"
+#include "tools/fattn-dump/Sass.h"
+
+namespace fattn::dump {
+namespace {
+
+bool wants(const Options& options, Kind kind) { return std::ranges::find(options.emit, kind) != options.emit.end(); }
+
+bool isBinary(const Stage& stage) { return stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco"; }
+
+/// Adds the cubin and SASS. A page does without what cannot be had.
+void addNative(const Options& options, Compilation& compilation, std::optional<Usage>& usage) {
+  const Stage* ptx = compilation.find(Kind::Ptx);
+  if (ptx == nullptr || !(options.html || wants(options, Kind::Sass) || wants(options, Kind::Obj))) return;
+  try {
+    Assembled assembled = assemble(ptx->text, options.target.substr(options.target.find(':') + 1));
+    usage = assembled.usage;
+    if (options.html || wants(options, Kind::Sass)) compilation.stages.push_back(disassemble(assembled.cubin));
+    compilation.stages.push_back({"kernel", "cubin", std::move(assembled.cubin), {}});
+  } catch (const Error& error) {
+    if (!options.html || error.code() != ErrorCode::Unsupported) throw;
+  }
+}
+
+const Stage& stageOf(const Compilation& compilation, Kind kind, const std::string& target) {
+  const Stage* stage = compilation.find(kind);
+  if (kind == Kind::Sass)
+    for (const Stage& each : compilation.stages)
+      if (each.extension == "sass") stage = &each;
+  if (stage == nullptr) throw Error(ErrorCode::Unsupported, fmt::format("this kernel has no stage {} for {}", name(kind), target));
+  return *stage;
+}
+
+/// Those asked for, in the order of the compilation.
+std::vector<const Stage*> selected(const Options& options, const Compilation& compilation) {
+  std::vector<const Stage*> wanted;
+  for (Kind kind : options.emit) wanted.push_back(&stageOf(compilation, kind, options.target));
+  std::vector<std::string> passes;
+  bool found = false;
+  for (const Stage& stage : compilation.stages) {
+    if (stage.extension != "mlir" || stage.name == "dsl") continue;
+    if (stage.name != "tile") passes.push_back(stage.name);
+    if (options.allPasses || stage.name == options.after) wanted.push_back(&stage);
+    found = found || stage.name == options.after;
+  }
+  if (!options.after.empty() && !found) {
+    const std::string near = tool::nearest(options.after, passes);
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--after: no pass of {} is called '{}'", options.target, options.after.substr(0, 60)),
+                near.empty() ? fmt::format("its passes are {}", fmt::join(passes, ", ")) : fmt::format("did you mean {}?", near));
+  }
+  std::ranges::sort(wanted);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return wanted;
+}
+
+void writeFile(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream stream(path, std::ios::binary);
+  if (!(stream << text).flush()) throw Error(ErrorCode::IoError, fmt::format("cannot write {}", path.string()));
+  fmt::print("{}\n", path.string());
+}
+
+void writeFolder(const std::string& folder, const std::vector<const Stage*>& stages, const std::string& page) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw Error(ErrorCode::IoError, fmt::format("cannot make the folder {}: {}", folder, failure.message()));
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    writeFile(std::filesystem::path(folder) / fmt::format("{:02}-{}.{}", i, stages[i]->name, stages[i]->extension), stages[i]->text);
+  if (!page.empty()) writeFile(std::filesystem::path(folder) / "index.html", page);
+}
+
+/// One stage as it is; several behind a comment with their name each.
+void print(const std::vector<const Stage*>& stages) {
+  for (const Stage* stage : stages) {
+    if (isBinary(*stage) && (stages.size() > 1 || ::isatty(STDOUT_FILENO) != 0))
+      throw Error(ErrorCode::InvalidArgument, "--emit obj is no text",
+                  "give a folder with -o, or emit it alone and redirect standard output");
+    if (stages.size() > 1) {
+      const char* comment = stage->extension == "ll" ? ";" : stage->extension == "s" ? "#" : "//";
+      fmt::print("{} ---- {}.{}\n", comment, stage->name, stage->extension);
+    }
+    std::fwrite(stage->text.data(), 1, stage->text.size(), stdout);
+    if (stages.size() > 1) fmt::print("\n");
+  }
+}
+
+void execute(const Options& options, tool::Progress& progress) {
+  progress.step("compiling");
+  Compilation compilation = compileStages(options);
+  std::optional<Usage> usage;
+  progress.step("assembling");
+  addNative(options, compilation, usage);
+  const std::vector<const Stage*> stages = selected(options, compilation);
+  const std::string page = options.html ? makePage(options, compilation, collectFacts(options, compilation, usage)) : "";
+  progress.clear();
+  if (!options.folder.empty())
+    writeFolder(options.folder, stages, page);
+  else if (options.html)
+    std::fwrite(page.data(), 1, page.size(), stdout);
+  else
+    print(stages);
+  if (std::fflush(stdout) != 0) throw Error(ErrorCode::IoError, "cannot write to standard output");
+}
+
+}  // namespace
+
+int runJob(const std::vector<std::string>& arguments) {
+  const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
+  if (!options) return tool::complain("fattn-dump", options.error().message, options.error().hint, tool::kUsage);
+  if (!options->text.empty()) {
+    fmt::print("{}", options->text);
+    return tool::kOk;
+  }
+  tool::Progress progress;
+  try {
+    execute(*options, progress);
+    return tool::kOk;
+  } catch (const Error& error) {
+    progress.clear();
+    return tool::complain("fattn-dump", error.constraint(), error.hint(), tool::exitCode(error.code()));
+  } catch (const std::exception& error) {
+    progress.clear();
+    return tool::complain("fattn-dump", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+  }
+}
+
+}  // namespace fattn::dump

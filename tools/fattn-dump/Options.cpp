@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options are collected as text by CLI11 and parsed here, so that every error is a sentence of ours.
+#include "tools/fattn-dump/Options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "fattn/Error.h"
+#include "fattn/Version.h"
+
+namespace fattn::dump {
+namespace {
+
+using tool::UsageError;
+
+constexpr std::array<std::string_view, 9> kNames = {"dsl", "tile", "tilegpu", "llvm", "asm", "ptx", "sass", "gcn", "obj"};
+
+constexpr const char* kDescription =
+    "Shows every stage between a kernel's C++ and its machine code, as text, as numbered files, or as one page for a browser in which\n"
+    "each line is tied to the lines it came from and became. Works without the device it compiles for.";
+constexpr const char* kFooter = R"(
+Examples:
+  fattn-dump --head-dim 64 --causal --emit tile
+      the tile program of the attention forward
+  fattn-dump --target host:avx2 --emit dsl,tile,llvm,asm,obj -o stages
+      numbered files in a folder
+  fattn-dump kernel.mlir --after tile-fold-scales
+      a program of one's own, as that pass leaves it
+  fattn-dump --target nvidia:sm_90a --html > kernel.html
+      one page that needs no network: stages side by side, registers, the schedule
+
+Stages: dsl (the C++ source), tile, tilegpu (GPUs), llvm (LLVM IR as the code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd),
+obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported target or configuration.)";
+
+/// Thrown within this file only; parseCommandLine() returns it.
+[[noreturn]] void fail(std::string message, std::string hint = "") { throw UsageError{std::move(message), std::move(hint)}; }
+
+/// The options as text, empty where not given.
+struct Text {
+  std::string dtype, headDim, headDimV, config, target, emit;
+};
+
+void declare(CLI::App& app, Text& text, Options& options) {
+  app.add_option("file", options.file, "a module with one kernel of the tile dialect; without it, the attention forward kernel")
+      ->type_name("FILE.mlir");
+  app.add_option("--dtype", text.dtype, "element type (bf16)")->type_name("f32|f16|bf16")->group("Kernel");
+  app.add_option("--head-dim", text.headDim, "head dimension (128)")->type_name("D")->group("Kernel");
+  app.add_option("--head-dim-v", text.headDimV, "head dimension of v (that of q and k)")->type_name("D")->group("Kernel");
+  app.add_flag("--causal", options.causal, "mask keys after the query")->group("Kernel");
+  app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
+  app.add_option("--target", text.target, "what to compile for: host, host:avx2, nvidia:sm_90a, amd:gfx942 ... (host)")
+      ->type_name("TARGET")
+      ->group("Kernel");
+  app.add_option("--emit", text.emit, "stages to show, separated by commas (tile)")
+      ->type_name("dsl|tile|tilegpu|llvm|asm|ptx|sass|gcn|obj")
+      ->group("Output");
+  app.add_option("--after", options.after, "show the module as that pass leaves it")->type_name("PASS")->group("Output");
+  app.add_flag("--all-passes", options.allPasses, "show the module after every pass")->group("Output");
+  app.add_option("-o,--output", options.folder, "write numbered files into this folder instead of standard output")
+      ->type_name("DIR")
+      ->group("Output");
+  app.add_flag("--html", options.html, "one self-contained page (index.html with -o)")->group("Output");
+  app.add_flag("-g,--line-tables", options.lineTables, "let llvm, asm, ptx and obj say which source lines they come from")->group("Output");
+  app.set_version_flag("--version", std::string(version()));
+  app.footer(kFooter);
+}
+
+int parseDim(const std::string& text, const char* option) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1)
+    fail(fmt::format("{} '{}': expected a positive integer", option, text.substr(0, 40)));
+  return value;
+}
+
+std::vector<Kind> parseEmit(const std::string& text, const std::string& target) {
+  const std::vector<Kind> legal = kindsOf(target);
+  std::vector<std::string_view> names;
+  for (Kind kind : legal) names.push_back(name(kind));
+  std::vector<Kind> kinds;
+  for (const std::string& word : tool::split(text, ',')) {
+    const auto found = std::ranges::find(kNames, word);
+    const std::string hint = fmt::format("the stages of {} are {}", target, fmt::join(names, ", "));
+    if (found == kNames.end()) fail(fmt::format("--emit: there is no stage '{}'", word.substr(0, 40)), hint);
+    const Kind kind = static_cast<Kind>(found - kNames.begin());
+    if (std::ranges::find(legal, kind) == legal.end()) fail(fmt::format("--emit: compiling for {} has no stage {}", target, word), hint);
+    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
+  }
+  std::ranges::sort(kinds);
+  return kinds;
+}
+
+void interpret(const Text& text, Options& options) {
+  const bool kernel = options.causal || !(text.dtype + text.headDim + text.headDimV).empty();
+  if (!options.file.empty() && kernel)
+    fail("--dtype, --head-dim, --head-dim-v and --causal describe the kernel that is dumped without a file", "leave them or the file out");
+  if (!text.dtype.empty()) {
+    const auto type = parseDType(text.dtype);
+    if (!type || (*type != DType::F32 && *type != DType::F16 && *type != DType::BF16))
+      fail(fmt::format("--dtype '{}': expected f32, f16 or bf16", text.dtype.substr(0, 40)));
+    options.dtype = *type;
+  }
+  if (!text.headDim.empty()) options.headDim = parseDim(text.headDim, "--head-dim");
+  if (!text.headDimV.empty()) options.headDimV = parseDim(text.headDimV, "--head-dim-v");
+  if (!text.target.empty()) options.target = text.target;
+  options.config = TileConfig::parse(text.config);
+  if (options.allPasses && !options.after.empty()) fail("--after and --all-passes exclude each other", "--all-passes shows that pass, too");
+  const bool wantsDefault = text.emit.empty() && options.after.empty() && !options.allPasses && !options.html;
+  options.emit.clear();
+  kindsOf(options.target);  // says what is wrong with the target
+  if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? "tile" : text.emit, options.target);
+  if (options.html && options.folder.empty() && (!options.emit.empty() || !options.after.empty() || options.allPasses))
+    fail("--html holds every stage; --emit, --after and --all-passes go with it only where there is a folder", "give one with -o");
+}
+
+[[noreturn]] void failExtra(const CLI::App& app, const std::string& argument) {
+  if (!argument.starts_with("-")) fail(fmt::format("unexpected argument '{}'", argument.substr(0, 80)), "one file at a time");
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
+  const std::string best = tool::nearest(argument.substr(0, argument.find('=')), names);
+  fail(fmt::format("unknown option '{}'", argument.substr(0, 80)),
+       best.empty() ? "fattn-dump --help lists the options" : fmt::format("did you mean {}?", best));
+}
+
+}  // namespace
+
+std::string_view name(Kind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+
+std::vector<Kind> kindsOf(const std::string& target) {
+  if (target == "host" || target.starts_with("host:")) return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Obj};
+  if (target.starts_with("nvidia:")) return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
+  if (target.starts_with("amd:")) return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Gcn, Kind::Obj};
+  throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
+              "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");
+}
+
+std::expected<Options, UsageError> parseCommandLine(const std::vector<std::string>& arguments) {
+  CLI::App app(kDescription, "fattn-dump");
+  Options options;
+  Text text;
+  declare(app, text, options);
+  app.allow_extras();
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    app.parse(reversed);
+    if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failExtra(app, extras.front());
+    interpret(text, options);
+  } catch (const CLI::CallForHelp&) {
+    options.text = app.help();
+  } catch (const CLI::CallForVersion&) {
+    options.text = fmt::format("fattn-dump {}\n", version());
+  } catch (const CLI::ParseError& error) {
+    return std::unexpected(UsageError{error.what(), "fattn-dump --help lists the options"});
+  } catch (const UsageError& error) {
+    return std::unexpected(error);
+  } catch (const Error& error) {
+    return std::unexpected(UsageError{error.constraint(), error.hint()});
+  }
+  return options;
+}
+
+}  // namespace fattn::dump

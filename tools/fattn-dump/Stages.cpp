@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-dump/Stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <set>
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/StageDump.h"
+#include "dsl/Internal.h"
+#include "fattn/Error.h"
+#include "kernels/AttentionForward.h"
+#include "kernels/AttentionSupport.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "tools/fattn-dump/Sources.h"
+
+namespace fattn::dump {
+namespace {
+
+/// A module and what it lives in.
+struct Input {
+  std::optional<dsl::Program> program;
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> parsed;
+  mlir::ModuleOp module() { return program ? dsl::internal::module(*program) : *parsed; }
+};
+
+AttentionConfig configOf(const Options& options) {
+  AttentionConfig config{.dtype = options.dtype, .head_dim = options.headDim, .head_dim_v = options.headDimV, .causal = options.causal};
+  if (options.config != TileConfig{}) config.tile = options.config;
+  config.target = "host";
+  kernels::requireSupported(config);  // of everything but the target, whose device need not be here
+  config.target = options.target;
+  return kernels::resolve(config);
+}
+
+Input trace(const AttentionConfig& config) {
+  Input input;
+  input.program.emplace(traceAttentionForward(config, *config.tile));
+  return input;
+}
+
+std::string titleOf(const AttentionConfig& config) {
+  std::string title = fmt::format("attention_forward, {}, head dimension {}", name(config.dtype), config.head_dim);
+  if (config.head_dim_v != config.head_dim) title += fmt::format(" and {}", config.head_dim_v);
+  return config.causal ? title + ", causal" : title;
+}
+
+Input parse(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream) throw Error(ErrorCode::IoError, fmt::format("cannot read '{}'", file), "give a module of the tile dialect, as text");
+  Input input;
+  mlir::DialectRegistry registry;
+  compiler::registerCompilerDialects(registry);
+  input.context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  std::string found;
+  mlir::ScopedDiagnosticHandler handler(input.context.get(), [&](mlir::Diagnostic& diagnostic) {
+    if (!found.empty()) return;
+    if (auto place = mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+      found = fmt::format("{}:{}:{}: ", place.getFilename().str(), place.getLine(), place.getColumn());
+    found += diagnostic.str();
+  });
+  input.parsed = mlir::parseSourceString<mlir::ModuleOp>(text, input.context.get(), file);
+  if (!input.parsed) throw Error(ErrorCode::CompileError, found.empty() ? fmt::format("'{}' is no module", file) : found);
+  return input;
+}
+
+/// The sources that the stage's lines name, one after the other.
+Stage sourceStage(const Stage& tile) {
+  std::set<std::string> files;
+  for (const auto& places : tile.lines)
+    for (const SourceLine& place : places) files.insert(place.file);
+  Stage stage{"dsl", "cpp", "", {}};
+  for (const std::string& file : files) {
+    std::optional<std::string> text = sourceText(file);
+    if (files.size() > 1 || !text) {
+      stage.text += fmt::format("// {}{}\n", file, text ? "" : ": the text is not at hand");
+      stage.lines.emplace_back();
+    }
+    if (!text) continue;
+    if (!text->ends_with('\n')) *text += '\n';
+    stage.text += *text;
+    for (unsigned line = 1, count = std::ranges::count(*text, '\n'); line <= count; ++line) stage.lines.push_back({{file, line}});
+  }
+  if (files.size() == 1 && files.begin()->ends_with(".mlir")) stage.extension = "mlir";
+  return stage;
+}
+
+bool needsCompiler(const Options& options) {
+  return options.html || options.allPasses || !options.after.empty() ||
+         std::ranges::any_of(options.emit, [](Kind kind) { return kind > Kind::Tile; });
+}
+
+}  // namespace
+
+const Stage* Compilation::find(Kind kind) const {
+  const auto last = [&](auto&& matches) {
+    const auto found = std::find_if(stages.rbegin(), stages.rend(), matches);
+    return found == stages.rend() ? nullptr : &*found;
+  };
+  const auto extension = [&](const char* wanted) { return last([=](const Stage& stage) { return stage.extension == wanted; }); };
+  switch (kind) {
+    case Kind::Dsl:
+      return last([](const Stage& stage) { return stage.name == "dsl"; });
+    case Kind::Tile:
+      return last([](const Stage& stage) { return stage.name == "tile"; });
+    case Kind::TileGpu:
+      return last([](const Stage& stage) { return stage.extension == "mlir" && stage.text.find("tilegpu.") != std::string::npos; });
+    case Kind::Llvm:
+      return extension("ll");
+    case Kind::Ptx:
+      return extension("ptx");
+    case Kind::Asm:
+    case Kind::Gcn:
+      return extension("s");
+    case Kind::Obj:
+      return last([](const Stage& stage) { return stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco"; });
+    case Kind::Sass:
+      break;
+  }
+  return nullptr;
+}
+
+Compilation compileStages(const Options& options) {
+  Compilation result;
+  Input input;
+  if (options.file.empty()) {
+    const AttentionConfig config = configOf(options);
+    result.title = titleOf(config);
+    result.config = *config.tile;
+    input = trace(config);
+  } else {
+    result.title = options.file;
+    result.config = options.config;
+    input = parse(options.file);
+  }
+  const auto keep = [&](Stage stage) {
+    if (result.stages.empty()) result.stages.push_back(sourceStage(stage));
+    result.stages.push_back(std::move(stage));
+  };
+  if (!needsCompiler(options)) {
+    compiler::StageDump("", keep).write("tile.mlir", input.module());
+    return result;
+  }
+  compiler::CompileOptions compile;
+  compile.target = options.target;
+  compile.config = result.config;
+  compile.lineTables = options.lineTables || options.html;
+  compile.onStage = keep;
+  result.binary = compiler::compile(input.module(), compile);
+  return result;
+}
+
+}  // namespace fattn::dump

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles what the options name and keeps every stage: the one door from this tool to the compiler.
+#ifndef FATTN_TOOLS_FATTN_DUMP_STAGES_H
+#define FATTN_TOOLS_FATTN_DUMP_STAGES_H
+
+#include <string>
+#include <vector>
+
+#include "compiler/driver/Stage.h"
+#include "compiler/emit/Binary.h"
+#include "tools/fattn-dump/Options.h"
+
+namespace fattn::dump {
+
+using compiler::SourceLine;
+using compiler::Stage;
+
+struct Compilation {
+  std::string title;          ///< "attention_forward, bf16, head dimension 128"
+  TileConfig config;          ///< the choices in use; all unset for a file
+  std::vector<Stage> stages;  ///< "dsl" first, then as the compiler hands them out
+  compiler::Binary binary;    ///< what came out; empty where nothing was compiled
+
+  /// The stage of a kind; null where there is none. Sass is not among them.
+  const Stage* find(Kind kind) const;
+};
+
+/// Traces or reads, and compiles unless only dsl and tile are wanted. Stages of MLIR have the source of each line, the others carry
+/// line tables where the options say so or a page is wanted. Throws Error.
+Compilation compileStages(const Options& options);
+
+}  // namespace fattn::dump
+
+#endif
