@@ -103,7 +103,22 @@ int64_t BufferType::getElementBytes() const { return elementBits(getElementType(
 int64_t BufferType::getSlotBytes() const { return getLayout().getLayout().inputSize(layout::kOffset) * getElementBytes(); }
 BufferType BufferType::withSlots(int64_t slots) const { return get(getContext(), slots, getShape(), getElementType(), getLayout()); }
 
+namespace {
+
+/// Layouts are long and few: they are printed once, at the head of a module, and called by short names.
+struct LayoutAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+  AliasResult getAlias(Attribute attribute, raw_ostream& out) const override {
+    if (!isa<RegsAttr, SharedAttr>(attribute)) return AliasResult::NoAlias;
+    out << (isa<RegsAttr>(attribute) ? "regs" : "shared");
+    return AliasResult::FinalAlias;
+  }
+};
+
+}  // namespace
+
 void TileGpuDialect::initialize() {
+  addInterfaces<LayoutAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "compiler/gpu/dialect/TileGpuAttrs.cpp.inc"

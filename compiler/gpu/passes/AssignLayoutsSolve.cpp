@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a home for every tile. Strong wishes come first: the accumulators of dots, in the order of their work; then what makes global
+// memory coalesced, in the order of the bytes; each spreads along the graph until it meets another. How each dot is spread over the warps
+// is searched: every option (or, where there are too many, one dot at a time until nothing improves) is tried and the whole function
+// priced: reading operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
+#include <algorithm>
+#include <deque>
+
+#include "compiler/gpu/passes/AssignLayouts.h"
+#include "compiler/transforms/Divisibility.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+/// Of a load or store.
+static Value pointerOf(Operation* op) { return op->getOperand(0); }
+static ArrayRef<int64_t> checkedDims(Operation* op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op)) return load.getBoundaryCheck();
+  return cast<tile::StoreOp>(op).getBoundaryCheck();
+}
+
+static int contiguousDimOf(Operation* op) { return transforms::contiguousDim(pointerOf(op)).value_or(-1); }
+static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), checkedDims(op))); }
+static Value tileOf(Operation* op) { return isa<tile::LoadOp>(op) ? op->getResult(0) : op->getOperand(1); }
+
+LayoutId Assignment::memoryLayout(Operation* op) {
+  Value tile = tileOf(op);
+  return pool_.blocked(shapeOf(tile), contiguousDimOf(op), bitsOf(tile), accessBytesOf(op));
+}
+
+double Assignment::costOfMemory(Operation* op, LayoutId layout) {
+  return pool_.memoryCost(layout, contiguousDimOf(op), bitsOf(tileOf(op)), accessBytesOf(op));
+}
+
+static double bytesOf(Value tile) {
+  double elements = 1;
+  for (int64_t size : shapeOf(tile)) elements *= static_cast<double>(size);
+  return elements * bitsOf(tile) / 8;
+}
+
+void Assignment::collectAnchors() {
+  for (Operation* op : operations_) {
+    if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+      Value tile = tileOf(op);
+      memoryLayouts_[op] = memoryLayout(op);
+      if (!isCheap(tile)) anchors_.push_back({tile, memoryLayouts_[op], bytesOf(tile) * frequencyOf(op)});
+    } else if (isa<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op)) {
+      // Neighbours in the tile are neighbours in memory, if any are.
+      for (Value tile : llvm::concat<Value>(SmallVector<Value>(op->getResults()), SmallVector<Value>(op->getOperands())))
+        if (isTileValue(tile) && edges_.contains(tile))
+          anchors_.push_back({tile, pool_.blocked(shapeOf(tile), -1, bitsOf(tile), bitsOf(tile) / 8), bytesOf(tile) * frequencyOf(op)});
+    }
+  }
+  llvm::stable_sort(anchors_, [](const Anchor& a, const Anchor& b) { return a.weight > b.weight; });
+  auto work = [](tile::DotOp dot) {
+    return frequencyOf(dot) * static_cast<double>(dot.getType().getNumElements()) * static_cast<double>(dot.getA().getType().getDimSize(1));
+  };
+  llvm::stable_sort(dots_, [&](tile::DotOp a, tile::DotOp b) { return work(a) > work(b); });
+}
+
+/// Gives the value this layout and follows the edges to all that has none yet.
+void Assignment::spread(Value from, LayoutId layout) {
+  if (layout == kNoLayout || !homes_.try_emplace(from, layout).second) return;
+  std::deque<Value> open = {from};
+  while (!open.empty()) {
+    Value v = open.front();
+    open.pop_front();
+    LayoutId home = homes_.lookup(v);
+    for (const Edge& edge : edges_.find(v)->second) {
+      LayoutId derived = pool_.derive(home, edge.rule);
+      if (derived != kNoLayout && homes_.try_emplace(edge.to, derived).second) open.push_back(edge.to);
+    }
+  }
+}
+
+void Assignment::assignHomes() {
+  homes_.clear();
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) spread(dot.getResult(), options[choice].c);
+  for (const Anchor& anchor : anchors_) spread(anchor.value, anchor.layout);
+  for (auto& [value, edges] : edges_) spread(value, pool_.blocked(shapeOf(value), -1, bitsOf(value), 16));
+}
+
+double Assignment::costOfDot(tile::DotOp dot) {
+  auto i = static_cast<size_t>(llvm::find(dots_, dot) - dots_.begin());
+  const DotOption& option = options_[i][chosen_[i]];
+  double total = option.cycles * frequencyOf(dot);
+  for (auto [operand, layout] : {std::pair<Value, LayoutId>(dot.getA(), option.a), std::pair<Value, LayoutId>(dot.getB(), option.b)})
+    if (loadBehind(operand)) total += pool_.sharedReadCost(layout, bitsOf(operand)) * frequencyOf(dot);
+  return total;
+}
+
+static double frequencyOfDefinition(Value v) {
+  Operation* op = v.getDefiningOp();
+  if (op) return frequencyOf(op);
+  Operation* parent = v.getParentBlock()->getParentOp();
+  return frequencyOf(parent) * (isa<LoopLikeOpInterface>(parent) ? 16 : 1);
+}
+
+double Assignment::costOf(Operation* op) {
+  Placement placement = place(op);
+  double frequency = frequencyOf(op), total = 0;
+  auto dot = dyn_cast<tile::DotOp>(op);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    bool fromMemory = dot && i < 2 && loadBehind(operand);
+    if (!isTileValue(operand) || isCheap(operand) || fromMemory) continue;
+    // What does not change in a loop is converted before it.
+    total +=
+        pool_.conversionCost(home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
+  }
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
+  if (dot) total += costOfDot(dot);
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+    for (Value input : reduce.getInputs())
+      total += pool_.reductionCost(placement.operands[0], static_cast<int>(reduce.getAxis()), bitsOf(input)) * frequency;
+  if (isa<tile::LoadOp>(op)) total += costOfMemory(op, placement.results[0]) * frequency;
+  if (isa<tile::StoreOp>(op)) total += costOfMemory(op, placement.operands[1]) * frequency;
+  return total;
+}
+
+double Assignment::cost() {
+  assignHomes();
+  double total = 0;
+  for (Operation* op : operations_) total += costOf(op);
+  return total;
+}
+
+void Assignment::chooseDots() {
+  chosen_.assign(dots_.size(), 0);
+  double best = cost();
+  // Several sweeps: a better place for one dot can make another one's better.
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (size_t i = 0; i < dots_.size(); ++i) {
+      size_t kept = chosen_[i];
+      for (size_t choice = 0; choice < options_[i].size(); ++choice) {
+        chosen_[i] = choice;
+        double now = choice == kept ? best : cost();
+        if (now < best) {
+          best = now;
+          kept = choice;
+          improved = true;
+        }
+      }
+      chosen_[i] = kept;
+    }
+  }
+  assignHomes();
+}
+
+LogicalResult Assignment::solve() {
+  for (BlockArgument arg : function_.getFunctionBody().front().getArguments()) addNode(arg);
+  auto isTouched = [](Operation* op) {
+    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    return llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile) || op->getNumRegions();
+  };
+  function_.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (!isTouched(op) || (op->getNumResults() == 1 && isTileValue(op->getResult(0)) && isCheap(op->getResult(0)))) return;
+    operations_.push_back(op);
+    connectOperation(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op)) dots_.push_back(dot);
+  });
+  collectAnchors();
+  for (tile::DotOp dot : dots_) {
+    FailureOr<std::vector<DotOption>> options = dotOptions(dot, pool_);
+    if (failed(options)) return failure();
+    options_.push_back(std::move(*options));
+  }
+  chooseDots();
+  return success();
+}
+
+}  // namespace fattn::tilegpu
