@@ -14,7 +14,7 @@
 // of the accumulator and the 16 of the product.
 // CHECK-LABEL: func.func @chain
 // CHECK: %[[Q:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 64x64xbf16
-// CHECK: %[[QT:.*]] = tilegpu.copy_async %{{.*}}, %[[Q]][%{{.*}}] {boundary_check = array<i64: 0>, layout = #tilegpu.regs<
+// CHECK: %[[QT:.*]] = tilegpu.copy_async %{{.*}}, %[[Q]][%{{.*}}] {boundary_check = array<i64: 0>, layout = #regs
 // CHECK: tilegpu.copy_wait %[[QT]]
 // CHECK: %[[QF:.*]] = tilegpu.load_buffer %[[Q]]
 // CHECK: %[[K:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 32x64xbf16
