@@ -118,6 +118,10 @@ mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);    // tile.l
 mlir::FailureOr<Registers> convertRegisters(Lowering& to, const Registers& source, const layout::LinearLayout& from,
                                             const layout::LinearLayout& into, mlir::Type element);
 
+/// Elements of less than 64 bits in the low bits of one i32, or one of 64 bits as two, and back. (Conversions.cpp)
+Registers shuffleWords(Lowering& to, llvm::ArrayRef<mlir::Value> elements);
+Registers fromShuffleWords(Lowering& to, llvm::ArrayRef<mlir::Value> words, mlir::Type element, int count);
+
 /// Replaces a kernel by one of the same name without tiles. (LowerTensors.cpp)
 mlir::LogicalResult lowerTensors(mlir::func::FuncOp kernel, Machine& machine);
 

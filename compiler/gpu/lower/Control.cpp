@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops and branches carry registers, and tile.select_lazy becomes a branch.
+//
+//   %r = scf.for ... iter_args(%x = %x0) -> tensor<16x8xf32, #acc>        =>       %r:4 = scf.for ... iter_args(%x_0 = ..., ... %x_3 = ...)
+//   %y = tile.select_lazy %c usual(%u) { exact }                          =>       %y:4 = scf.if (any lane's %c) { exact } else { %u }
+//
+// Registers that hold copies of one element are carried once; tokens and buffers have no value to carry.
+//
+// HOW COARSE A LAZY BRANCH IS. Where the condition does not hold either side is right, but a row's results have to come from one side. So a
+// warp may decide alone if its rows are those whose conditions it holds, or if warps that share a row share all of their conditions, and if
+// nothing in the region needs the other warps: no barrier, no shared memory written. Otherwise the block decides.
+#include <map>
+
+#include "compiler/gpu/lower/Lowering.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+namespace {
+
+using layout::Coords, layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout;
+
+/// For each register the first that holds the same element in every thread.
+std::vector<size_t> firstHolders(const LinearLayout& layout) {
+  std::map<Coords, size_t> first;
+  std::vector<size_t> result;
+  for (int64_t r = 0; r < layout.inputSize(kRegister); ++r)
+    result.push_back(first.emplace(Lowering::registerPart(layout, r), static_cast<size_t>(r)).first->second);
+  return result;
+}
+
+/// The values of a source value in the lowered function.
+void flatten(Lowering& to, Value value, SmallVectorImpl<Value>& out) {
+  Type type = value.getType();
+  if (isa<tilegpu::TokenType, tilegpu::BufferType>(type)) return;
+  if (isa<tile::BlockPtrType>(type)) {
+    const Window& window = to.window(value);
+    out.push_back(window.base);
+    for (const auto* part : {&window.shape, &window.strides, &window.offsets}) llvm::append_range(out, *part);
+  } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
+    const Registers& registers = to.registers(value);
+    for (auto [r, first] : llvm::enumerate(firstHolders(*layout)))
+      if (first == r) out.push_back(registers[r]);
+  } else {
+    out.push_back(to.scalar(value));
+  }
+}
+
+SmallVector<Value> flatten(Lowering& to, ValueRange values) {
+  SmallVector<Value> result;
+  for (Value value : values) flatten(to, value, result);
+  return result;
+}
+
+/// Their types.
+SmallVector<Type> flatTypes(Lowering& to, TypeRange types) {
+  SmallVector<Type> result;
+  for (Type type : types) {
+    if (isa<tilegpu::TokenType, tilegpu::BufferType>(type)) continue;
+    if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) {
+      result.push_back(LLVM::LLVMPointerType::get(type.getContext(), 1));
+      result.append(static_cast<size_t>(3 * pointer.getRank()), to.b.getI64Type());
+    } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
+      Type element = to.registerType(cast<RankedTensorType>(type).getElementType());
+      for (auto [r, first] : llvm::enumerate(firstHolders(*layout)))
+        if (first == r) result.push_back(element);
+    } else {
+      result.push_back(to.registerType(type));
+    }
+  }
+  return result;
+}
+
+/// The opposite of flatten: takes a source value's part from the front.
+void assign(Lowering& to, Value value, ValueRange& flat) {
+  Type type = value.getType();
+  auto take = [&](size_t count) {
+    ValueRange taken = flat.take_front(count);
+    flat = flat.drop_front(count);
+    return taken;
+  };
+  if (isa<tilegpu::TokenType, tilegpu::BufferType>(type)) return;
+  if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) {
+    auto rank = static_cast<size_t>(pointer.getRank());
+    Window window;
+    window.base = take(1).front();
+    for (auto* part : {&window.shape, &window.strides, &window.offsets}) llvm::append_range(*part, take(rank));
+    to.set(value, std::move(window));
+  } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
+    Registers registers;
+    for (auto [r, first] : llvm::enumerate(firstHolders(*layout))) registers.push_back(first == r ? take(1).front() : registers[first]);
+    to.set(value, std::move(registers));
+  } else {
+    to.setScalar(value, take(1).front());
+  }
+}
+
+void assign(Lowering& to, ValueRange values, ValueRange flat) {
+  for (Value value : values) assign(to, value, flat);
+}
+
+LogicalResult verifyCarried(Operation* op, TypeRange types) {
+  for (Type type : types)
+    if (isa<tilegpu::BufferType>(type)) return op->emitOpError() << "cannot carry a buffer; legal is a slot number";
+  return success();
+}
+
+/// A source region of one block becomes this empty block, whose arguments are those of the source, flattened. `finish` gets what it yields.
+LogicalResult lowerRegion(Lowering& to, Block& source, Block& into, llvm::function_ref<void(ValueRange)> finish) {
+  OpBuilder::InsertionGuard guard(to.b);
+  to.b.setInsertionPointToStart(&into);
+  if (failed(to.lowerBlock(source))) return failure();
+  to.b.setLoc(source.getTerminator()->getLoc());
+  finish(flatten(to, source.getTerminator()->getOperands()));
+  return success();
+}
+
+LogicalResult lower(Lowering& to, scf::ForOp op) {
+  if (failed(verifyCarried(op, op.getResultTypes()))) return failure();
+  auto loop = scf::ForOp::create(to.b, to.scalar(op.getLowerBound()), to.scalar(op.getUpperBound()), to.scalar(op.getStep()),
+                                 flatten(to, op.getInitArgs()));
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) loop->setAttr(attribute.getName(), attribute.getValue());
+  to.setScalar(op.getInductionVar(), loop.getInductionVar());
+  assign(to, op.getRegionIterArgs(), loop.getRegionIterArgs());
+  Block& body = *loop.getBody();
+  if (!body.empty()) body.clear();  // without carried values the builder has put a terminator there
+  if (failed(lowerRegion(to, *op.getBody(), body, [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); }))) return failure();
+  to.b.setInsertionPointAfter(loop);
+  assign(to, op.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult lower(Lowering& to, scf::IfOp op) {
+  if (failed(verifyCarried(op, op.getResultTypes()))) return failure();
+  auto yield = [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); };
+  auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), to.scalar(op.getCondition()), /*addThenBlock=*/true,
+                                  /*addElseBlock=*/op.elseBlock() != nullptr);
+  for (auto [source, into] : {std::pair(op.thenBlock(), branch.thenBlock()), std::pair(op.elseBlock(), branch.elseBlock())}) {
+    if (!source) continue;
+    into->clear();
+    if (failed(lowerRegion(to, *source, *into, yield))) return failure();
+  }
+  to.b.setInsertionPointAfter(branch);
+  assign(to, op.getResults(), branch.getResults());
+  return success();
+}
+
+LogicalResult lower(Lowering& to, scf::WhileOp op) {
+  if (failed(verifyCarried(op, op.getOperandTypes())) || failed(verifyCarried(op, op.getResultTypes()))) return failure();
+  SmallVector<Value> inits = flatten(to, op.getInits());
+  SmallVector<Type> results = flatTypes(to, op.getResultTypes());
+  auto loop = scf::WhileOp::create(to.b, results, inits);
+  auto addBlock = [&](Region& region, TypeRange types) {
+    OpBuilder::InsertionGuard guard(to.b);
+    return to.b.createBlock(&region, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  };
+  Block *before = addBlock(loop.getBefore(), ValueRange(inits).getTypes()), *after = addBlock(loop.getAfter(), results);
+  assign(to, op.getBeforeArguments(), before->getArguments());
+  scf::ConditionOp condition = op.getConditionOp();
+  OpBuilder::InsertionGuard guard(to.b);
+  to.b.setInsertionPointToStart(before);
+  if (failed(to.lowerBlock(*op.getBeforeBody()))) return failure();
+  scf::ConditionOp::create(to.b, to.scalar(condition.getCondition()), flatten(to, condition.getArgs()));
+  assign(to, op.getAfterArguments(), after->getArguments());
+  if (failed(lowerRegion(to, *op.getAfterBody(), *after, [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); })))
+    return failure();
+  assign(to, op.getResults(), loop.getResults());
+  return success();
+}
+
+/// Which rows one warp holds: a set of row numbers, the same for each warp apart from where it starts.
+struct Rows {
+  layout::f2::Span own;             ///< reached by registers and lanes
+  layout::f2::Columns byWarp;       ///< by the bits of the warp
+  std::vector<layout::Repeat> odd;  ///< repeats over warps
+};
+Rows rowsOf(const LinearLayout& layout) {
+  std::vector<std::string> inputs = {std::string(kRegister), std::string(kLane), std::string(kWarp)};
+  LinearLayout rows = layout.linearPart().sublayout(inputs, {layout::dim(0)});
+  layout::f2::Columns own = rows.columns(kRegister);
+  llvm::append_range(own, rows.columns(kLane));
+  Rows result{layout::f2::Span(own), rows.columns(kWarp), {}};
+  for (const layout::Repeat& repeat : layout.repeats())
+    if (repeat.in == kWarp) result.odd.push_back(repeat);
+  return result;
+}
+
+/// Whether warps that share a row of `results` hold the same conditions, and each the conditions of all its rows.
+bool warpDecides(const LinearLayout& conditions, const LinearLayout& results) {
+  Rows of = rowsOf(conditions), in = rowsOf(results);
+  if (!of.odd.empty() || !in.odd.empty() || of.byWarp.size() != in.byWarp.size()) return false;
+  LinearLayout rows = results.linearPart();
+  for (std::string_view input : {kRegister, kLane})
+    for (layout::f2::Vector column : rows.sublayout({std::string(input)}, {layout::dim(0)}).columns(input))
+      if (!of.own.contains(column)) return false;
+  for (auto [a, b] : llvm::zip(of.byWarp, in.byWarp))
+    if (!of.own.contains(a ^ b)) return false;
+  return true;
+}
+
+/// Whether a region needs the other warps of the block.
+bool staysWithinWarp(Region& region) {
+  return !region
+              .walk([](Operation* op) {
+                bool others = isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op);
+                return others ? WalkResult::interrupt() : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+/// The condition of the branch: a scalar is the same in the block; a tile's conditions are gathered as far as they have to be.
+Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
+  const LinearLayout* conditions = tilegpu::layoutOf(op.getCondition());
+  if (!conditions) return to.scalar(op.getCondition());
+  const Registers registers = to.registers(op.getCondition());
+  Value any;
+  for (auto [r, first] : llvm::enumerate(firstHolders(*conditions)))
+    if (first == r) any = any ? arith::OrIOp::create(to.b, any, registers[r]).getResult() : registers[r];
+  bool alone = staysWithinWarp(op.getExact()) && llvm::all_of(op.getResultTypes(), [&](Type type) {
+                 const LinearLayout* layout = tilegpu::layoutOf(type);
+                 return layout && warpDecides(*conditions, *layout);
+               });
+  return alone ? to.machine.anyInWarp(to.b, any) : to.machine.anyInBlock(to.b, any);
+}
+
+LogicalResult lower(Lowering& to, tile::SelectLazyOp op) {
+  Value any = anyCondition(to, op);
+  auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), any, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto yield = [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); };
+  if (failed(lowerRegion(to, op.getExact().front(), *branch.thenBlock(), yield))) return failure();
+  {
+    OpBuilder::InsertionGuard guard(to.b);
+    to.b.setInsertionPointToStart(branch.elseBlock());
+    yield(flatten(to, op.getUsual()));
+  }
+  to.b.setInsertionPointAfter(branch);
+  assign(to, op.getResults(), branch.getResults());
+  return success();
+}
+
+}  // namespace
+
+LogicalResult lowerControl(Lowering& to, Operation* op) {
+  return llvm::TypeSwitch<Operation*, LogicalResult>(op)
+      .Case<scf::ForOp, scf::IfOp, scf::WhileOp, tile::SelectLazyOp>([&](auto control) { return lower(to, control); })
+      .Default([](Operation* other) {
+        return other->emitOpError() << "has no lowering for a GPU; legal are scf.for, scf.if, scf.while and tile.select_lazy";
+      });
+}
+
+}  // namespace fattn::gpu

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// arith and math, one operation a register; on scalars too.
+//
+//   %z = arith.addf %x, %y : tensor<16x8xf32, #acc>        =>        z0 = arith.addf x0, y0 : f32    z1 = arith.addf x1, y1 : f32 ...
+//
+// - Where neighbours become 16-bit floating-point numbers, they do so in pairs: one instruction converts two.
+// - 8-bit floating-point numbers are i8 in registers. They are computed with in f32, and rounded once: f32 has more than twice their
+//   digits and two, so that the result is that of rounding the exact one.
+// - Functions of math on 16-bit numbers are computed in f32.
+// - `index` is i64.
+// - A constant whose elements differ is a table in constant memory.
+#include "compiler/gpu/lower/Elementwise.h"
+
+#include <map>
+
+#include "compiler/gpu/lower/Lowering.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+namespace {
+
+using layout::kRegister, layout::LinearLayout;
+
+Type elementOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getElementType() : type;
+}
+
+bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
+
+/// An index constant as i64, an fp8 constant as its bits.
+TypedAttr registerConstant(Lowering& to, TypedAttr value) {
+  Type type = to.registerType(value.getType());
+  if (type == value.getType()) return value;
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return to.b.getIntegerAttr(type, static_cast<int64_t>(number.getValue().bitcastToAPInt().getZExtValue()));
+  return to.b.getIntegerAttr(type, cast<IntegerAttr>(value).getInt());
+}
+
+/// The elements of a constant, in row-major order, as a table in memory.
+LLVM::GlobalOp tableOf(Lowering& to, arith::ConstantOp op, Type element) {
+  auto module = to.b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  auto values = cast<DenseElementsAttr>(op.getValue());
+  SmallVector<Attribute> flat;
+  for (Attribute value : values.getValues<Attribute>()) flat.push_back(registerConstant(to, cast<TypedAttr>(value)));
+  auto type = RankedTensorType::get({values.getNumElements()}, element);
+  std::string name = "fattn_table";
+  for (int i = 0; module.lookupSymbol(name); ++i) name = "fattn_table_" + std::to_string(i);
+  return LLVM::GlobalOp::create(builder, op.getLoc(), LLVM::LLVMArrayType::get(element, static_cast<unsigned>(values.getNumElements())),
+                                /*isConstant=*/true, LLVM::Linkage::Internal, name, DenseElementsAttr::get(type, flat),
+                                /*alignment=*/0, /*addrSpace=*/4);
+}
+
+LogicalResult lowerTable(Lowering& to, arith::ConstantOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  const LinearLayout& layout = *tilegpu::layoutOf(type);
+  Type element = to.registerType(type.getElementType());
+  LLVM::GlobalOp table = tableOf(to, op, element);
+  Value base = LLVM::AddressOfOp::create(to.b, LLVM::LLVMPointerType::get(to.b.getContext(), 4), table.getSymName());
+  SmallVector<Value> threads;
+  for (int d = 0; d < type.getRank(); ++d) threads.push_back(to.threadPart(layout, d));
+  Registers registers;
+  for (int64_t r = 0; r < layout.inputSize(kRegister); ++r) {
+    layout::Coords own = Lowering::registerPart(layout, r);
+    Value at = to.i32(0);
+    for (int d = 0; d < type.getRank(); ++d) {
+      at = arith::MulIOp::create(to.b, at, to.i32(type.getDimSize(d)));
+      at = arith::AddIOp::create(to.b, at, to.combine(layout, d, threads[static_cast<size_t>(d)], own[static_cast<size_t>(d)]));
+    }
+    Value address = LLVM::GEPOp::create(to.b, base.getType(), element, base, ValueRange(at));
+    registers.push_back(LLVM::LoadOp::create(to.b, element, address));
+  }
+  to.set(op.getResult(), std::move(registers));
+  return success();
+}
+
+LogicalResult lowerConstant(Lowering& to, arith::ConstantOp op) {
+  auto constant = [&](TypedAttr value) { return arith::ConstantOp::create(to.b, registerConstant(to, value)); };
+  if (!tile::isTile(op.getType())) {
+    to.setScalar(op.getResult(), constant(op.getValue()));
+    return success();
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (!dense) return op.emitOpError() << "must be a dense constant to be lowered, but got " << op.getValue();
+  if (!dense.isSplat()) return lowerTable(to, op);
+  size_t count = static_cast<size_t>(tilegpu::layoutOf(op.getType())->inputSize(kRegister));
+  to.set(op.getResult(), Registers(count, constant(cast<TypedAttr>(dense.getSplatValue<Attribute>()))));
+  return success();
+}
+
+/// An integer of another width, or the same.
+Value resized(Lowering& to, Value value, Type type, bool isSigned) {
+  unsigned from = value.getType().getIntOrFloatBitWidth(), into = type.getIntOrFloatBitWidth();
+  if (from == into) return value;
+  if (from > into) return arith::TruncIOp::create(to.b, type, value);
+  if (isSigned) return arith::ExtSIOp::create(to.b, type, value);
+  return arith::ExtUIOp::create(to.b, type, value);
+}
+
+/// One operation on scalars, as the source has it on `element`s.
+class Pointwise {
+ public:
+  Pointwise(Lowering& to, Operation* op) : to_(to), op_(op), element_(elementOf(op->getResult(0).getType())) {
+    for (Type type : op->getOperandTypes()) operandElements_.push_back(elementOf(type));
+  }
+
+  LogicalResult verify() {
+    bool known = isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op_->getDialect()) && op_->getNumResults() == 1;
+    if (!known && !isa<ub::PoisonOp>(op_)) return op_->emitOpError() << "has no lowering for a GPU";
+    if (isa<math::MathDialect>(op_->getDialect()) && element_.isF64() && !isNative())
+      return op_->emitOpError() << "has no lowering on f64 for a GPU; legal are f16, bf16 and f32";
+    return success();
+  }
+
+  Value operator()(ValueRange operands) {
+    if (isa<ub::PoisonOp>(op_)) return LLVM::PoisonOp::create(to_.b, to_.registerType(element_));
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op_))
+      return resized(to_, operands[0], to_.registerType(element_), isa<arith::IndexCastOp>(op_));
+    if (isa<arith::SelectOp>(op_)) return arith::SelectOp::create(to_.b, operands[0], operands[1], operands[2]);
+    if (isa<arith::BitcastOp>(op_)) {
+      Type type = to_.registerType(element_);
+      return operands[0].getType() == type ? operands[0] : arith::BitcastOp::create(to_.b, type, operands[0]).getResult();
+    }
+    SmallVector<Value> values(operands);
+    for (auto [value, element] : llvm::zip(values, operandElements_)) value = widened(value, element);
+    Type type = computedIn(element_);
+    Value result = compute(values, type);
+    if (type == element_) return result;
+    if (isFloat8(element_)) return toFloat8(to_.b, result, element_);
+    return element_.isIndex() ? result : arith::TruncFOp::create(to_.b, element_, result).getResult();
+  }
+
+ private:
+  /// Functions that PTX has on 16- and 64-bit numbers, too.
+  bool isNative() const {
+    return isa<math::AbsFOp, math::FmaOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::RoundOp,
+               math::SqrtOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::ClampFOp>(op_) &&
+           !(isa<math::SqrtOp>(op_) && isHalf(element_));
+  }
+
+  Type computedIn(Type element) const {
+    if (element.isIndex()) return to_.b.getI64Type();
+    bool inF32 = isFloat8(element) || (isHalf(element) && isa<math::MathDialect>(op_->getDialect()) && !isNative());
+    return inF32 ? to_.b.getF32Type() : element;
+  }
+
+  Value widened(Value value, Type element) {
+    Type type = computedIn(element);
+    if (isFloat8(element)) return fromFloat8(to_.b, value, element);
+    if (type == value.getType()) return value;
+    return arith::ExtFOp::create(to_.b, type, value);
+  }
+
+  Value compute(ValueRange operands, Type type) {
+    // What is left of a conversion from or to f8 once it is computed with in f32.
+    if (isa<arith::TruncFOp, arith::ExtFOp>(op_)) return converted(operands[0], type);
+    if (isa<math::MathDialect>(op_->getDialect()))
+      if (Value result = to_.machine.math(to_.b, op_, operands)) return result;
+    return to_.b.create(op_->getLoc(), op_->getName().getIdentifier(), operands, type, op_->getAttrs())->getResult(0);
+  }
+
+  Value converted(Value value, Type type) {
+    if (value.getType() == type) return value;
+    unsigned from = value.getType().getIntOrFloatBitWidth(), into = type.getIntOrFloatBitWidth();
+    if (from > into) return arith::TruncFOp::create(to_.b, type, value);
+    return arith::ExtFOp::create(to_.b, type, value);
+  }
+
+  Lowering& to_;
+  Operation* op_;
+  Type element_;
+  SmallVector<Type, 3> operandElements_;
+};
+
+/// f32 -> f16 or bf16, two neighbours at a time.
+Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element) {
+  auto wide = VectorType::get(2, to.b.getF32Type()), narrow = VectorType::get(2, element);
+  Registers result;
+  for (size_t r = 0; r < registers.size(); r += 2) {
+    Value pair = LLVM::PoisonOp::create(to.b, wide);
+    for (int i = 0; i < 2; ++i) pair = LLVM::InsertElementOp::create(to.b, pair, registers[r + static_cast<size_t>(i)], to.i32(i));
+    pair = arith::TruncFOp::create(to.b, narrow, pair);
+    for (int i = 0; i < 2; ++i) result.push_back(LLVM::ExtractElementOp::create(to.b, pair, to.i32(i)));
+  }
+  return result;
+}
+
+LogicalResult lowerOnTile(Lowering& to, Operation* op) {
+  Value result = op->getResult(0);
+  size_t count = static_cast<size_t>(tilegpu::layoutOf(result)->inputSize(kRegister));
+  SmallVector<Registers, 3> operands;
+  for (Value operand : op->getOperands()) {
+    bool isTile = tile::isTile(operand.getType());
+    if (isTile && *tilegpu::layoutOf(operand) != *tilegpu::layoutOf(result))
+      return op->emitOpError() << "needs operands and results in one layout, but got " << operand.getType() << " and " << result.getType();
+    operands.push_back(isTile ? to.registers(operand) : Registers(count, to.scalar(operand)));
+  }
+  Type element = elementOf(result.getType());
+  if (isa<arith::TruncFOp>(op) && isHalf(element) && count % 2 == 0 && operands[0][0].getType().isF32()) {
+    to.set(result, truncatePairs(to, operands[0], element));
+    return success();
+  }
+  Pointwise pointwise(to, op);
+  // Registers with copies of one element have the same operands.
+  std::map<SmallVector<void*, 3>, Value> known;
+  Registers registers;
+  for (size_t r = 0; r < count; ++r) {
+    SmallVector<Value, 3> values;
+    SmallVector<void*, 3> key;
+    for (const Registers& operand : operands) {
+      values.push_back(operand[r]);
+      key.push_back(operand[r].getAsOpaquePointer());
+    }
+    Value& value = known[key];
+    if (!value) value = pointwise(values);
+    registers.push_back(value);
+  }
+  to.set(result, std::move(registers));
+  return success();
+}
+
+}  // namespace
+
+LogicalResult lowerElementwise(Lowering& to, Operation* op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) return lowerConstant(to, constant);
+  if (op->getNumResults() == 0) return op->emitOpError() << "has no lowering for a GPU";
+  Pointwise pointwise(to, op);
+  if (failed(pointwise.verify())) return failure();
+  if (tile::isTile(op->getResult(0).getType())) return lowerOnTile(to, op);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) operands.push_back(to.scalar(operand));
+  to.setScalar(op->getResult(0), pointwise(operands));
+  return success();
+}
+
+}  // namespace fattn::gpu
