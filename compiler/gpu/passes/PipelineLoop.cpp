@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Overlaps the trips of a loop, with upstream's software pipelining doing the renaming:
+//
+//   scf.for %i = %lo to %hi step %n {                 (trips -ahead .. -1: copies only, each if it is in range)
+//     %t = copy_async %p(%i), %b[0]                   scf.for %i = ... iter_args(%t0, ..., %in, %out) {
+//     copy_wait %t                             =>       copy_wait %t0
+//     %x = load_buffer %b[0]                            %tn = copy_async %p(%i + ahead * n), %b[%in] if in range
+//     ...                                               %x = load_buffer %b[%out]
+//   }                                                   ...
+//
+// - A copy's stage is `ahead` before its first reader's; the buffer gets a slot for each stage from the copy to its last reader. The number
+// of
+//   the slot is the iteration's modulo the slots, counted in one carried i32 for every stage and modulus in use.
+// - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip before
+//   from the copies that refill their slots (PlaceWaits, PlaceBarriers).
+// - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it: its registers are free then.
+// - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their stage.
+// - No epilogue: in the last trips what would lie outside of the loop is predicated. Where stages beyond the copies' carry values from trip
+// to
+//   trip, the whole loop stands in a branch that is taken when it has a trip at all, as the first trip's early stages run before it.
+#include "compiler/gpu/passes/PipelineLoop.h"
+
+#include "compiler/gpu/passes/Buffers.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// The operation of the loop's body that is `op` or contains it; null outside.
+Operation* inBody(scf::ForOp loop, Operation* op) { return loop.getBody()->findAncestorOpInBlock(*op); }
+
+bool isRegisterFetch(tile::LoadOp load) {
+  return load->hasOneUse() && isa<StoreBufferOp>(*load->user_begin()) && (*load->user_begin())->getBlock() == load->getBlock();
+}
+
+/// Everything in the body that `op` is computed from, carried values included; in the order of the text.
+SmallVector<Operation*> sliceOf(scf::ForOp loop, Operation* op) {
+  llvm::SetVector<Operation*> slice;
+  SmallVector<Operation*> work = {op};
+  auto need = [&](Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBody()) {
+      if (argument == loop.getInductionVar()) return;
+      value = loop.getTiedLoopYieldedValue(argument)->get();
+    }
+    Operation* def = value.getDefiningOp();
+    if (def && def->getBlock() == loop.getBody() && slice.insert(def)) work.push_back(def);
+  };
+  while (!work.empty()) {
+    Operation* next = work.pop_back_val();
+    next->walk([&](Operation* inner) {
+      for (Value operand : inner->getOperands()) need(operand);
+    });
+  }
+  SmallVector<Operation*> sorted(slice.begin(), slice.end());
+  llvm::sort(sorted, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
+  return sorted;
+}
+
+bool canRunAhead(scf::ForOp loop, Operation* fetch) {
+  return llvm::none_of(sliceOf(loop, fetch), [](Operation* op) {
+    return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
+  });
+}
+
+class Pipeliner {
+ public:
+  Pipeliner(scf::ForOp loop, int64_t ahead, StagedOps compute) : loop(loop), ahead(ahead), order(std::move(compute)) {
+    for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0;
+  }
+
+  FailureOr<scf::ForOp> run() {
+    SmallVector<Operation*> fetches = fetchesOf(loop);
+    limitByTrips();
+    if (ahead == 0 && !lateStages) return loop;
+    for (auto& [op, s] : order) s += ahead, stage[op] = s;
+    for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
+    for (Operation* fetch : fetches) placeFetch(fetch);
+    wrapYields();
+    if (lateStages) guardTrips();
+    return pipeline();
+  }
+
+ private:
+  /// A loop of few trips, known now, is not overlapped by more.
+  void limitByTrips() {
+    auto lower = getConstantIntValue(loop.getLowerBound()), upper = getConstantIntValue(loop.getUpperBound()),
+         step = getConstantIntValue(loop.getStep());
+    if (!lower || !upper || !step || *step <= 0) return;
+    int64_t trips = std::max<int64_t>(0, llvm::divideCeil(std::max<int64_t>(0, *upper - *lower), *step));
+    if (trips < 2 && lateStages) {
+      lateStages = false;
+      for (auto& entry : order) entry.second = 0, stage[entry.first] = 0;
+      llvm::sort(order, [](auto& a, auto& b) { return a.first->isBeforeInBlock(b.first); });
+    }
+    ahead = std::min(ahead, std::max<int64_t>(0, trips - 1));
+  }
+
+  /// First and last stage in which the body reads the buffer.
+  std::pair<unsigned, unsigned> readStages(Value buffer) {
+    unsigned first = ~0U, last = 0;
+    for (Operation* user : buffer.getUsers()) {
+      Operation* op = isa<LoadBufferOp>(user) ? inBody(loop, user) : nullptr;
+      if (!op) continue;
+      first = std::min(first, stage.at(op));
+      last = std::max(last, stage.at(op));
+    }
+    return {std::min(first, last), last};
+  }
+
+  static Value bufferOf(Operation* fetch) {
+    if (auto copy = dyn_cast<CopyAsyncOp>(fetch)) return copy.getBuffer();
+    return cast<StoreBufferOp>(*fetch->user_begin()).getBuffer();
+  }
+
+  void placeFetch(Operation* fetch) {
+    auto copy = dyn_cast<CopyAsyncOp>(fetch);
+    auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
+    auto [first, last] = readStages(bufferOf(fetch));
+    unsigned when = first - static_cast<unsigned>(copy ? ahead : std::min<int64_t>(ahead, 1));
+    SmallVector<Operation*> ops = separate(fetch, when);
+    ops.push_back(fetch);
+    for (Operation* op : ops) stage[op] = when;
+    if (copy) giveSlots(copy, when, last);
+    insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? after(store) : before(copy ? *copy->user_begin() : store));
+  }
+
+  using Place = StagedOps::iterator;
+  Place find(Operation* op) {
+    return llvm::find_if(order, [&](auto& entry) { return entry.first == op; });
+  }
+  Place before(Operation* op) { return find(op); }
+  Place after(Operation* op) { return std::next(find(op)); }
+  /// Behind the last wait before the first read of shared memory that the loop fills, and the fetches that already are there.
+  Place behindFirstWaits() {
+    auto reads = [&](auto& entry) {
+      WalkResult found = entry.first->walk(
+          [&](LoadBufferOp load) { return filled.contains(load.getBuffer()) ? WalkResult::interrupt() : WalkResult::advance(); });
+      return found.wasInterrupted();
+    };
+    Place place = llvm::find_if(order, reads);
+    while (place != order.begin() && !isa<CopyWaitOp>(std::prev(place)->first) && !fetched.contains(std::prev(place)->first)) --place;
+    return place;
+  }
+  void insert(ArrayRef<Operation*> ops, Place place) {
+    for (Operation* op : ops) {
+      place = std::next(order.insert(place, {op, stage.at(op)}));
+      fetched.insert(op);
+    }
+  }
+
+  /// What the fetch is computed from, for it alone: repeated where others need it, too. What follows from carried values is shared and
+  /// moves to the fetch's stage.
+  SmallVector<Operation*> separate(Operation* fetch, unsigned when) {
+    SmallVector<Operation*> own;
+    IRMapping map;
+    OpBuilder b(fetch);
+    for (Operation* op : sliceOf(loop, fetch)) {
+      if (fetched.contains(op)) continue;
+      if (dependsOnCarried(op)) {
+        if (Place place = find(op); place != order.end()) order.erase(place);
+        own.push_back(op);
+        continue;
+      }
+      own.push_back(b.clone(*op, map));
+    }
+    for (Operation* op : own)
+      if (!map.contains(op)) remap(op, map);
+    remap(fetch, map);
+    return own;
+  }
+
+  static void remap(Operation* op, const IRMapping& map) {
+    for (OpOperand& operand : op->getOpOperands()) operand.set(map.lookupOrDefault(operand.get()));
+  }
+
+  bool dependsOnCarried(Operation* op) {
+    auto carried = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
+    };
+    auto yields = [&](Operation* user) { return user == loop.getBody()->getTerminator(); };
+    if (llvm::any_of(op->getUsers(), yields)) return true;
+    if (llvm::any_of(op->getOperands(), carried)) return true;
+    return llvm::any_of(op->getOperands(), [&](Value value) {
+      Operation* def = value.getDefiningOp();
+      return def && def->getBlock() == loop.getBody() && dependsOnCarried(def);
+    });
+  }
+
+  /// One slot for each stage from the copy to the last reader, each access with the number of its iteration's.
+  void giveSlots(CopyAsyncOp copy, unsigned when, unsigned last) {
+    auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
+    int64_t slots = static_cast<int64_t>(last) - when + 1;
+    alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
+    copy.getSlotMutable().assign(counter(when, slots));
+    for (Operation* user : alloc.getResult().getUsers())
+      if (auto load = dyn_cast<LoadBufferOp>(user))
+        if (Operation* op = inBody(loop, load)) load.getSlotMutable().assign(counter(stage.at(op), slots));
+  }
+
+  /// The carried number of the iteration modulo `slots` as that stage sees it.
+  Value counter(unsigned when, int64_t slots) {
+    IRRewriter b(loop.getContext());
+    b.setInsertionPoint(loop);
+    Location loc = loop.getLoc();
+    auto constant = [&](int64_t n) -> Value { return arith::ConstantIntOp::create(b, loc, n, 32); };
+    if (slots == 1) return constant(0);
+    auto [known, fresh] = counters.try_emplace({when, slots}, loop.getNumRegionIterArgs());
+    if (!fresh) return loop.getRegionIterArgs()[known->second];
+    Value zero = constant(0), one = constant(1), most = constant(slots - 1);
+    auto next = [&](OpBuilder& inner, Location, ArrayRef<BlockArgument> arguments) -> SmallVector<Value> {
+      Value at = arguments.front(), sum = arith::AddIOp::create(inner, loc, at, one), result;
+      counting.push_back({sum.getDefiningOp(), when});
+      if (llvm::isPowerOf2_64(slots)) {
+        result = arith::AndIOp::create(inner, loc, sum, most);
+      } else {
+        Value last = arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::eq, at, most);
+        counting.push_back({last.getDefiningOp(), when});
+        result = arith::SelectOp::create(inner, loc, last, zero, sum);
+      }
+      counting.push_back({result.getDefiningOp(), when});
+      return {result};
+    };
+    loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(b, zero, /*replaceInitOperandUsesInLoop=*/false, next));
+    return loop.getRegionIterArgs().back();
+  }
+
+  /// Upstream takes what is yielded from operations of the body only.
+  void wrapYields() {
+    auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+    unsigned last = 0;
+    for (auto& entry : order) last = std::max(last, entry.second);
+    OpBuilder b(yield);
+    for (OpOperand& operand : yield->getOpOperands()) {
+      Operation* def = operand.get().getDefiningOp();
+      if (def && def->getBlock() == loop.getBody()) continue;
+      Value yes = arith::ConstantIntOp::create(b, loop.getLoc(), 1, 1);
+      Value same = arith::SelectOp::create(b, loop.getLoc(), yes, operand.get(), operand.get());
+      order.push_back({yes.getDefiningOp(), last});
+      order.push_back({same.getDefiningOp(), last});
+      operand.set(same);
+    }
+  }
+
+  /// if (it has a trip) { the loop } else { what it started with }
+  void guardTrips() {
+    OpBuilder b(loop);
+    Location loc = loop.getLoc();
+    Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+    auto guard = scf::IfOp::create(b, loc, loop.getResultTypes(), any, /*withElseRegion=*/true);
+    loop.replaceAllUsesWith(guard.getResults());
+    auto close = [&](Block* block, ValueRange values) {
+      if (!block->empty()) block->back().erase();
+      OpBuilder inner = OpBuilder::atBlockEnd(block);
+      scf::YieldOp::create(inner, loc, values);
+    };
+    close(guard.elseBlock(), loop.getInitArgs());
+    close(guard.thenBlock(), {});
+    loop->moveBefore(guard.thenBlock()->getTerminator());
+    guard.thenBlock()->getTerminator()->setOperands(loop.getResults());
+  }
+
+  /// The operation as it may run where `pred` does not hold: copies get the predicate, what reads memory a branch; other results nobody
+  /// uses.
+  static Operation* predicate(RewriterBase& b, Operation* op, Value pred) {
+    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+      b.setInsertionPoint(copy);
+      Value both = copy.getPred() ? arith::AndIOp::create(b, copy.getLoc(), copy.getPred(), pred).getResult() : pred;
+      copy.getPredMutable().assign(both);
+      return copy;
+    }
+    if (!isa<tile::LoadOp, tile::GatherOp>(op)) return op;
+    b.setInsertionPointAfter(op);
+    auto guard = scf::IfOp::create(b, op->getLoc(), op->getResultTypes(), pred, /*withElseRegion=*/true);
+    op->moveBefore(guard.thenBlock(), guard.thenBlock()->end());
+    b.setInsertionPointToEnd(guard.thenBlock());
+    scf::YieldOp::create(b, op->getLoc(), op->getResults());
+    b.setInsertionPointToEnd(guard.elseBlock());
+    Value zero = arith::ConstantOp::create(b, op->getLoc(), b.getZeroAttr(op->getResult(0).getType()));
+    scf::YieldOp::create(b, op->getLoc(), zero);
+    return guard;
+  }
+
+  FailureOr<scf::ForOp> pipeline() {
+    order.insert(order.end(), counting.begin(), counting.end());
+    scf::PipeliningOption options;
+    options.getScheduleFn = [&](scf::ForOp, StagedOps& schedule) { schedule = order; };
+    options.peelEpilogue = false;
+    options.supportDynamicLoops = true;
+    options.predicateFn = predicate;
+    DictionaryAttr attributes = loop->getDiscardableAttrDictionary();
+    IRRewriter rewriter(loop.getContext());
+    rewriter.setInsertionPoint(loop);
+    FailureOr<scf::ForOp> result = scf::pipelineForLoop(rewriter, loop, options);
+    if (failed(result)) return result;
+    (*result)->setDiscardableAttrs(attributes);
+    sinkReads(*result);
+    return result;
+  }
+
+  /// Fragments that are read before the loop and used in it only come behind the first trips' copies, which then need not wait for them.
+  static void sinkReads(scf::ForOp pipelined) {
+    SmallVector<Operation*> reads;
+    auto inside = [&](Operation* user) {
+      return pipelined->isProperAncestor(user) || (llvm::is_contained(reads, user) && user->getBlock() == pipelined->getBlock());
+    };
+    for (Operation* op = pipelined->getPrevNode(); op; op = op->getPrevNode()) {
+      bool read = isa<LoadBufferOp>(op) || (isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>());
+      if (read && llvm::all_of(op->getUsers(), inside)) reads.push_back(op);
+      if (op->getNumRegions() != 0) break;
+    }
+    for (Operation* op : llvm::reverse(reads)) op->moveBefore(pipelined);
+  }
+
+  scf::ForOp loop;
+  int64_t ahead;
+  StagedOps order, counting;
+  bool lateStages = false;
+  llvm::DenseMap<Operation*, unsigned> stage;
+  llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
+  llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
+  std::map<std::pair<unsigned, int64_t>, unsigned> counters;  // number of the carried value
+};
+
+}  // namespace
+
+SmallVector<Operation*> fetchesOf(scf::ForOp loop) {
+  SmallVector<Operation*> fetches;
+  for (Operation& op : loop.getBody()->without_terminator()) {
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    auto load = dyn_cast<tile::LoadOp>(op);
+    bool plain = copy && copy->hasOneUse() && isa<CopyWaitOp>(*copy->user_begin()) && (*copy->user_begin())->getBlock() == op.getBlock();
+    if ((plain || (load && isRegisterFetch(load))) && canRunAhead(loop, &op)) fetches.push_back(&op);
+  }
+  return fetches;
+}
+
+FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, int64_t ahead, StagedOps compute) {
+  return Pipeliner(loop, ahead, std::move(compute)).run();
+}
+
+}  // namespace fattn::tilegpu
