@@ -8,6 +8,7 @@ void registerPasses() {
   mlir::registerPass([] { return createPlaceCopiesPass(); });
   mlir::registerPass([] { return createScheduleLoopsPass({}); });
   mlir::registerPass([] { return createSliceDotsPass(); });
+  mlir::registerPass([] { return createDecomposeConversionsPass(); });
   mlir::registerPass([] { return createPlaceWaitsPass(); });
   mlir::registerPass([] { return createAllocateSharedPass(); });
   mlir::registerPass([] { return createPlaceBarriersPass(); });
