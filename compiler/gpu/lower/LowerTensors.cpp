@@ -38,8 +38,8 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       })
       .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp>(
           [&](Operation* pointer) { return lowerPointers(to, pointer); })
-      .Case<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(
-          [&](Operation* memory) { return lowerGlobal(to, memory); })
+      .Case<tile::LoadOp, tile::StoreOp>([&](Operation* memory) { return lowerGlobal(to, memory); })
+      .Case<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>([&](Operation* memory) { return lowerScattered(to, memory); })
       .Case([&](tile::DotOp dot) { return to.machine.dot(to, dot); })
       .Case([&](tile::DevicePrintOp print) { return to.machine.devicePrint(to, print); })
       .Case([&](tilegpu::LoadBufferOp load) { return to.machine.loadBuffer(to, load); })

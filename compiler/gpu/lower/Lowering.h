@@ -111,8 +111,9 @@ mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);              
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
 mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Reduce.cpp
 mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp
-mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);  // make_block_ptr, advance, addptr, program_id: Pointers.cpp
-mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);    // tile.load, store, gather, scatter, atomic_add: Global.cpp
+mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);   // make_block_ptr, advance, addptr, program_id: Pointers.cpp
+mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);     // tile.load, store: Global.cpp
+mlir::LogicalResult lowerScattered(Lowering& to, mlir::Operation* op);  // tile.gather, scatter, atomic_add: Scattered.cpp
 
 /// The registers of a tile in another layout, where data stays within a warp: renamed, or shuffled. (Conversions.cpp)
 mlir::FailureOr<Registers> convertRegisters(Lowering& to, const Registers& source, const layout::LinearLayout& from,

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses, bounds and vectors of accesses to global memory.
+#include "compiler/gpu/lower/WindowAccess.h"
+
+#include "compiler/layout/Queries.h"
+#include "compiler/transforms/Divisibility.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+
+using layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout;
+
+namespace {
+
+/// The bits of coordinate d that lane or warp can set.
+int64_t threadBitsOf(const LinearLayout& layout, int d) {
+  int shift = 0;
+  for (int i = 0; i < d; ++i) shift += layout.outputs()[i].bits;
+  layout::f2::Vector bits = 0;
+  for (std::string_view in : {kLane, kWarp})
+    for (layout::f2::Vector column : layout.columns(in)) bits |= column;
+  return static_cast<int64_t>(bits >> shift & ((layout::f2::Vector{1} << layout.outputs()[d].bits) - 1));
+}
+
+Value extended(ImplicitLocOpBuilder& b, Value number) { return arith::ExtSIOp::create(b, b.getI64Type(), number); }
+
+Value plus(ImplicitLocOpBuilder& b, Value left, Value right) {
+  if (!left || !right) return left ? left : right;
+  return arith::AddIOp::create(b, left, right);
+}
+
+Value times(ImplicitLocOpBuilder& b, Value number, Value stride) {
+  if (getConstantIntValue(stride) == 1) return number;
+  return arith::MulIOp::create(b, number, stride);
+}
+
+Value moved(ImplicitLocOpBuilder& b, Type unit, Value pointer, Value elements) {
+  if (!elements) return pointer;
+  return LLVM::GEPOp::create(b, pointer.getType(), unit, pointer, ArrayRef<LLVM::GEPArg>{elements});
+}
+
+}  // namespace
+
+WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, ArrayRef<int64_t> checked,
+                           const LinearLayout& layout)
+    : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
+  ImplicitLocOpBuilder& b = to.b;
+  Value ofThread, ofWindow;
+  for (int d = 0; d < type.getRank(); ++d) {
+    threadBits_.push_back(threadBitsOf(layout, d));
+    thread_.push_back(to.threadPart(layout, d));
+    ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
+    ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
+  }
+  origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
+  for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
+}
+
+/// The window's elements first .. first + count lie inside.
+WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
+  ImplicitLocOpBuilder& b = to_.b;
+  Value zero = to_.i64(0), whole = to_.i64(size);
+  auto clamped = [&](Value number) -> Value {
+    Value low = arith::MaxSIOp::create(b, number, zero);
+    return arith::TruncIOp::create(b, b.getI32Type(), arith::MinSIOp::create(b, low, whole).getResult());
+  };
+  Value offset = window_.offsets[d];
+  Value first = clamped(arith::SubIOp::create(b, zero, offset));
+  Value last = clamped(arith::SubIOp::create(b, window_.shape[d], offset));
+  Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first).getResult(), to_.i32(0));
+  return {d, arith::SubIOp::create(b, thread_[d], first), first, count};
+}
+
+/// How far the register's coordinate leads from the thread's place.
+Value WindowAccess::product(int d, int64_t coordinate) {
+  Value& cached = products_[{d, coordinate}];
+  if (cached) return cached;
+  ImplicitLocOpBuilder& b = to_.b;
+  if (!overlaps(d, coordinate)) {
+    if (auto stride = getConstantIntValue(window_.strides[d])) return cached = to_.i64(coordinate * *stride);
+    return cached = times(b, to_.i64(coordinate), window_.strides[d]);
+  }
+  Value whole = to_.combine(layout_, d, thread_[d], coordinate);
+  Value step = extended(b, arith::SubIOp::create(b, whole, thread_[d]));
+  return cached = times(b, step, window_.strides[d]);
+}
+
+Value WindowAccess::address(int64_t r) {
+  layout::Coords coords = Lowering::registerPart(layout_, r);
+  Value pointer = origin_;
+  int64_t constant = 0;
+  for (auto [d, coordinate] : llvm::enumerate(coords)) {
+    if (coordinate == 0) continue;
+    Value step = product(static_cast<int>(d), coordinate);
+    if (auto known = getConstantIntValue(step)) {
+      constant += *known;
+    } else {
+      pointer = moved(to_.b, unit_, pointer, step);
+    }
+  }
+  return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
+}
+
+Value WindowAccess::inside(int64_t r) {
+  ImplicitLocOpBuilder& b = to_.b;
+  layout::Coords coords = Lowering::registerPart(layout_, r);
+  Value result;
+  for (const Bounds& bounds : bounds_) {
+    int64_t coordinate = coords[bounds.dim];
+    Value& cached = inside_[{bounds.dim, coordinate}];
+    if (!cached) {
+      Value at = bounds.thread;
+      if (overlaps(bounds.dim, coordinate)) {
+        at = arith::SubIOp::create(b, to_.combine(layout_, bounds.dim, thread_[bounds.dim], coordinate), bounds.first);
+      } else if (coordinate) {
+        at = arith::AddIOp::create(b, at, to_.i32(coordinate));
+      }
+      cached = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, bounds.count);
+    }
+    result = both(b, result, cached);
+  }
+  return result;
+}
+
+WindowVectors windowVectors(Value blockPtr, ArrayRef<int64_t> checked, const LinearLayout& layout, int elementBits) {
+  WindowVectors result;
+  int d = transforms::contiguousDim(blockPtr).value_or(static_cast<int>(layout.outputs().size()) - 1);
+  int bytes = static_cast<int>(transforms::accessBytes(blockPtr, checked));
+  result.width = layout::vectorWidth(layout, d, elementBits, bytes);
+  result.groups = layout::memoryVectors(layout, d, result.width);
+  return result;
+}
+
+Type memoryType(Lowering& to, Type element, int count) {
+  int bits = tilegpu::elementBits(element);
+  if (bits < 32 && bits * count <= 32) return to.b.getIntegerType(static_cast<unsigned>(bits * count));
+  if (bits < 32) return VectorType::get({bits * count / 32}, to.b.getI32Type());
+  Type one = to.registerType(element);
+  return count == 1 ? one : VectorType::get({count}, one);
+}
+
+Value toMemory(Lowering& to, ValueRange registers, Type element) {
+  ImplicitLocOpBuilder& b = to.b;
+  int count = static_cast<int>(registers.size());
+  SmallVector<Value> values(registers);
+  if (element.isInteger(1))
+    for (Value& value : values) value = arith::ExtUIOp::create(b, b.getI8Type(), value);
+  Type type = memoryType(to, element, count);
+  if (count == 1) return values[0].getType() == type ? values[0] : LLVM::BitcastOp::create(b, type, values[0]).getResult();
+  auto whole = VectorType::get({count}, values[0].getType());
+  Value result = LLVM::PoisonOp::create(b, whole);
+  for (auto [i, value] : llvm::enumerate(values)) result = LLVM::InsertElementOp::create(b, result, value, to.i32(static_cast<int64_t>(i)));
+  return whole == type ? result : LLVM::BitcastOp::create(b, type, result).getResult();
+}
+
+Registers fromMemory(Lowering& to, Value value, Type element, int count) {
+  ImplicitLocOpBuilder& b = to.b;
+  Type one = element.isInteger(1) ? b.getI8Type() : to.registerType(element);
+  Registers result;
+  // Word by word: pairs that are packed again later then fold to the word.
+  auto words = dyn_cast<VectorType>(value.getType());
+  int64_t number = words ? words.getNumElements() : 1, each = count / number;
+  for (int64_t w = 0; w < number; ++w) {
+    Value word = words ? LLVM::ExtractElementOp::create(b, value, to.i32(w)).getResult() : value;
+    if (each == 1) {
+      result.push_back(word.getType() == one ? word : LLVM::BitcastOp::create(b, one, word).getResult());
+      continue;
+    }
+    Value elements = LLVM::BitcastOp::create(b, VectorType::get({each}, one), word);
+    for (int64_t i = 0; i < each; ++i) result.push_back(LLVM::ExtractElementOp::create(b, elements, to.i32(i)));
+  }
+  if (element.isInteger(1)) {
+    Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
+    for (Value& bit : result) bit = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, zero);
+  }
+  return result;
+}
+
+Holders holdersOf(const LinearLayout& layout) {
+  Holders result;
+  layout::f2::Span span(layout.columns(kRegister));
+  for (std::string_view in : {kLane, kWarp}) {
+    layout::f2::Columns own = layout.columns(in);
+    for (std::size_t bit = 0; bit < own.size(); ++bit)
+      if (!span.add(own[bit])) (in == kLane ? result.lane : result.warp) |= int64_t{1} << bit;
+  }
+  int64_t below = int64_t{1} << layout.inputBits(kWarp);
+  for (const layout::Repeat& repeat : layout.repeats()) {
+    if (repeat.in != kWarp) continue;
+    if (repeat.out.empty()) result.repeats.push_back({below, repeat.count});
+    below *= repeat.count;
+  }
+  return result;
+}
+
+Value isHolder(Lowering& to, const Holders& holders) {
+  ImplicitLocOpBuilder& b = to.b;
+  Value result;
+  auto require = [&](Value number) { result = both(b, result, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, to.i32(0))); };
+  if (holders.lane) require(arith::AndIOp::create(b, to.lane, to.i32(holders.lane)));
+  if (holders.warp) require(arith::AndIOp::create(b, to.warp, to.i32(holders.warp)));
+  for (auto [below, count] : holders.repeats)
+    require(arith::RemUIOp::create(b, arith::DivUIOp::create(b, to.warp, to.i32(below)).getResult(), to.i32(count)));
+  return result;
+}
+
+Value both(ImplicitLocOpBuilder& b, Value left, Value right) {
+  if (!left || !right) return left ? left : right;
+  return arith::AndIOp::create(b, left, right);
+}
+
+}  // namespace fattn::gpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses and bounds of a window into global memory, register by register.
+//
+// What does not depend on the register is computed once: the thread's place in the window (invariant in loops that only advance it), the
+// window's place in the array, and the part of the window that lies inside the array, as 32-bit numbers.
+#ifndef FATTN_COMPILER_GPU_LOWER_WINDOWACCESS_H
+#define FATTN_COMPILER_GPU_LOWER_WINDOWACCESS_H
+
+#include <map>
+
+#include "compiler/gpu/lower/Lowering.h"
+
+namespace fattn::gpu {
+
+class WindowAccess {
+ public:
+  /// `checked` are the dimensions whose bounds count.
+  WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, llvm::ArrayRef<int64_t> checked,
+               const layout::LinearLayout& layout);
+
+  /// Of the element in register r.
+  mlir::Value address(int64_t r);
+  /// Whether that element lies inside the array (i1); null where no dimension is checked.
+  mlir::Value inside(int64_t r);
+
+ private:
+  struct Bounds {
+    int dim;
+    mlir::Value thread, first, count;  ///< thread - first < count, unsigned; i32
+  };
+  Bounds boundsOf(int d, int64_t size);
+  mlir::Value product(int d, int64_t coordinate);
+  bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
+
+  Lowering& to_;
+  const Window& window_;
+  const layout::LinearLayout& layout_;
+  mlir::Type unit_;  ///< what addresses count
+  llvm::SmallVector<mlir::Value, 3> thread_;
+  llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
+  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
+  llvm::SmallVector<Bounds, 3> bounds_;
+  std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
+};
+
+/// How many elements one access through this block pointer moves, what they are along, and the registers of each.
+struct WindowVectors {
+  int width = 1;
+  std::vector<std::vector<int64_t>> groups;
+};
+WindowVectors windowVectors(mlir::Value blockPtr, llvm::ArrayRef<int64_t> checked, const layout::LinearLayout& layout, int elementBits);
+
+/// The type of `count` elements that are accessed at once: a number of less than 32 bits, or one or more of 32 or 64.
+mlir::Type memoryType(Lowering& to, mlir::Type element, int count);
+/// Registers as a value of that type, and back.
+mlir::Value toMemory(Lowering& to, mlir::ValueRange registers, mlir::Type element);
+Registers fromMemory(Lowering& to, mlir::Value value, mlir::Type element, int count);
+
+/// Which threads write, or add, elements that several hold.
+struct Holders {
+  int64_t lane = 0, warp = 0;                              ///< bits that are 0 in them
+  llvm::SmallVector<std::pair<int64_t, int64_t>> repeats;  ///< (warp / first) % second is 0 as well
+  bool all() const { return !lane && !warp && repeats.empty(); }
+};
+Holders holdersOf(const layout::LinearLayout& layout);
+/// Whether the executing thread is one of them (i1); null where all are.
+mlir::Value isHolder(Lowering& to, const Holders& holders);
+
+/// a and b; either may be null, which stands for true.
+mlir::Value both(mlir::ImplicitLocOpBuilder& b, mlir::Value left, mlir::Value right);
+
+}  // namespace fattn::gpu
+
+#endif
