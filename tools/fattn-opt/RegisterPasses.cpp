@@ -7,6 +7,7 @@
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/HostCode.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/nvidia/Passes.h"
 #include "compiler/transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "mlir/Pass/PassManager.h"
@@ -34,6 +35,7 @@ void registerAllPasses() {
   registerEmitPtxPass();
   transforms::registerPasses();
   tilegpu::registerPasses();
+  nvidia::registerPasses();
   hostLevel();
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });
   mlir::registerPass([] { return cpu::createExpandMathPass(emit::hostTarget(hostLevel())); });

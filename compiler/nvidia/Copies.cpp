@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asynchronous copies by cp.async: 4, 8 or 16 bytes a thread, each copy of a tile a group of its own.
+//
+//   cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside and the copy is wanted, else 0
+// With a size of 0 nothing is read and the bytes become zero: what padding wants, and allowed where the copy is not wanted.
+// Source: PTX ISA 8.7, "cp.async". Test: tests/lit/nvidia/copies.mlir.
+#include "compiler/gpu/lower/WindowAccess.h"
+#include "compiler/layout/Queries.h"
+#include "compiler/nvidia/BufferAccess.h"
+#include "compiler/nvidia/Machine.h"
+#include "compiler/transforms/Divisibility.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+
+using gpu::Lowering;
+
+namespace {
+
+/// The widest vectors whose elements follow each other in both memories; registers of each.
+std::vector<std::vector<int64_t>> copyVectors(tilegpu::CopyAsyncOp op, const BufferAccess& shared, int64_t elementBytes) {
+  const layout::LinearLayout& layout = op.getLayout().getLayout();
+  int d = transforms::contiguousDim(op.getPtr()).value_or(static_cast<int>(layout.outputs().size()) - 1);
+  int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), op.getBoundaryCheck()), shared.alignment());
+  for (; bytes >= 4; bytes /= 2) {
+    int width = layout::vectorWidth(layout, d, static_cast<int>(elementBytes * 8), static_cast<int>(bytes));
+    if (width * elementBytes < bytes) continue;
+    auto groups = layout::memoryVectors(layout, d, width);
+    bool together = llvm::all_of(groups, [&](const std::vector<int64_t>& group) {
+      for (auto [i, r] : llvm::enumerate(group))
+        if (shared.offset(r) != shared.offset(group[0]) + static_cast<int64_t>(i) * elementBytes) return false;
+      return shared.offset(group[0]) % bytes == 0;
+    });
+    if (together) return groups;
+  }
+  return {};
+}
+
+}  // namespace
+
+LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
+  const layout::LinearLayout& layout = op.getLayout().getLayout();
+  FailureOr<BufferAccess> shared = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
+  if (failed(shared)) return failure();
+  int64_t elementBytes = op.getBuffer().getType().getElementBytes();
+  auto groups = copyVectors(op, *shared, elementBytes);
+  if (groups.empty())
+    return op.emitOpError() << "needs at least 4 bytes that are proven to be aligned and follow each other in global memory, in the buffer "
+                               "and in a thread of the layout "
+                            << layout.str();
+  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
+  int64_t bytes = elementBytes * static_cast<int64_t>(groups[0].size());
+  auto modifier = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+  Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
+  for (const std::vector<int64_t>& group : groups) {
+    Value copied = gpu::both(to.b, wanted, global.inside(group[0])), size;
+    if (copied) size = arith::SelectOp::create(to.b, copied, to.i32(bytes), to.i32(0));
+    NVVM::CpAsyncOp::create(to.b, shared->pointer(group[0]), global.address(group[0]), static_cast<uint32_t>(bytes), modifier, size);
+  }
+  NVVM::CpAsyncCommitGroupOp::create(to.b);
+  return success();
+}
+
+LogicalResult Machine::copyWait(Lowering& to, tilegpu::CopyWaitOp op) {
+  NVVM::CpAsyncWaitGroupOp::create(to.b, static_cast<uint32_t>(op.getPending().value_or(0)));
+  return success();
+}
+
+}  // namespace fattn::nvidia

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global memory under a predicate, and atomic additions.
+//
+//   @$4 ld.global.v2.b32 {$0, $1}, [$3];      the outputs hold the replacement before
+//   @$3 st.global.v2.b32 [$2], {$0, $1};
+//   @$2 red.global.add.f32 [$0], $1;
+// Without a predicate plain loads and stores, which LLVM knows. Source: PTX ISA 8.7, "ld", "st", "atom", "red".
+#include "compiler/nvidia/Machine.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+namespace {
+
+/// How an element is written in PTX.
+struct Notation {
+  StringRef bits;        ///< "b32"
+  StringRef constraint;  ///< "r"
+};
+
+Notation notationOf(Type type) {
+  switch (type.getIntOrFloatBitWidth()) {
+    case 8:
+      return {"b8", "h"};
+    case 16:
+      return {"b16", "h"};
+    case 32:
+      return {"b32", type.isF32() ? "f" : "r"};
+    default:
+      return {"b64", type.isF64() ? "d" : "l"};
+  }
+}
+
+/// "{$0, $1}", or "$0" for one.
+std::string listFrom(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) text += (i ? ", $" : "$") + std::to_string(first + i);
+  return count == 1 ? text : "{" + text + "}";
+}
+
+std::string widthOf(int64_t count) { return count == 1 ? "." : ".v" + std::to_string(count) + "."; }
+
+SmallVector<Value> elementsOf(ImplicitLocOpBuilder& b, Value value) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) return {value};
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < vector.getNumElements(); ++i)
+    elements.push_back(
+        LLVM::ExtractElementOp::create(b, value, arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(i))).getResult()));
+  return elements;
+}
+
+/// 8-bit values travel in 16-bit registers.
+Type carried(Type element) { return element.isInteger(8) ? IntegerType::get(element.getContext(), 16) : element; }
+
+Value call(ImplicitLocOpBuilder& b, Type result, ValueRange operands, const std::string& text, const std::string& constraints) {
+  auto op = LLVM::InlineAsmOp::create(b, result ? TypeRange(result) : TypeRange(), operands, text, constraints + ",~{memory}",
+                                      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(),
+                                      ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+int64_t bytesOf(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8 * (vector ? vector.getNumElements() : 1);
+}
+
+}  // namespace
+
+Value Machine::loadGlobal(ImplicitLocOpBuilder& b, Value address, Type type, Value predicate, Value other) {
+  if (!predicate) return LLVM::LoadOp::create(b, type, address, static_cast<unsigned>(bytesOf(type)));
+  auto vector = dyn_cast<VectorType>(type);
+  int64_t count = vector ? vector.getNumElements() : 1;
+  Type element = getElementTypeOrSelf(type), inRegister = carried(element);
+  auto [bits, constraint] = notationOf(element);
+  SmallVector<Value> operands = {address, predicate};
+  std::string constraints, tied;
+  for (auto [i, value] : llvm::enumerate(elementsOf(b, other))) {
+    operands.push_back(element == inRegister ? value : arith::ExtUIOp::create(b, inRegister, value).getResult());
+    constraints += "=" + constraint.str() + ",";
+    tied += "," + std::to_string(i);
+  }
+  std::string at = std::to_string(count), on = std::to_string(count + 1);
+  std::string text = "@$" + on + " ld.global" + widthOf(count) + bits.str() + " " + listFrom(0, count) + ", [$" + at + "];";
+  SmallVector<Type> types(static_cast<size_t>(count), inRegister);
+  Type result = count == 1 ? inRegister : LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value loaded = call(b, result, operands, text, constraints + "l,b" + tied);
+  if (count == 1) return element == inRegister ? loaded : arith::TruncIOp::create(b, element, loaded).getResult();
+  Value whole = LLVM::PoisonOp::create(b, type);
+  for (int64_t i = 0; i < count; ++i)
+    whole = LLVM::InsertElementOp::create(b, whole, LLVM::ExtractValueOp::create(b, loaded, i),
+                                          arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(i))).getResult());
+  return whole;
+}
+
+void Machine::storeGlobal(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate) {
+  if (!predicate) {
+    LLVM::StoreOp::create(b, value, address, static_cast<unsigned>(bytesOf(value.getType())));
+    return;
+  }
+  SmallVector<Value> operands = elementsOf(b, value);
+  Type element = getElementTypeOrSelf(value.getType());
+  auto [bits, constraint] = notationOf(element);
+  auto count = static_cast<int64_t>(operands.size());
+  std::string constraints;
+  for (Value& operand : operands) {
+    if (element != carried(element)) operand = arith::ExtUIOp::create(b, carried(element), operand);
+    constraints += constraint.str() + ",";
+  }
+  operands.append({address, predicate});
+  std::string text = "@$" + std::to_string(count + 1) + " st.global" + widthOf(count) + bits.str() + " [$" + std::to_string(count) + "], " +
+                     listFrom(0, count) + ";";
+  call(b, {}, operands, text, constraints + "l,b");
+}
+
+Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, bool used) {
+  Type type = value.getType();
+  bool half = type.isF16() || type.isBF16();
+  if (type.isBF16() && capability_ < 90) return {};
+  std::string kind = type.isF16()         ? "noftz.f16"
+                     : type.isBF16()      ? "noftz.bf16"
+                     : type.isF32()       ? "f32"
+                     : type.isF64()       ? "f64"
+                     : type.isInteger(32) ? "u32"
+                                          : "u64";
+  Type inRegister = half ? b.getI16Type() : type;
+  if (half) value = LLVM::BitcastOp::create(b, inRegister, value);
+  std::string constraint = notationOf(inRegister).constraint.str();
+  SmallVector<Value> operands = {address, value};
+  auto guard = [&](int at) { return predicate ? "@$" + std::to_string(at) + " " : std::string(); };
+  if (predicate) operands.push_back(predicate);
+  std::string on = predicate ? ",b" : "";
+  if (!used) {
+    call(b, {}, operands, guard(2) + "red.relaxed.gpu.global.add." + kind + " [$0], $1;", "l," + constraint + on);
+    return {};
+  }
+  std::string tied;
+  if (predicate) {
+    operands.push_back(arith::ConstantOp::create(b, b.getZeroAttr(inRegister)));
+    tied = ",0";
+  }
+  Value old = call(b, inRegister, operands, guard(3) + "atom.relaxed.gpu.global.add." + kind + " $0, [$1], $2;",
+                   "=" + constraint + ",l," + constraint + on + tied);
+  return half ? LLVM::BitcastOp::create(b, type, old).getResult() : old;
+}
+
+}  // namespace fattn::nvidia

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads, programs, and what threads of a warp or block tell each other.
+#include "compiler/nvidia/Machine.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+
+namespace {
+
+constexpr int64_t kAllLanes = 0xffffffff;
+
+Value number(ImplicitLocOpBuilder& b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getIntegerAttr(b.getI32Type(), APInt(32, static_cast<uint64_t>(value), false, true)));
+}
+
+}  // namespace
+
+Machine::Machine(const gpu::Target& target) {
+  StringRef name = target.name;
+  name.consume_front("nvidia:sm_");
+  name.consumeInteger(10, capability_);
+}
+
+std::unique_ptr<gpu::Machine> makeMachine(const gpu::Target& target) { return std::make_unique<Machine>(target); }
+
+Value intrinsic(ImplicitLocOpBuilder& b, StringRef name, Type type, ValueRange operands) {
+  if (!type) return LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands), Value();
+  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+}
+
+Value Machine::threadId(ImplicitLocOpBuilder& b) { return NVVM::ThreadIdXOp::create(b, b.getI32Type()); }
+
+Value Machine::programId(ImplicitLocOpBuilder& b, int axis) {
+  Type type = b.getI32Type();
+  if (axis == 0) return NVVM::BlockIdXOp::create(b, type);
+  if (axis == 1) return NVVM::BlockIdYOp::create(b, type);
+  return NVVM::BlockIdZOp::create(b, type);
+}
+
+Value Machine::numPrograms(ImplicitLocOpBuilder& b, int axis) {
+  Type type = b.getI32Type();
+  if (axis == 0) return NVVM::GridDimXOp::create(b, type);
+  if (axis == 1) return NVVM::GridDimYOp::create(b, type);
+  return NVVM::GridDimZOp::create(b, type);
+}
+
+Value Machine::shuffleXor(ImplicitLocOpBuilder& b, Value word, int mask) {
+  return NVVM::ShflOp::create(b, word.getType(), number(b, kAllLanes), word, number(b, mask), number(b, 31), NVVM::ShflKind::bfly,
+                              UnitAttr());
+}
+
+Value Machine::shuffle(ImplicitLocOpBuilder& b, Value word, Value from) {
+  return NVVM::ShflOp::create(b, word.getType(), number(b, kAllLanes), word, from, number(b, 31), NVVM::ShflKind::idx, UnitAttr());
+}
+
+Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), number(b, kAllLanes), condition, NVVM::VoteSyncKind::any);
+}
+
+Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
+  return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.all", b.getI1Type(), {number(b, 0), condition});
+}
+
+void Machine::barrier(ImplicitLocOpBuilder& b) { NVVM::Barrier0Op::create(b); }
+
+}  // namespace fattn::nvidia

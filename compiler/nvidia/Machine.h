@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's instructions for the lowering from tiles to registers: those of every chip from sm_80 on, and what newer ones add.
+//
+// Global memory under a predicate, and reductions over the block, are a few lines of PTX: LLVM knows predicates only as branches, and
+// around a branch that lanes of a warp take differently it may move instructions that the whole warp has to execute.
+#ifndef FATTN_COMPILER_NVIDIA_MACHINE_H
+#define FATTN_COMPILER_NVIDIA_MACHINE_H
+
+#include <memory>
+
+#include "compiler/gpu/lower/Lowering.h"
+
+namespace fattn::nvidia {
+
+class Machine final : public gpu::Machine {
+ public:
+  /// Of a row of the machine table whose name is "nvidia:sm_..".
+  explicit Machine(const gpu::Target& target);
+
+  /// 80 for sm_80, 90 for sm_90a.
+  int computeCapability() const { return capability_; }
+
+  mlir::Value threadId(mlir::ImplicitLocOpBuilder& b) override;
+  mlir::Value programId(mlir::ImplicitLocOpBuilder& b, int axis) override;
+  mlir::Value numPrograms(mlir::ImplicitLocOpBuilder& b, int axis) override;
+  mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) override;
+  mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) override;
+  mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  void barrier(mlir::ImplicitLocOpBuilder& b) override;
+  mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
+  // GlobalAccess.cpp
+  mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
+                         mlir::Value other) override;
+  void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
+  mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate, bool used) override;
+
+  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                     // Dot.cpp
+  mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;    // SharedMemory.cpp
+  mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;  // SharedMemory.cpp
+  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;      // Copies.cpp
+  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;        // Copies.cpp
+  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;     // Print.cpp
+
+ private:
+  int capability_ = 80;
+};
+
+std::unique_ptr<gpu::Machine> makeMachine(const gpu::Target& target);
+
+/// A call of an LLVM intrinsic with one result, or none where `type` is null.
+mlir::Value intrinsic(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, mlir::ValueRange operands);
+
+}  // namespace fattn::nvidia
+
+#endif

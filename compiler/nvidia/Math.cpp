@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of math on f32, within a few units in the last place, from ex2.approx, lg2.approx and rcp.approx.
+//
+// exp2      ex2.approx.ftz: 2 ulp; results below 2^-126 are zero
+// exp       x log2(e) as hi + lo, 2^hi (1 + lo ln 2): the product's rounding error would otherwise be an error of up to 127/2 ulp
+// log2, log lg2.approx: absolute error 2^-22 near 1, else 2 ulp; subnormal numbers are kept
+// tanh      a polynomial up to 0.6, (0.8 ulp, fitted to the relative error), else 1 - 2 / (1 + e^2|x|)
+// sqrt      correctly rounded; rsqrt 2 ulp
+// Source: PTX ISA 8.7, "Floating point instructions: ex2, lg2, rcp, sqrt, rsqrt". Test: tests/lit/nvidia/math.mlir.
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include "compiler/nvidia/Machine.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+namespace {
+
+/// Minimax for (tanh(x) - x) / x^3 in x^2 on |x| <= 0.6.
+constexpr float kTanhCoefficients[] = {-5.8951572e-3f, 2.0795971e-2f, -5.3783830e-2f, 1.3331924e-1f, -3.3333298e-1f};
+constexpr float kTanhPolynomial = 0.6f;
+constexpr float kLog2E = 1.44269504f, kLog2ERest = 1.9259630e-8f, kLn2 = 0.693147181f;
+
+class Functions {
+ public:
+  explicit Functions(ImplicitLocOpBuilder& b) : b_(b) {}
+
+  Value exp2(Value x) { return call("llvm.nvvm.ex2.approx.ftz", {x}); }
+  Value log2(Value x) { return call("llvm.nvvm.lg2.approx.f", {x}); }
+  Value sqrt(Value x) { return call("llvm.nvvm.sqrt.rn.f", {x}); }
+  Value rsqrt(Value x) { return call("llvm.nvvm.rsqrt.approx.f", {x}); }
+  Value log(Value x) { return mul(log2(x), constant(kLn2)); }
+
+  Value exp(Value x) {
+    Value log2E = constant(kLog2E), high = mul(x, log2E);
+    Value low = fma(x, log2E, arith::NegFOp::create(b_, high));
+    low = fma(x, constant(kLog2ERest), low);
+    // Beyond 2^+-128 the result is known, and at the infinities `low` is not a number.
+    Value inRange = arith::CmpFOp::create(b_, arith::CmpFPredicate::OLT, math::AbsFOp::create(b_, high), constant(128));
+    low = arith::SelectOp::create(b_, inRange, mul(low, constant(kLn2)), constant(0));
+    Value power = exp2(high);
+    Value result = fma(power, low, power);
+    return arith::SelectOp::create(b_, inRange, result, power);
+  }
+
+  Value tanh(Value x) {
+    Value size = math::AbsFOp::create(b_, x), square = mul(x, x);
+    Value p = constant(kTanhCoefficients[0]);
+    for (float c : ArrayRef(kTanhCoefficients).drop_front()) p = fma(p, square, constant(c));
+    Value small = fma(mul(p, square), x, x);
+    // At large |x| the power is infinite and its reciprocal 0.
+    Value power = exp2(mul(size, constant(2 * kLog2E)));
+    Value inverse = call("llvm.nvvm.rcp.approx.ftz.f", {arith::AddFOp::create(b_, power, constant(1))});
+    Value large = math::CopySignOp::create(b_, fma(inverse, constant(-2), constant(1)), x);
+    Value isSmall = arith::CmpFOp::create(b_, arith::CmpFPredicate::OLT, size, constant(kTanhPolynomial));
+    return arith::SelectOp::create(b_, isSmall, small, large);
+  }
+
+ private:
+  Value call(StringRef name, ValueRange operands) { return intrinsic(b_, name, b_.getF32Type(), operands); }
+  Value constant(float value) { return arith::ConstantOp::create(b_, b_.getF32FloatAttr(value)); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b_, x, y); }
+  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b_, x, y, z); }
+
+  ImplicitLocOpBuilder& b_;
+};
+
+}  // namespace
+
+Value Machine::math(ImplicitLocOpBuilder& b, Operation* op, ValueRange operands) {
+  if (operands.empty() || !operands[0].getType().isF32()) return {};
+  Functions f(b);
+  Value x = operands[0];
+  return llvm::TypeSwitch<Operation*, Value>(op)
+      .Case<math::Exp2Op>([&](auto) { return f.exp2(x); })
+      .Case<math::ExpOp>([&](auto) { return f.exp(x); })
+      .Case<math::Log2Op>([&](auto) { return f.log2(x); })
+      .Case<math::LogOp>([&](auto) { return f.log(x); })
+      .Case<math::SqrtOp>([&](auto) { return f.sqrt(x); })
+      .Case<math::RsqrtOp>([&](auto) { return f.rsqrt(x); })
+      .Case<math::TanhOp>([&](auto) { return f.tanh(x); })
+      .Default([](Operation*) { return Value(); });
+}
+
+}  // namespace fattn::nvidia
