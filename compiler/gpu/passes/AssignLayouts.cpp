@@ -40,26 +40,13 @@ class Rewriter {
 
 /// A cheap value once more, in this layout, where it was made.
 Value Rewriter::make(Value cheap, LayoutId id) {
-  Value& made = made_[{cheap, id}];
-  if (made) return made;
+  if (Value made = made_.lookup({cheap, id})) return made;
   Operation* op = cheap.getDefiningOp();
-  Placement placement = assignment_.placeCheap(op, id);
-  IRMapping operands;
-  for (auto [operand, layout] : llvm::zip_equal(op->getOperands(), placement.operands))
-    if (layout != kNoLayout) operands.map(operand, make(operand, layout));
+  SmallVector<Value> operands(op->getOperands());
+  for (auto [operand, layout] : llvm::zip_equal(operands, placeCheap(op, id, pool_).operands))
+    if (layout != kNoLayout) operand = make(operand, layout);
   OpBuilder b(op);
-  RankedTensorType type = typed(cheap, id);
-  DenseElementsAttr dense;
-  Operation* copy = nullptr;
-  if (auto constant = dyn_cast<arith::ConstantOp>(op)) dense = dyn_cast<DenseElementsAttr>(constant.getValue());
-  if (dense) {
-    copy = arith::ConstantOp::create(b, op->getLoc(), dense.isSplat() ? dense.resizeSplat(type) : dense.reshape(type));
-  } else {
-    copy = b.clone(*op, operands);
-    copy->getResult(0).setType(type);
-  }
-  // Recursion may have moved the map's entries.
-  return made_[{cheap, id}] = copy->getResult(0);
+  return made_[{cheap, id}] = cloneInLayout(b, op, operands, pool_[id]);
 }
 
 Value Rewriter::in(Value v, LayoutId id, Operation* user) {

@@ -71,6 +71,14 @@ struct Placement {
   llvm::SmallVector<LayoutId> operands, results;
 };
 
+/// Costs so little for each element that computing it again beats moving it; true for a value made of such operations only.
+bool isCheapOperation(mlir::Operation* op);
+bool isCheapValue(mlir::Value v, llvm::DenseMap<mlir::Value, bool>& known);
+/// What a cheap operation's operands (or those of any that only rearranges) need to be so that it comes out in `result`.
+Placement placeCheap(mlir::Operation* op, LayoutId result, LayoutPool& pool);
+/// Once more, with these operands and in this layout.
+mlir::Value cloneInLayout(mlir::OpBuilder& b, mlir::Operation* op, mlir::ValueRange operands, const layout::LinearLayout& layout);
+
 /// Elementwise in the sense of layouts: all tiles among operands and results have one layout.
 bool isElementwise(mlir::Operation* op);
 
@@ -81,9 +89,7 @@ class Assignment {
   mlir::LogicalResult solve();
   /// Where a value lives; kNoLayout for cheap ones, which are made wherever they are needed.
   LayoutId home(mlir::Value v) const { return homes_.lookup_or(v, kNoLayout); }
-  bool isCheap(mlir::Value v);
-  /// What a cheap value's operands need to be so that it comes out in `result`.
-  Placement placeCheap(mlir::Operation* op, LayoutId result);
+  bool isCheap(mlir::Value v) { return isCheapValue(v, cheap_); }
   /// Of an operation that is not cheap.
   Placement place(mlir::Operation* op);
 

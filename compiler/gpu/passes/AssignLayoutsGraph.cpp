@@ -34,8 +34,7 @@ bool isElementwise(Operation* op) {
   return OpTrait::hasElementwiseMappableTraits(op);
 }
 
-/// Costs so little for each element that computing it again beats moving it.
-static bool isCheapOperation(Operation* op) {
+bool isCheapOperation(Operation* op) {
   if (isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::AddPtrOp>(op)) return true;
   if (op->hasTrait<OpTrait::ConstantLike>()) return true;
   bool slow = isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
@@ -43,12 +42,12 @@ static bool isCheapOperation(Operation* op) {
   return isa<arith::ArithDialect>(op->getDialect()) && !slow;
 }
 
-bool Assignment::isCheap(Value v) {
+bool isCheapValue(Value v, llvm::DenseMap<Value, bool>& known) {
   Operation* op = v.getDefiningOp();
   if (!op || op->getNumResults() != 1 || !isCheapOperation(op)) return false;
-  if (auto known = cheap_.find(v); known != cheap_.end()) return known->second;
-  bool cheap = llvm::all_of(op->getOperands(), [&](Value operand) { return !isTileValue(operand) || isCheap(operand); });
-  return cheap_[v] = cheap;
+  if (auto found = known.find(v); found != known.end()) return found->second;
+  bool cheap = llvm::all_of(op->getOperands(), [&](Value operand) { return !isTileValue(operand) || isCheapValue(operand, known); });
+  return known[v] = cheap;
 }
 
 void Assignment::addNode(Value v) {
@@ -159,15 +158,26 @@ void Assignment::connectOperation(Operation* op) {
   for (size_t i = 1; i < tiles.size(); ++i) connectSame(tiles[0], tiles[i]);
 }
 
-Placement Assignment::placeCheap(Operation* op, LayoutId result) {
+Placement placeCheap(Operation* op, LayoutId result, LayoutPool& pool) {
   Rule rule;
   if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) rule = {Rule::Slice, {static_cast<int64_t>(expand.getAxis())}};
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) rule = {Rule::Collapse, collapsedDims(broadcast)};
   if (auto trans = dyn_cast<tile::TransOp>(op)) rule = {Rule::Transpose, SmallVector<int64_t, 4>(inverted(trans.getPermutation()))};
   if (isa<tile::SplatOp>(op)) rule = {Rule::Scalar};
   Placement placement{{}, {result}};
-  for (Value operand : op->getOperands()) placement.operands.push_back(isTileValue(operand) ? pool_.derive(result, rule) : kNoLayout);
+  for (Value operand : op->getOperands()) placement.operands.push_back(isTileValue(operand) ? pool.derive(result, rule) : kNoLayout);
   return placement;
+}
+
+Value cloneInLayout(OpBuilder& b, Operation* op, ValueRange operands, const layout::LinearLayout& layout) {
+  RankedTensorType type = withLayout(cast<RankedTensorType>(op->getResult(0).getType()), layout);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
+      return arith::ConstantOp::create(b, op->getLoc(), dense.isSplat() ? dense.resizeSplat(type) : dense.reshape(type));
+  Operation* copy = b.clone(*op);
+  copy->setOperands(operands);
+  copy->getResult(0).setType(type);
+  return copy->getResult(0);
 }
 
 }  // namespace fattn::tilegpu

@@ -43,7 +43,7 @@ bool Assignment::placeShape(Operation* op, Placement& placement) {
         return true;
       })
       .Case<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::SplatOp>([&](Operation* rename) {
-        placement = placeCheap(rename, placeOf(rename->getResult(0)));
+        placement = placeCheap(rename, placeOf(rename->getResult(0)), pool_);
         return true;
       })
       .Case<tile::ReshapeOp>([&](tile::ReshapeOp reshape) {
