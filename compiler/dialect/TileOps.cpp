@@ -275,12 +275,18 @@ LogicalResult SelectLazyOp::verify() {
   return success();
 }
 
-/// Whether the exact side may be run speculatively: it writes nothing but debug output.
+/// Whether the exact side may be run speculatively: it writes nothing but debug output, and what only its own block sees.
 static Operation* findWrite(Region& region) {
   Operation* found = nullptr;
   region.walk([&](Operation* op) {
     auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!effects || isa<DevicePrintOp>(op) || !effects.hasEffect<MemoryEffects::Write>()) return WalkResult::advance();
+    if (!effects || isa<DevicePrintOp>(op)) return WalkResult::advance();
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    auto writes = [](const MemoryEffects::EffectInstance& effect) {
+      return isa<MemoryEffects::Write>(effect.getEffect()) && isa<SideEffects::DefaultResource>(effect.getResource());
+    };
+    if (llvm::none_of(instances, writes)) return WalkResult::advance();
     found = op;
     return WalkResult::interrupt();
   });

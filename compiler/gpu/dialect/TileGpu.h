@@ -17,6 +17,14 @@ llvm::hash_code hash_value(const LinearLayout& layout);
 
 #include "compiler/gpu/dialect/TileGpuDialect.h.inc"
 
+namespace fattn::tilegpu {
+/// The resource that operations on shared memory have their effects on.
+struct SharedMemory : mlir::SideEffects::Resource::Base<SharedMemory> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SharedMemory)
+  llvm::StringRef getName() final { return "SharedMemory"; }
+};
+}  // namespace fattn::tilegpu
+
 #define GET_ATTRDEF_CLASSES
 #include "compiler/gpu/dialect/TileGpuAttrs.h.inc"
 

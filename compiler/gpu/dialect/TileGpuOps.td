@@ -8,7 +8,11 @@ include "compiler/gpu/dialect/TileGpuDialect.td"
 
 class TileGpu_Op<string mnemonic, list<Trait> traits = []> : Op<TileGpu_Dialect, mnemonic, traits>;
 
-def TileGpu_BufferArg : Arg<TileGpu_BufferType, "shared memory">;
+/// What a block's threads share and no other block sees: apart from global memory, so that code that may run speculatively may use it.
+def TileGpu_SharedMemory : Resource<"::fattn::tilegpu::SharedMemory">;
+def TileGpu_SharedRead : MemRead<TileGpu_SharedMemory>;
+def TileGpu_SharedWrite : MemWrite<TileGpu_SharedMemory>;
+def TileGpu_SharedAlloc : MemAlloc<TileGpu_SharedMemory>;
 
 //===-- Registers -----------------------------------------------------------------------------------------------===//
 
@@ -49,14 +53,14 @@ def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
 
 //===-- Shared memory -------------------------------------------------------------------------------------------===//
 
-def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]> {
   let summary = "shared memory for tiles";
   let description = [{
     Room in shared memory, contents undefined. `offset` (bytes from the start of the block's shared memory) is set by
     `-tilegpu-allocate-shared`: buffers that are never alive together may have the same bytes.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
-  let results = (outs Res<TileGpu_BufferType, "", [MemAlloc]>:$result);
+  let results = (outs Res<TileGpu_BufferType, "", [TileGpu_SharedAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` qualified(type($result))";
 }
 
@@ -71,7 +75,7 @@ def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
       there, and the box lies within the buffer's tile.
     - C2: the element types match.
   }];
-  let arguments = (ins Arg<TileGpu_BufferType, "", [MemRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets);
+  let arguments = (ins Arg<TileGpu_BufferType, "", [TileGpu_SharedRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` qualified(type($buffer)) `->` type($result)";
   let hasVerifier = 1;
@@ -85,7 +89,7 @@ def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
     Constraints:
     - C1: the value has the buffer's shape and element type.
   }];
-  let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [MemWrite]>:$buffer, I32:$slot);
+  let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot);
   let assemblyFormat = "$value `,` $buffer `[` $slot `]` attr-dict `:` type($value) `,` qualified(type($buffer))";
   let hasVerifier = 1;
 }
@@ -106,7 +110,7 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
     - C2: `boundary_check` names distinct dimensions of the block pointer.
     - C3: `layout` is a layout of the block pointer's tile.
   }];
-  let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [MemWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
+  let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
                        TileGpu_RegsAttr:$layout, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
   let results = (outs TileGpu_TokenType:$token);
   let assemblyFormat = [{
@@ -115,7 +119,7 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
   let hasVerifier = 1;
 }
 
-def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
   let summary = "wait for copies of the executing thread";
   let description = [{
     Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
@@ -125,7 +129,7 @@ def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "$tokens attr-dict";
 }
 
-def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
   let summary = "all threads of the block arrive before any goes on";
   let description = [{ Shared memory written before it is seen by all behind it. Inserted by `-tilegpu-place-barriers` only. }];
   let assemblyFormat = "attr-dict";

@@ -140,7 +140,10 @@ void slice(tile::DotOp dot, const gpu::Target& target) {
   if (!a || !b) return;
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
-  auto fragments = [&](int64_t offset) { return std::pair(a->step(builder, loc, offset), b->step(builder, loc, offset)); };
+  auto fragments = [&](int64_t offset) {
+    Value first = a->step(builder, loc, offset), second = b->step(builder, loc, offset);
+    return std::pair(first, second);
+  };
   Value acc = dot.getAcc();
   std::pair<Value, Value> now = fragments(0);
   for (int64_t offset = 0; offset < depth; offset += *size) {

@@ -1,0 +1,93 @@
+// Buffers get bytes; those that are never alive together share them.
+// RUN: fattn-opt %s -tilegpu-allocate-shared -split-input-file -verify-diagnostics | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!tile1 = tensor<16x8xf32, #acc>
+!ptr = !tile.block_ptr<16x8xf32>
+!buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
+!ring = !tilegpu.buffer<2 x 16x8xf32, #shared>
+
+// CHECK-LABEL: func.func @in_turn
+// CHECK-SAME: tilegpu.shared_bytes = 1024 : i64
+// CHECK: tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<2 x
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+// CHECK: tilegpu.alloc {offset = 512 : i64}
+func.func @in_turn(%v: !tile1) attributes {tilegpu.target = "nvidia:sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !ring
+  tilegpu.store_buffer %v, %a[%c0] : !tile1, !ring
+  %x = tilegpu.load_buffer %a[%c0] : !ring -> !tile1
+  %b = tilegpu.alloc : !buf
+  %c = tilegpu.alloc : !buf
+  tilegpu.store_buffer %x, %b[%c0] : !tile1, !buf
+  tilegpu.store_buffer %x, %c[%c0] : !tile1, !buf
+  %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
+  %z = tilegpu.load_buffer %c[%c0] : !buf -> !tile1
+  return
+}
+
+// What is used in a loop and allocated outside lives in all of it, also before its first use in the text; what the loop allocates itself
+// only from use to use.
+// CHECK-LABEL: func.func @loop
+// CHECK-SAME: tilegpu.shared_bytes = 1024 : i64
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+// CHECK: tilegpu.alloc {offset = 512 : i64}
+// CHECK: tilegpu.alloc {offset = 512 : i64}
+func.func @loop(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %b = tilegpu.alloc : !buf
+    tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
+    %x = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
+    %c = tilegpu.alloc : !buf
+    tilegpu.store_buffer %x, %c[%c0] : !tile1, !buf
+    %y = tilegpu.load_buffer %c[%c0] : !buf -> !tile1
+    tilegpu.store_buffer %y, %a[%c0] : !tile1, !buf
+  }
+  return
+}
+
+// A copy in flight keeps its buffer until it was waited for.
+// CHECK-LABEL: func.func @in_flight
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+// CHECK: tilegpu.alloc {offset = 512 : i64}
+func.func @in_flight(%p: !ptr, %v: !tile1) attributes {tilegpu.target = "nvidia:sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
+  tilegpu.copy_wait %t
+  return
+}
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+// expected-error@+1 {{needs 204800 bytes of shared memory, but a block of nvidia:sm_80 has at most 166912; take smaller tiles or fewer stages}}
+func.func @too_much(%v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nvidia:sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !tilegpu.buffer<400 x 16x8xf32, #shared>
+  tilegpu.store_buffer %v, %a[%c0] : tensor<16x8xf32, #acc>, !tilegpu.buffer<400 x 16x8xf32, #shared>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{shared memory is allocated before barriers are placed (-tilegpu-place-barriers), which separate buffers with the same bytes}}
+func.func @too_late() attributes {tilegpu.target = "nvidia:sm_80"} {
+  tilegpu.barrier
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the function has no attribute tilegpu.target}}
+func.func @no_target() {
+  return
+}

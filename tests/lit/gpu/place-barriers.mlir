@@ -1,0 +1,186 @@
+// Barriers where threads may see, or destroy, what others have in shared memory, and nowhere else.
+// RUN: fattn-opt %s -tilegpu-place-barriers | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!tile1 = tensor<16x8xf32, #acc>
+!ptr = !tile.block_ptr<16x8xf32>
+!buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
+!ring = !tilegpu.buffer<2 x 16x8xf32, #shared>
+
+// A store is read after a barrier; a read again needs none; a second store waits for the readers.
+// CHECK-LABEL: func.func @store
+// CHECK: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_buffer
+func.func @store(%v: !tile1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  tilegpu.store_buffer %v, %a[%c0] : !tile1, !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.store_buffer %x, %a[%c0] : !tile1, !buf
+  return
+}
+
+// Two rings in a loop. What the first wait makes visible needs a barrier before it is read, and the copy into the second ring one
+// behind the reads of the trip before: it is the same. The second wait needs its own.
+// CHECK-LABEL: func.func @rings
+// CHECK: scf.for
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: scf.yield
+func.func @rings(%p: !ptr, %n: i32, %in: i32, %out: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !ring
+  %t0 = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !ring
+  %u0 = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !ring
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %u = %u0) -> (!tilegpu.token, !tilegpu.token) : i32 {
+    tilegpu.copy_wait %t {pending = 1 : i64}
+    %t1 = tilegpu.copy_async %p, %a[%in] {layout = #rows} : !ptr, !ring
+    %u1 = tilegpu.copy_async %p, %b[%in] {layout = #rows} : !ptr, !ring
+    %x = tilegpu.load_buffer %a[%out] : !ring -> !tile1
+    tilegpu.copy_wait %u {pending = 2 : i64}
+    %y = tilegpu.load_buffer %b[%out] : !ring -> !tile1
+    scf.yield %t1, %u1 : !tilegpu.token, !tilegpu.token
+  }
+  return
+}
+
+// One slot: before the copy, for the readers of the trip before, and behind the wait.
+// CHECK-LABEL: func.func @one_slot
+// CHECK: scf.for
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @one_slot(%p: !ptr, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+    tilegpu.copy_wait %t {pending = 0 : i64}
+    %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  }
+  return
+}
+
+// Buffers with bytes in common are one; those apart are not.
+// CHECK-LABEL: func.func @overlap
+// CHECK: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_buffer
+func.func @overlap(%v: !tile1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc {offset = 0 : i64} : !buf
+  %b = tilegpu.alloc {offset = 512 : i64} : !buf
+  %c = tilegpu.alloc {offset = 256 : i64} : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
+  tilegpu.store_buffer %v, %c[%c0] : !tile1, !buf
+  return
+}
+
+// The seam of two loops that use the same bytes, either of which may have no trip: the copy of the second waits for readers of the first.
+// CHECK-LABEL: func.func @seam
+// CHECK: scf.for
+// CHECK: tilegpu.load_buffer
+// CHECK: }
+// CHECK: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK: scf.for
+// CHECK: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @seam(%p: !ptr, %n: i32, %if: i1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc {offset = 0 : i64} : !buf
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tilegpu.copy_wait %t {pending = 0 : i64}
+    %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  }
+  %u = tilegpu.copy_async %p, %b[%c0] if %if {layout = #rows} : !ptr, !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tilegpu.copy_wait %u {pending = 0 : i64}
+    %x = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
+  }
+  return
+}
+
+// A branch that stores, one that does not: what comes behind has to assume that it did. A branch of its own for the barrier is fine, as all
+// threads take it.
+// CHECK-LABEL: func.func @branch
+// CHECK: scf.if
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_buffer
+// CHECK: }
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @branch(%v: !tile1, %if: i1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  scf.if %if {
+    tilegpu.store_buffer %v, %a[%c0] : !tile1, !buf
+  }
+  %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return
+}
+
+// An exact side may run in some warps only: the barrier it needs to read stands before it, and its read counts for what is behind.
+// CHECK-LABEL: func.func @lazy
+// CHECK: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.select_lazy
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK: }
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_buffer
+func.func @lazy(%v: !tile1, %if: i1) -> !tile1 {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  tilegpu.store_buffer %v, %a[%c0] : !tile1, !buf
+  %r = tile.select_lazy %if usual(%v) : i1, !tile1 -> !tile1 {
+    %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+    tile.yield %x : !tile1
+  }
+  tilegpu.store_buffer %r, %a[%c0] : !tile1, !buf
+  return %r : !tile1
+}
+
+// One that writes and reads keeps its barrier: it is branched to by the whole block.
+// CHECK-LABEL: func.func @lazy_exchange
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: tilegpu.alloc
+// CHECK-NEXT: tile.select_lazy
+// CHECK-NEXT: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @lazy_exchange(%v: !tile1, %if: i1) -> !tile1 {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %r = tile.select_lazy %if usual(%v) : i1, !tile1 -> !tile1 {
+    tilegpu.store_buffer %v, %a[%c0] : !tile1, !buf
+    %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+    tile.yield %x : !tile1
+  }
+  return %r : !tile1
+}

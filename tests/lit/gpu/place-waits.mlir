@@ -1,0 +1,108 @@
+// Waits stand before the first use of their copies, and leave younger copies in flight.
+// RUN: fattn-opt %s -tilegpu-place-waits | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!tile1 = tensor<16x8xf32, #acc>
+!ptr = !tile.block_ptr<16x8xf32>
+!buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
+!ring = !tilegpu.buffer<2 x 16x8xf32, #shared>
+
+// Straight code: the wait passes the second copy, which may stay in flight.
+// CHECK-LABEL: func.func @straight
+// CHECK: %[[A:.*]] = tilegpu.copy_async
+// CHECK: %[[B:.*]] = tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait %[[A]] {pending = 1 : i64}
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK: tilegpu.copy_wait %[[B]] {pending = 0 : i64}
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @straight(%p: !ptr) -> (!tile1, !tile1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %t
+  %u = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %u
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  %s = arith.addf %x, %x : !tile1
+  %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
+  return %s, %y : !tile1, !tile1
+}
+
+// Tokens carried by a loop: the least that is in flight on any path. The first wait stays before the copies that its barrier frees slots for;
+// at it, what was copied for %b in the trip before (or before the loop) is the one younger copy. At the second wait, two more have been
+// issued.
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for {{.*}} iter_args(%[[A:[a-z0-9]+]] = %{{.*}}, %[[B:[a-z0-9]+]] = %{{.*}})
+// CHECK: tilegpu.copy_wait %[[A]] {pending = 1 : i64}
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK: tilegpu.copy_wait %[[B]] {pending = 2 : i64}
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @carried(%p: !ptr, %n: i32, %slot: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !ring
+  %t0 = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !ring
+  %u0 = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !ring
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %u = %u0) -> (!tilegpu.token, !tilegpu.token) : i32 {
+    tilegpu.copy_wait %t
+    %t1 = tilegpu.copy_async %p, %a[%slot] {layout = #rows} : !ptr, !ring
+    %u1 = tilegpu.copy_async %p, %b[%slot] {layout = #rows} : !ptr, !ring
+    %x = tilegpu.load_buffer %a[%c0] : !ring -> !tile1
+    tilegpu.copy_wait %u
+    %s = arith.addf %x, %x : !tile1
+    tile.device_print "x", %s : !tile1
+    %y = tilegpu.load_buffer %b[%c0] : !ring -> !tile1
+    scf.yield %t1, %u1 : !tilegpu.token, !tilegpu.token
+  }
+  return
+}
+
+// Where one branch copies and the other does not, only what both leave in flight may stay.
+// CHECK-LABEL: func.func @branches
+// CHECK: tilegpu.copy_wait %{{.*}} {pending = 0 : i64}
+func.func @branches(%p: !ptr, %if: i1) -> !tile1 {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  scf.if %if {
+    %u = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !buf
+  }
+  tilegpu.copy_wait %t
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x : !tile1
+}
+
+// A loop that may have no trip: its copies do not count; behind a do-while, the trip that has run does.
+// CHECK-LABEL: func.func @loops
+// CHECK: tilegpu.copy_wait %{{.*}} {pending = 0 : i64}
+// CHECK: tilegpu.copy_wait %{{.*}} {pending = 1 : i64}
+func.func @loops(%p: !ptr, %n: i32, %more: i1) -> (!tile1, !tile1) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %u = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !buf
+  }
+  tilegpu.copy_wait %t
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  %t2 = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  %r = scf.while (%v = %t2) : (!tilegpu.token) -> !tilegpu.token {
+    %u = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !buf
+    scf.condition(%more) %v : !tilegpu.token
+  } do {
+  ^bb0(%w: !tilegpu.token):
+    scf.yield %w : !tilegpu.token
+  }
+  tilegpu.copy_wait %r
+  %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x, %y : !tile1, !tile1
+}
