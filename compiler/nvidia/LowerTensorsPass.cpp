@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pass around gpu::lowerTensors() on NVIDIA's machine: `-nvidia-lower-tensors`.
 //
-// Kernels leave it with nvvm.kernel and nvvm.reqntid, the threads of a block. Test: tests/lit/gpu/lower-*.mlir.
+// Test: tests/lit/gpu/lower-*.mlir.
 #include "compiler/gpu/lower/Lowering.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Passes.h"
@@ -36,11 +36,7 @@ struct LowerTensorsPass : PassWrapper<LowerTensorsPass, OperationPass<ModuleOp>>
  private:
   LogicalResult lower(func::FuncOp function) {
     try {
-      const gpu::Target& target = tilegpu::targetOf(function);
-      auto threads = static_cast<int32_t>(tilegpu::warpsOf(function) * target.warpSize);
-      function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(&getContext()));
-      function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), DenseI32ArrayAttr::get(&getContext(), {threads}));
-      return gpu::lowerTensors(function, *makeMachine(target));
+      return gpu::lowerTensors(function, *makeMachine(tilegpu::targetOf(function)));
     } catch (const Error& error) {
       return function.emitOpError() << error.what();
     }

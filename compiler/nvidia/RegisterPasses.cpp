@@ -3,8 +3,32 @@
 #include "compiler/nvidia/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
-namespace fattn::nvidia {
+using namespace mlir;
 
-void registerPasses() { mlir::registerPass(createLowerTensorsPass); }
+namespace fattn::nvidia {
+namespace {
+
+struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
+  Option<std::string> target{*this, "target", llvm::cl::desc("A row of the machine table"), llvm::cl::init("nvidia:sm_80")};
+  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a block"), llvm::cl::init(4)};
+  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"), llvm::cl::init(2)};
+  Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("Which of the best schedules"), llvm::cl::init(0)};
+  Option<std::string> forced{*this, "forced", llvm::cl::desc("This schedule instead: \"S PV1 E L\"")};
+};
+
+}  // namespace
+
+void registerPasses() {
+  registerPass(createLowerTensorsPass);
+  registerPass(createMarkKernelsPass);
+  PassPipelineRegistration<PipelineArguments>("nvidia-pipeline", "Everything from tile to the LLVM and NVVM dialects",
+                                              [](OpPassManager& pm, const PipelineArguments& arguments) {
+                                                buildPipeline(pm, {.target = arguments.target,
+                                                                   .warps = arguments.warps,
+                                                                   .stages = arguments.stages,
+                                                                   .schedule = arguments.schedule,
+                                                                   .forced = arguments.forced});
+                                              });
+}
 
 }  // namespace fattn::nvidia

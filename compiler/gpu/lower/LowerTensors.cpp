@@ -66,13 +66,12 @@ LogicalResult verifyHomes(Operation* op) {
   return success();
 }
 
-/// The same function on lowered arguments, still empty.
+/// The same function on lowered arguments, still empty. What the attributes of arguments promise has been used.
 func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
   SmallVector<Type> inputs;
   for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
   auto result = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(inputs, {}));
   result->setDiscardableAttrs(source->getDiscardableAttrDictionary());
-  if (ArrayAttr attributes = source.getArgAttrsAttr()) result.setArgAttrsAttr(attributes);
   return result;
 }
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says which functions are kernels, and how many threads a block of theirs has:
+//
+//   llvm.func @k(...) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64}
+//   =>  ... {nvvm.kernel, nvvm.reqntid = array<i32: 128>}
+//
+// Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/nvidia/Passes.h"
+#include "fattn/Error.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+namespace {
+
+struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<LLVM::LLVMFuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkKernelsPass)
+
+  StringRef getArgument() const override { return "nvidia-mark-kernels"; }
+  StringRef getDescription() const override { return "Give kernels the attributes by which NVVM knows them"; }
+  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<NVVM::NVVMDialect>(); }
+
+  void runOnOperation() override {
+    LLVM::LLVMFuncOp function = getOperation();
+    if (!function->hasAttr("tile.kernel")) return;
+    try {
+      auto threads = static_cast<int32_t>(tilegpu::warpsOf(function) * tilegpu::targetOf(function).warpSize);
+      function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(&getContext()));
+      function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), DenseI32ArrayAttr::get(&getContext(), {threads}));
+    } catch (const Error& error) {
+      function.emitOpError() << error.what();
+      signalPassFailure();
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createMarkKernelsPass() { return std::make_unique<MarkKernelsPass>(); }
+
+}  // namespace fattn::nvidia

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels get the attributes by which NVVM knows them; other functions do not.
+// RUN: fattn-opt %s -pass-pipeline='builtin.module(llvm.func(nvidia-mark-kernels))' | FileCheck %s
+
+// CHECK: llvm.func @kernel
+// CHECK-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 256>
+llvm.func @kernel(%p: !llvm.ptr<1>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 8 : i64} {
+  llvm.return
+}
+
+// CHECK: llvm.func @helper
+// CHECK-NOT: nvvm
+llvm.func @helper() {
+  llvm.return
+}
