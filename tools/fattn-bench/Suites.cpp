@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-bench/Suites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace fattn::bench {
+namespace {
+
+/// What a GPU is asked: 16384 rows in all and 2048 / D heads, as the field's own tables have it. The host gets a thousandth of that.
+Case square(DeviceKind device, DType dtype, std::int64_t dim, std::int64_t length, bool causal) {
+  const bool host = device == DeviceKind::Host;
+  const std::int64_t heads = host ? 4 : 2048 / dim, batch = host ? 1 : std::max<std::int64_t>(1, 16384 / length);
+  return {dtype, {batch, heads, heads, length, length, dim, dim, causal}};
+}
+
+std::vector<Case> squares(DeviceKind device, DType dtype, bool causal) {
+  const std::vector<std::int64_t> lengths =
+      device == DeviceKind::Host ? std::vector<std::int64_t>{512, 1024, 2048} : std::vector<std::int64_t>{1024, 2048, 4096, 8192, 16384};
+  std::vector<Case> cases;
+  for (std::int64_t dim : {64, 128})
+    for (std::int64_t length : lengths) cases.push_back(square(device, dtype, dim, length, causal));
+  return cases;
+}
+
+std::vector<Case> prefill(DeviceKind device, DType dtype) { return squares(device, dtype, false); }
+std::vector<Case> causal(DeviceKind device, DType dtype) { return squares(device, dtype, true); }
+
+std::vector<Case> quick(DeviceKind device, DType dtype) {
+  const std::int64_t length = device == DeviceKind::Host ? 1024 : 4096;
+  std::vector<Case> cases;
+  for (std::int64_t dim : {64, 128})
+    for (bool causal : {false, true}) cases.push_back(square(device, dtype, dim, length, causal));
+  return cases;
+}
+
+constexpr std::array<Suite, 3> kSuites = {{{"quick", "four cases, for a first look", quick},
+                                           {"prefill", "every row sees every key, by length", prefill},
+                                           {"causal", "the same where a row sees the keys before it", causal}}};
+
+}  // namespace
+
+std::string Case::name() const {
+  const io::AttentionShape& s = shape;
+  std::string text = fmt::format("{} B{} H{}", fattn::name(dtype), s.batch, s.headsQ);
+  if (s.headsKv != s.headsQ) text += fmt::format(":{}", s.headsKv);
+  text += fmt::format(" S{}", s.lenQ);
+  if (s.lenKv != s.lenQ) text += fmt::format(":{}", s.lenKv);
+  text += fmt::format(" D{}", s.dim);
+  if (s.dimV != s.dim) text += fmt::format(":{}", s.dimV);
+  return s.causal ? text + " causal" : text;
+}
+
+double Case::bytes() const {
+  const io::AttentionShape& s = shape;
+  const auto rows = static_cast<double>(s.rows()), keys = static_cast<double>(s.batch * s.headsKv * s.lenKv);
+  return static_cast<double>(sizeInBytes(dtype)) * static_cast<double>(s.dim + s.dimV) * (rows + keys);
+}
+
+std::span<const Suite> suites() { return kSuites; }
+
+std::vector<Case> casesOf(const std::vector<std::string>& names, const std::vector<DType>& types, DeviceKind device) {
+  std::vector<Case> cases;
+  std::set<std::string> seen;
+  for (const std::string& name : names)
+    for (DType type : types)
+      for (const Case& one : std::ranges::find(kSuites, name, &Suite::name)->cases(device, type))
+        if (seen.insert(one.name()).second) cases.push_back(one);
+  return cases;
+}
+
+}  // namespace fattn::bench

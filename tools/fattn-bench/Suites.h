@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suites: lists of problems that are measured together. A kernel that is to be measured adds its suite to the table in Suites.cpp.
+#ifndef FATTN_TOOLS_FATTN_BENCH_SUITES_H
+#define FATTN_TOOLS_FATTN_BENCH_SUITES_H
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fattn/DType.h"
+#include "fattn/Device.h"
+#include "tools/io/Reference.h"
+
+namespace fattn::bench {
+
+/// One problem.
+struct Case {
+  DType dtype = DType::BF16;
+  io::AttentionShape shape;
+
+  /// "bf16 D64 S4096 causal", with what is unusual: the figures of one problem of two runs are found by it.
+  std::string name() const;
+  double flops() const { return shape.flops(); }
+  /// Of q, k, v and o, once each.
+  double bytes() const;
+};
+
+struct Suite {
+  std::string_view name, what;
+  std::vector<Case> (*cases)(DeviceKind device, DType dtype);
+};
+
+std::span<const Suite> suites();
+/// The cases of several suites and types, each once.
+std::vector<Case> casesOf(const std::vector<std::string>& names, const std::vector<DType>& types, DeviceKind device);
+
+}  // namespace fattn::bench
+
+#endif

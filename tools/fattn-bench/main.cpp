@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+// fattn-bench: suites of problems, measured beside what the device can do at best.
+#include "tools/fattn-bench/Job.h"
+
+int main(int argc, char** argv) { return fattn::bench::runJob({argv + (argc > 0 ? 1 : 0), argv + argc}); }
