@@ -4,8 +4,11 @@
 #define FATTN_KERNELS_TUNEDATTENTION_H
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "fattn/Attention.h"
+#include "runtime/cache/Shipped.h"
 #include "runtime/cache/TunedStore.h"
 
 namespace fattn::kernels {
@@ -13,12 +16,34 @@ namespace fattn::kernels {
 /// The store of this process.
 cache::TunedStore& tunedStore();
 
-/// The problem of a supported configuration on its device. Of its shape what is unknown is that of one prefill of 2048 tokens with 32
-/// heads. Traces the kernel (about a millisecond).
+/// The shape that a configuration is tuned for: what it does not tell is that of one prefill of 2048 tokens with 32 heads.
+ShapeHint tunedShape(const AttentionConfig& config);
+
+/// "attention_forward-bf16-d128-v128-causal": the kernel as people and folders call it.
+std::string problemName(const AttentionConfig& config);
+/// The folder of a device's shipped configurations, "host-avx512bf16" or "nvidia-sm_90-h200"; of a chip without a device how such folders
+/// begin, "nvidia-sm_90-".
+std::string shippedDevice(const std::string& target);
+
+/// The problem of a supported configuration on its device. Traces the kernel (about a millisecond). Precondition: the target is a device.
 cache::TuneKey tuneKey(const AttentionConfig& config);
 
-/// What the store has for a supported configuration, of what supports() accepts. Nothing with FATTN_TUNE=off.
-std::optional<cache::TunedChoice> tunedChoice(const AttentionConfig& config);
+/// Where a tile configuration comes from, in the order in which they are looked for.
+enum class TunedRule : std::uint8_t { Exact, Nearest, Shipped, Default };
+
+struct TunedLookup {
+  TunedRule rule = TunedRule::Default;
+  TileConfig tile;                           ///< complete
+  std::optional<cache::TuneKey> key;         ///< what was looked for; none where the target is no device, or tuning is off
+  std::optional<cache::TunedChoice> choice;  ///< set for Exact and Nearest
+  std::optional<cache::ShippedChoice> file;  ///< set for Shipped
+  std::string reason;                        ///< the rule, why it came to that, and the figures: one sentence without its end
+};
+
+/// Looks for the tile configuration of a supported configuration that leaves it open. Measures nothing.
+TunedLookup lookUpTuned(const AttentionConfig& config);
+
+/// The same for fattn::compile: nothing where the defaults are to be used. With FATTN_TUNE=on it tunes first, if nothing was for the shape.
 std::optional<TileConfig> tunedTile(const AttentionConfig& config);
 
 }  // namespace fattn::kernels

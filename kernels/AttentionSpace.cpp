@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/AttentionSpace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "compiler/gpu/Target.h"
+#include "kernels/AttentionSupport.h"
+
+namespace fattn::kernels {
+namespace {
+
+// A row a kind of target, found by how its name begins; 0 leaves a choice to the compiler, as where it ignores it.
+struct SpaceRow {
+  std::string_view prefix;
+  std::vector<std::int32_t> blockM, blockN, stages, warps, schedules;
+};
+
+const std::vector<SpaceRow>& rows() {
+  static const std::vector<SpaceRow> table = {{"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {0}},
+                                              {"nvidia:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {2, 4, 8}, {0}},
+                                              {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {0}}};
+  return table;
+}
+
+// Doublings between two choices.
+double steps(std::int32_t a, std::int32_t b) { return a > 0 && b > 0 ? std::abs(std::log2(static_cast<double>(a) / b)) : 0; }
+
+double distance(const TileConfig& a, const TileConfig& b) {
+  return steps(a.block_m, b.block_m) + steps(a.block_n, b.block_n) + steps(a.stages, b.stages) + steps(a.warps, b.warps);
+}
+
+const gpu::Target* rowOf(const std::string& chip) {
+  static const std::vector<std::string_view> names = gpu::targetNames();
+  return std::ranges::find(names, chip) == names.end() ? nullptr : &gpu::findTarget(chip);
+}
+
+std::int64_t roundUp(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+// Blocks that are longer than the lengths compute on padding only.
+std::optional<std::string> beyondLengths(const ShapeHint& shape, const TileConfig& tile) {
+  constexpr std::int64_t kSmallest = 16;
+  auto beyond = [&](const char* name, std::int32_t block, const char* what, std::int64_t length) -> std::optional<std::string> {
+    if (length <= 0) return std::nullopt;
+    auto bucket = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(length)));
+    if (block <= std::max(bucket, kSmallest)) return std::nullopt;
+    return fmt::format("{}={} is more than the {} {} of this bucket of lengths", name, block, bucket, what);
+  };
+  if (auto reason = beyond("BLOCK_M", tile.block_m, "queries", shape.seq_q)) return reason;
+  return beyond("BLOCK_N", tile.block_n, "keys", shape.seq_k);
+}
+
+// The plain scheme of a block: Q and a ring of K and V in shared memory; the scores, their rounded copy and the accumulator in registers.
+std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
+  constexpr std::int64_t kOtherRegisters = 40;  // addresses, maxima, sums, loop control
+  const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warpSize, stages = std::max(tile.stages, 1);
+  const gpu::MatrixInstruction* matrix = machine.matrixFor(config.dtype);
+  if (matrix != nullptr && tile.warps != 0) {
+    const std::int64_t rows = std::int64_t{matrix->m} / matrix->warps;
+    if (tile.block_m % (rows * warps) != 0)
+      return fmt::format("BLOCK_M={} is no multiple of {} rows for each of {} warps", tile.block_m, rows, warps);
+  }
+  const std::int64_t width = roundUp(config.head_dim, 16), widthV = roundUp(config.head_dim_v, 16);
+  const std::int64_t shared = (tile.block_m * width + stages * tile.block_n * (width + widthV)) * sizeInBytes(config.dtype);
+  if (shared > machine.shared.bytesPerBlock)
+    return fmt::format("it needs {} bytes of shared memory, a block has {}", shared, machine.shared.bytesPerBlock);
+  if (tile.warps == 0) return std::nullopt;
+  const std::int64_t values = tile.block_m * widthV + tile.block_m * tile.block_n * 3 / 2;
+  const std::int64_t registers = (values + threads - 1) / threads + kOtherRegisters;
+  const int limit = gpu::registerLimit(machine, 1, static_cast<int>(threads));
+  if (registers > limit) return fmt::format("it needs about {} registers a thread, which has {}", registers, limit);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
+  const std::string chip = codeTarget(config.target);
+  std::vector<TileConfig> space;
+  for (const SpaceRow& row : rows()) {
+    if (!chip.starts_with(row.prefix)) continue;
+    for (std::int32_t m : row.blockM)
+      for (std::int32_t n : row.blockN)
+        for (std::int32_t stages : row.stages)
+          for (std::int32_t warps : row.warps)
+            for (std::int32_t schedule : row.schedules)
+              space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = schedule});
+  }
+  const TileConfig safe = defaultTile(config);
+  std::ranges::stable_sort(space, {}, [&](const TileConfig& tile) { return distance(tile, safe); });
+  return space;
+}
+
+std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
+  if (std::optional<std::string> reason = beyondLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
+  const gpu::Target* machine = rowOf(chip);
+  return machine == nullptr ? std::nullopt : beyondMachine(config, tile, *machine);
+}
+
+}  // namespace fattn::kernels

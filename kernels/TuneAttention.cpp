@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/TuneAttention.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <set>
+
+#include "kernels/AttentionSpace.h"
+#include "kernels/AttentionSupport.h"
+#include "kernels/AttentionTrial.h"
+#include "kernels/TunedAttention.h"
+#include "runtime/base/Log.h"
+#include "runtime/cache/Settings.h"
+
+namespace fattn::kernels {
+namespace {
+
+std::optional<std::string> misfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
+  if (std::optional<std::string> reason = attentionMisfit(config, tile, chip)) return reason;
+  AttentionConfig candidate = config;
+  candidate.tile = tile;
+  std::expected<void, Error> verdict = supports(candidate);
+  return verdict ? std::nullopt : std::optional(verdict.error().constraint());
+}
+
+}  // namespace
+
+TunePlan planTuning(const AttentionConfig& config) {
+  requireSupported(config);
+  TunePlan plan;
+  plan.config = resolve(config);
+  if (namesChip(plan.config.target))
+    throw Error(ErrorCode::Unsupported, "target '" + plan.config.target + "' names a chip to compile for; only a device can be tuned for",
+                "devices are 'host' and 'cuda[:N]'");
+  plan.config.tile = defaultTile(plan.config);
+  plan.config.shape = tunedShape(config);
+  plan.key = tuneKey(plan.config);
+  plan.candidates = attentionSpace(plan.config);
+  const std::string chip = codeTarget(plan.config.target);
+  for (const TileConfig& tile : plan.candidates)
+    if (std::optional<std::string> reason = misfit(plan.config, tile, chip)) plan.pruned.emplace_back(tile, std::move(*reason));
+  return plan;
+}
+
+tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
+  AttentionBench bench(plan.config, *plan.config.shape);
+  tune::Callbacks callbacks;
+  callbacks.reject = [&](const TileConfig& tile) -> std::optional<std::string> {
+    for (const auto& [pruned, reason] : plan.pruned)
+      if (pruned == tile) return reason;
+    return std::nullopt;
+  };
+  callbacks.compile = [&](const TileConfig& tile) {
+    AttentionConfig candidate = plan.config;
+    candidate.tile = tile;
+    candidate.shape.reset();
+    return bench.trial(compile(candidate));
+  };
+  callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) { return bench.check(candidate, safe); };
+  callbacks.keep = [&](std::span<const cache::TunePoint> points, const std::optional<cache::TuneWinner>& winner) {
+    store.record(plan.key, points, winner);
+  };
+  callbacks.progress = options.progress;
+  tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
+  settings.overlap = openDevice(plan.config.target).kind() != DeviceKind::Host;
+  if (options.resume) settings.known = store.read(plan.key).points;
+  return tune::search({.candidates = plan.candidates, .safe = *plan.config.tile}, callbacks, settings);
+}
+
+bool tuneWithinCompile(const AttentionConfig& config) try {
+  static std::mutex mutex;
+  static auto* tried = new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  const TunePlan plan = planTuning(config);
+  // A problem that could not be tuned is not tried again at every compilation; another thread may just have done it.
+  if (!tried->insert(cache::TunedStore::folderOf(plan.key).string()).second) return true;
+  tune::Outcome outcome = tuneAttention(plan, {.budgetSeconds = cache::tuneBudgetSeconds(), .resume = true}, tunedStore());
+  if (log::enabled(log::Level::Info) && outcome.winner)
+    log::write(log::Level::Info, fmt::format("tuned {} for {}: {} is {:.3f} times as fast as the default, in {:.1f} s", problemName(config),
+                                             cache::bucketName(cache::bucketOf(plan.key.shape)), outcome.winner->tile.toString(),
+                                             outcome.gain, outcome.seconds));
+  return true;
+} catch (const Error& error) {
+  log::write(log::Level::Warning, "FATTN_TUNE=on, but tuning failed, and what was known before is used: " + error.constraint());
+  return false;
+}
+
+}  // namespace fattn::kernels

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunes attention: the search of runtime/tune on fattn::compile's kernels, its figures in the store of tuned configurations.
+#ifndef FATTN_KERNELS_TUNEATTENTION_H
+#define FATTN_KERNELS_TUNEATTENTION_H
+
+#include <string>
+#include <vector>
+
+#include "fattn/Attention.h"
+#include "runtime/cache/TunedStore.h"
+#include "runtime/tune/Search.h"
+
+namespace fattn::kernels {
+
+/// What a tuning would do.
+struct TunePlan {
+  AttentionConfig config;  ///< resolved, its tile the safe one; its shape is complete
+  cache::TuneKey key;
+  std::vector<TileConfig> candidates;                      ///< all, the safe one among them or not
+  std::vector<std::pair<TileConfig, std::string>> pruned;  ///< of them, and why
+};
+/// Throws what supports() returns, and Error{Unsupported} for a target that is no device.
+TunePlan planTuning(const AttentionConfig& config);
+
+struct TuneOptions {
+  double budgetSeconds = 60;
+  int jobs = 0;         ///< threads that compile; 0: one a core
+  bool resume = false;  ///< takes what is known of this bucket instead of measuring it again
+  std::stop_token stop{};
+  std::function<void(const tune::Progress&)> progress{};
+};
+/// Tunes, and keeps what it finds in the store as it finds it. Throws Error.
+tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
+
+/// For compile() with FATTN_TUNE=on: tunes into this process's store within FATTN_TUNE_BUDGET, one thread at a time, once in a process for
+/// each problem. Whether it did. A failure is a warning.
+bool tuneWithinCompile(const AttentionConfig& config);
+
+}  // namespace fattn::kernels
+
+#endif
