@@ -26,11 +26,6 @@ constexpr TileConfig kReferenceTile{.block_m = 64, .block_n = 64};
 
 std::int64_t known(std::int64_t extent, std::int64_t typical) { return extent > 0 ? extent : typical; }
 
-cache::Shape extentsOf(const AttentionConfig& config) {
-  ShapeHint shape = tunedShape(config);
-  return {{"heads", shape.batch * shape.heads}, {"seq_q", shape.seq_q}, {"seq_k", shape.seq_k}};
-}
-
 // Small letters, digits and what else is as plain in a folder's name.
 std::string slug(std::string_view text) {
   std::string out;
@@ -66,7 +61,7 @@ TunedLookup fromShipped(const AttentionConfig& config, TunedLookup lookup, const
   const std::string target = resolve(config).target, device = shippedDevice(target);
   const std::string family = target.starts_with("host") ? "" : device.substr(0, device.find('-', device.find('-') + 1) + 1);
   lookup.file =
-      cache::chooseShipped(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config), extentsOf(config), accept);
+      cache::chooseShipped(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config), tunedExtents(config), accept);
   if (!lookup.file) return lookup;
   lookup.rule = TunedRule::Shipped;
   lookup.tile = lookup.file->tile.withDefaults(lookup.tile);
@@ -87,6 +82,11 @@ ShapeHint tunedShape(const AttentionConfig& config) {
   const ShapeHint shape = config.shape.value_or(ShapeHint{});
   const std::int64_t seqQ = known(shape.seq_q, 2048);
   return {.batch = known(shape.batch, 1), .heads = known(shape.heads, 32), .seq_q = seqQ, .seq_k = known(shape.seq_k, seqQ)};
+}
+
+cache::Shape tunedExtents(const AttentionConfig& config) {
+  const ShapeHint shape = tunedShape(config);
+  return {{"heads", shape.batch * shape.heads}, {"seq_q", shape.seq_q}, {"seq_k", shape.seq_k}};
 }
 
 std::string problemName(const AttentionConfig& config) {
@@ -115,7 +115,7 @@ cache::TuneKey tuneKey(const AttentionConfig& config) {
           .driver = device.driverVersion(),
           .compiler = compiler::version(),
           .kernel = problemName(resolved) + " " + cache::hex(cache::hash(compiler::textOf(dsl::internal::module(program)))),
-          .shape = extentsOf(config)};
+          .shape = tunedExtents(config)};
 }
 
 TunedLookup lookUpTuned(const AttentionConfig& config) {

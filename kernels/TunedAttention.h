@@ -18,6 +18,8 @@ cache::TunedStore& tunedStore();
 
 /// The shape that a configuration is tuned for: what it does not tell is that of one prefill of 2048 tokens with 32 heads.
 ShapeHint tunedShape(const AttentionConfig& config);
+/// The same as the extents of a key.
+cache::Shape tunedExtents(const AttentionConfig& config);
 
 /// "attention_forward-bf16-d128-v128-causal": the kernel as people and folders call it.
 std::string problemName(const AttentionConfig& config);

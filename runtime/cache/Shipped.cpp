@@ -94,11 +94,10 @@ std::optional<ShippedChoice> chooseShipped(std::span<const fs::path> roots, cons
   return std::nullopt;
 }
 
-TuneRecord shipped(const TuneRecord& record, const TileConfig& beside) {
+TuneRecord shipped(const TuneRecord& record) {
   TuneRecord small{.key = record.key, .points = {}, .winner = record.winner};
   for (const TunePoint& point : record.points)
-    if (point.tile == beside || (record.winner && point.tile == record.winner->tile && point.run == record.winner->run))
-      small.points.push_back(point);
+    if (record.winner && point.tile == record.winner->tile && point.run == record.winner->run) small.points.push_back(point);
   return small;
 }
 

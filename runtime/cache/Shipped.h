@@ -35,8 +35,8 @@ std::optional<ShippedChoice> chooseShipped(std::span<const std::filesystem::path
 /// The place of a record in a root.
 std::filesystem::path shippedFile(const std::string& device, const std::string& problem, const Shape& bucket);
 
-/// The record with nothing but its winner and the point of `beside`, if there is one: what is worth shipping.
-TuneRecord shipped(const TuneRecord& record, const TileConfig& beside);
+/// The record with nothing but its winner and the winner's point: what is worth shipping.
+TuneRecord shipped(const TuneRecord& record);
 
 }  // namespace fattn::cache
 

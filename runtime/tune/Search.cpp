@@ -21,15 +21,19 @@ using Status = TunePoint::Status;
 constexpr double kSweepShare = 0.55, kHalveShare = 0.75;  // of the budget, at which a step ends
 constexpr double kHopelessAtOnce = 2, kHopeless = 1.25;   // times the best, after one launch and after a few
 constexpr double kSweepUs = 20000, kLongUs = 10000;       // launches of a candidate are to take this long; longer ones need no warm-up
-constexpr std::size_t kMostSamples = 20;
+constexpr std::size_t kMostSamples = 20, kDisturbedLaunches = 3;
+constexpr double kDisturbed = 0.1;  // spread of the safe configuration over its median from which on a device counts as disturbed
 constexpr double kContender = 1.2;  // times the best: slower ones cannot win any more
 constexpr std::size_t kLevels[] = {16, 8};
 constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 40;
 
+// Disturbances only ever make a launch slower: of a few launches the lower quartile says more than the median.
+double score(std::span<const double> us) { return quantile(us, 0.25); }
+
 struct Entry {
   TileConfig tile;
   std::unique_ptr<Trial> trial;  // none if the figure is from an earlier search
-  double us = 0;
+  double us = 0;                 // its score
 };
 
 std::int64_t nowMs() {
@@ -76,6 +80,7 @@ class Session {
   std::size_t done_ = 0, total_ = 0;
   std::optional<TileConfig> best_;
   double bestUs_ = 0;
+  bool disturbed_ = false;
   Outcome outcome_;
 };
 
@@ -127,18 +132,19 @@ std::vector<TileConfig> Session::prune() {
   return open;
 }
 
+// On a quiet device one launch is enough to see that a candidate is hopeless; on a disturbed one it takes the best of a few.
 std::vector<double> Session::sample(Trial& trial) const {
-  double first = 0;
-  trial.measure({&first, 1});
-  std::vector<double> us;
-  if (first > kLongUs) us.push_back(first);
-  if (bestUs_ > 0 && first > kHopelessAtOnce * bestUs_) return {first};
+  std::vector<double> us(disturbed_ ? kDisturbedLaunches : 1);
+  trial.measure(us);
+  const double first = std::ranges::min(us);
+  if (bestUs_ > 0 && first > kHopelessAtOnce * bestUs_) return us;
+  if (first <= kLongUs) us.clear();
   auto more = [&](std::size_t count) {
     us.resize(us.size() + count);
     trial.measure(std::span(us).last(count));
   };
   more(2);
-  if (bestUs_ > 0 && *std::ranges::min_element(us) > kHopeless * bestUs_) return us;
+  if (bestUs_ > 0 && std::ranges::min(us) > kHopeless * bestUs_) return us;
   const double wanted = std::clamp(kSweepUs / std::max(median(us), 1e-3), 3.0, static_cast<double>(kMostSamples));
   if (const auto count = static_cast<std::size_t>(wanted); count > us.size()) more(count - us.size());
   return us;
@@ -147,10 +153,11 @@ std::vector<double> Session::sample(Trial& trial) const {
 void Session::measureSafe() {
   safe_ = {.tile = space_.safe, .trial = callbacks_.compile(space_.safe), .us = 0};
   std::vector<double> us = sample(*safe_.trial);
-  safe_.us = bestUs_ = median(us);
+  disturbed_ = spread(us) > kDisturbed * median(us);
+  safe_.us = bestUs_ = score(us);
   best_ = space_.safe;
   TunePoint point{.tile = space_.safe,
-                  .medianUs = safe_.us,
+                  .medianUs = median(us),
                   .spreadUs = spread(us),
                   .samples = static_cast<std::int64_t>(us.size()),
                   .timeMs = nowMs()};
@@ -185,13 +192,14 @@ void Session::tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial) {
   ++outcome_.measured;
   TunePoint point{
       .tile = tile, .medianUs = median(us), .spreadUs = spread(us), .samples = static_cast<std::int64_t>(us.size()), .timeMs = nowMs()};
-  if (point.medianUs < bestUs_) {
-    bestUs_ = point.medianUs;
+  const double found = score(us);
+  if (found < bestUs_) {
+    bestUs_ = found;
     best_ = tile;
   }
   keep({&point, 1});
-  if (point.medianUs > kContender * bestUs_) trial.reset();
-  entries_.push_back({.tile = tile, .trial = std::move(trial), .us = point.medianUs});
+  if (found > kContender * bestUs_) trial.reset();
+  entries_.push_back({.tile = tile, .trial = std::move(trial), .us = found});
   report(Step::Sweep, done_, total_, &point);
 }
 
@@ -235,7 +243,7 @@ void Session::halve(std::vector<Contestant>& contestants) {
       report(Step::Halve, level * kTurnsOfLevel + static_cast<std::size_t>(turn) + 1, levels * kTurnsOfLevel, nullptr);
     }
     if (stopped()) return;
-    for (Contestant& one : contestants) one.us = median(one.turns);
+    for (Contestant& one : contestants) one.us = score(one.turns);
     std::ranges::sort(contestants, {}, &Contestant::us);
   }
 }

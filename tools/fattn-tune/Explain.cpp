@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-tune/Explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "kernels/AttentionSpace.h"
+#include "kernels/AttentionSupport.h"
+#include "kernels/TunedAttention.h"
+#include "runtime/cache/Settings.h"
+#include "tools/common/Terminal.h"
+#include "tools/fattn-tune/Report.h"
+
+namespace fattn::tuner {
+namespace {
+
+namespace fs = std::filesystem;
+using cache::TunePoint;
+using kernels::TunedRule;
+
+constexpr const char* kRules[] = {"exact", "nearest", "shipped", "default"};
+constexpr std::size_t kShown = 5;
+
+// The points of the bucket the answer comes from, or would come from, fastest first.
+std::vector<TunePoint> pointsOf(const kernels::TunedLookup& lookup, const std::optional<cache::TuneKey>& problem) {
+  if (!problem) return {};
+  cache::TuneKey key = *problem;
+  if (lookup.choice) key.shape = lookup.choice->bucket;
+  std::vector<TunePoint> points = kernels::tunedStore().read(key).points;
+  std::ranges::stable_sort(points, {}, [](const TunePoint& p) { return std::pair(p.status, p.medianUs); });
+  return points;
+}
+
+// Each rule, and what became of it.
+std::vector<std::pair<std::string, std::string>> stepsOf(const AttentionConfig& config, const kernels::TunedLookup& lookup,
+                                                         const std::optional<cache::TuneKey>& key) {
+  const fs::path folder = key ? cache::Directory::process().path() / cache::TunedStore::folderOf(*key) : fs::path();
+  if (cache::tuneMode() == cache::TuneMode::Off) return {{"all", "not looked up: FATTN_TUNE=off"}};
+  std::vector<std::pair<std::string, std::string>> steps;
+  const auto add = [&](const char* rule, TunedRule which, const std::string& otherwise) {
+    if (lookup.rule < which) return;
+    steps.emplace_back(rule, lookup.rule == which ? "this one: " + lookup.reason : otherwise);
+  };
+  add("this shape", TunedRule::Exact, key ? "nothing in " + folder.string() : "the target is no device");
+  add("nearest shape", TunedRule::Nearest, key ? "nothing in " + folder.parent_path().string() : "the same");
+  add("shipped", TunedRule::Shipped, "nothing for " + kernels::shippedDevice(kernels::resolve(config).target));
+  add("default", TunedRule::Default, "");
+  return steps;
+}
+
+std::string printText(const AttentionConfig& config, const kernels::TunedLookup& lookup, const std::optional<cache::TuneKey>& key,
+                      bool color) {
+  std::string out;
+  const auto line = [&](const std::string& label, const std::string& value) {
+    out += fmt::format("{}{}\n", tool::styled(fmt::format("{:<15}", label), tool::Style::Dim, color), value);
+  };
+  line("kernel", kernelText(config));
+  line("shape", fmt::format("{}, in the bucket {}", shapeText(config), cache::bucketName(cache::bucketOf(kernels::tunedExtents(config)))));
+  line("configuration", tool::styled(lookup.tile.toString(), tool::Style::Bold, color));
+  for (const auto& [rule, text] : stepsOf(config, lookup, key)) line(rule, text);
+  if (key) {
+    line("target", key->target);
+    line("device", key->device);
+    line("driver", key->driver);
+    line("compiler", key->compiler);
+  }
+  const std::vector<TunePoint> points = pointsOf(lookup, key);
+  for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i)
+    if (points[i].status == TunePoint::Status::Measured)
+      line(i == 0 ? "fastest" : "", fmt::format("{:<32} {:>10} +- {:.1f} us, {} samples", points[i].tile.toString(),
+                                                timeText(points[i].medianUs), points[i].spreadUs / 2, points[i].samples));
+  if (points.size() > kShown)
+    line("", fmt::format("and {} more; fattn-tune cache show lists them, fattn-tune plot draws them", points.size() - kShown));
+  return out;
+}
+
+std::string printJson(const AttentionConfig& config, const kernels::TunedLookup& lookup, const std::optional<cache::TuneKey>& key) {
+  nlohmann::ordered_json json = {{"kernel", kernels::problemName(config)},
+                                 {"shape", shapeText(config)},
+                                 {"bucket", cache::bucketName(cache::bucketOf(kernels::tunedExtents(config)))},
+                                 {"tile", lookup.tile.toString()},
+                                 {"rule", kRules[static_cast<std::size_t>(lookup.rule)]},
+                                 {"reason", lookup.reason}};
+  if (key) {
+    json["target"] = key->target;
+    json["device"] = key->device;
+    json["driver"] = key->driver;
+    json["compiler"] = key->compiler;
+  }
+  if (lookup.choice) {
+    json["source"] = lookup.choice->folder.string();
+    json["median_us"] = lookup.choice->medianUs;
+    json["spread_us"] = lookup.choice->spreadUs;
+    json["finished"] = lookup.choice->winner;
+    json["distance"] = lookup.choice->distance;
+  }
+  if (lookup.file) {
+    json["source"] = lookup.file->file.string();
+    json["median_us"] = lookup.file->medianUs;
+    json["distance"] = lookup.file->distance;
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int explain(const Options& options) {
+  const AttentionConfig& config = options.problems.front();
+  kernels::requireSupported(config);
+  const kernels::TunedLookup lookup = kernels::lookUpTuned(config);
+  std::optional<cache::TuneKey> key;
+  if (!kernels::namesChip(config.target)) key = kernels::tuneKey(config);
+  fmt::print("{}", options.json ? printJson(config, lookup, key) : printText(config, lookup, key, tool::wantsColor()));
+  return tool::kOk;
+}
+
+}  // namespace fattn::tuner

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-tune/Tool.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <new>
+
+#include "fattn/Error.h"
+#include "tools/fattn-tune/CacheCommands.h"
+#include "tools/fattn-tune/Explain.h"
+#include "tools/fattn-tune/Options.h"
+#include "tools/fattn-tune/Plot.h"
+#include "tools/fattn-tune/Run.h"
+
+namespace fattn::tuner {
+namespace {
+
+int execute(const Options& options) {
+  switch (options.command) {
+    case Command::Run:
+      return run(options);
+    case Command::Explain:
+      return explain(options);
+    case Command::Plot:
+      return plot(options);
+    default:
+      return cacheCommand(options);
+  }
+}
+
+}  // namespace
+
+int runTool(const std::vector<std::string>& arguments) {
+  const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
+  if (!options) return tool::complain("fattn-tune", options.error().message, options.error().hint, tool::kUsage);
+  if (!options->text.empty()) {
+    fmt::print("{}", options->text);
+    return tool::kOk;
+  }
+  try {
+    const int code = execute(*options);
+    if (std::fflush(stdout) != 0) return tool::complain("fattn-tune", "cannot write to standard output", "", tool::kFailure);
+    return code;
+  } catch (const Error& error) {
+    return tool::complain("fattn-tune", error.constraint(), error.hint(), tool::exitCode(error.code()));
+  } catch (const std::bad_alloc&) {
+    return tool::complain("fattn-tune", "out of memory", "choose a smaller shape", tool::kFailure);
+  } catch (const std::exception& error) {
+    return tool::complain("fattn-tune", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+  }
+}
+
+}  // namespace fattn::tuner
