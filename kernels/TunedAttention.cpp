@@ -60,8 +60,8 @@ TunedLookup fromStore(const AttentionConfig& config, TunedLookup lookup, const s
 TunedLookup fromShipped(const AttentionConfig& config, TunedLookup lookup, const std::function<bool(const TileConfig&)>& accept) {
   const std::string target = resolve(config).target, device = shippedDevice(target);
   const std::string family = target.starts_with("host") ? "" : device.substr(0, device.find('-', device.find('-') + 1) + 1);
-  lookup.file =
-      cache::chooseShipped(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config), tunedExtents(config), accept);
+  lookup.file = cache::chooseShipped(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config),
+                                     tunedExtents(config), accept);
   if (!lookup.file) return lookup;
   lookup.rule = TunedRule::Shipped;
   lookup.tile = lookup.file->tile.withDefaults(lookup.tile);

@@ -23,7 +23,7 @@ namespace {
 using cache::TunePoint;
 using cache::TuneRecord;
 
-constexpr int kCellW = 66, kCellH = 40, kAxis = 62, kHead = 92, kPanelTitle = 46, kGap = 34, kMargin = 24, kLegend = 76;
+constexpr int kCellW = 66, kCellH = 40, kAxis = 62, kHead = 92, kPanelTitle = 30, kGap = 34, kMargin = 24, kLegend = 76;
 constexpr double kSlowest = 2;  // times the fastest: slower ones look the same
 
 // What distinguishes panels, in the order of their names.
@@ -105,8 +105,7 @@ std::string drawCell(const Landscape& land, const TunePoint& p, int x, int y) {
     out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="{}"/>)", x + 1, y + 1, kCellW - 2, kCellH - 2, colorOf(shade));
     const std::string text =
         p.tile == land.best ? timeText(p.medianUs) : fmt::format("{:+.{}f}%", (ratio - 1) * 100, ratio < 1.0995 ? 1 : 0);
-    out +=
-        fmt::format(R"(<text x="{}" y="{}" class="cell" fill="{}">{}</text>)", midX, midY + 4, shade < 0.62 ? "#ffffff" : "#20303a", text);
+    out += fmt::format(R"(<text x="{}" y="{}" class="cell {}">{}</text>)", midX, midY + 4, shade < 0.62 ? "on-dark" : "on-light", text);
   } else {
     const bool failed = p.status == TunePoint::Status::Failed;
     out += fmt::format("{}: {}</title>", failed ? "failed" : "pruned", escaped(p.reason));
@@ -120,8 +119,10 @@ std::string drawCell(const Landscape& land, const TunePoint& p, int x, int y) {
   return out + "</g>\n";
 }
 
-std::string outline(int x, int y, const char* name) {
-  return fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" rx="3" class="{}"/>)", x + 2, y + 2, kCellW - 4, kCellH - 4, name) +
+// The default's lies within the best one's: one configuration may be both.
+std::string outline(int x, int y, int inset, const char* name) {
+  return fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" rx="3" class="{}"/>)", x + inset, y + inset, kCellW - 2 * inset,
+                     kCellH - 2 * inset, name) +
          "\n";
 }
 
@@ -129,7 +130,7 @@ std::string drawPanel(const Landscape& land, const PanelKey& key, int left, int 
   std::string out, marks;
   const int columns = static_cast<int>(land.blockN.size()), rows = static_cast<int>(land.blockM.size());
   const int x0 = left + kAxis, y0 = top + kPanelTitle;
-  out += fmt::format(R"(<text x="{}" y="{}" class="panel">{}</text>)", x0, top + 14, panelTitle(key));
+  out += fmt::format(R"(<text x="{}" y="{}" class="panel">{}</text>)", x0, y0 - 10, panelTitle(key));
   out += fmt::format(R"(<text x="{}" y="{}" class="axis mid">BLOCK_N</text>)", x0 + columns * kCellW / 2,
                      top + kPanelTitle + rows * kCellH + 32);
   out +=
@@ -150,8 +151,8 @@ std::string drawPanel(const Landscape& land, const PanelKey& key, int left, int 
         continue;
       }
       out += drawCell(land, found->second, x, y);
-      if (found->second.tile == land.safe) marks += outline(x, y, "default");
-      if (found->second.tile == land.best) marks += outline(x, y, "best");
+      if (found->second.tile == land.safe) marks += outline(x, y, 5, "default");
+      if (found->second.tile == land.best) marks += outline(x, y, 2, "best");
     }
   }
   return out + marks;
@@ -164,7 +165,7 @@ std::string drawLegend(int y) {
   const int width = 250, x = kMargin;
   out += fmt::format(R"-(<rect x="{}" y="{}" width="{}" height="14" fill="url(#scale)"/>)-", x, y, width);
   for (double ratio : {1.0, 1.05, 1.25, 1.5, 2.0})
-    out += fmt::format(R"(<text x="{:.0f}" y="{}" class="axis mid">{}</text>)", x + shadeOf(ratio) * width, y + 28,
+    out += fmt::format(R"(<text x="{:.0f}" y="{}" class="axis{}">{}</text>)", x + shadeOf(ratio) * width, y + 28, ratio == 1 ? "" : " mid",
                        ratio == 1 ? "fastest" : fmt::format("+{:.0f}%", (ratio - 1) * 100));
   int at = x;
   const auto entry = [&](const std::string& shape, const char* text, int space) {
@@ -182,7 +183,7 @@ std::string drawLegend(int y) {
 constexpr const char* kStyle = R"(<style>
 text { font: 12px system-ui, sans-serif; fill: #20303a; }
 text.title { font-size: 18px; font-weight: 600; } text.sub { fill: #5b6b76; } text.panel { font-size: 13px; font-weight: 600; }
-text.cell { font-size: 12px; text-anchor: middle; fill: inherit; } text.mid { text-anchor: middle; } text.end { text-anchor: end; }
+text.cell { text-anchor: middle; } text.on-dark { fill: #ffffff; } text.on-light { fill: #20303a; } text.mid { text-anchor: middle; } text.end { text-anchor: end; }
 .paper { fill: #ffffff; } .untried { fill: none; stroke: #d5dbe0; stroke-dasharray: 2 3; } .pruned { fill: #e9edf0; } .failed { fill: #f7d4cf; }
 .cross { stroke: #b3261e; stroke-width: 2.4; fill: none; } .dash { stroke: #93a1ab; stroke-width: 2; }
 .best { fill: none; stroke: #ff7a00; stroke-width: 4; } .default { fill: none; stroke: #a03cd8; stroke-width: 2.5; stroke-dasharray: 5 3; }

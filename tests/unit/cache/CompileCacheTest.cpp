@@ -27,8 +27,8 @@ struct Outcome {
 Outcome probe(const std::string& environment, const std::string& arguments = "") {
   TemporaryFolder folder;
   std::string errors = (folder.path() / "errors").string();
-  std::string command = "env -u FATTN_ALWAYS_COMPILE -u FATTN_CACHE_DIR -u FATTN_TUNE " + environment + " " FATTN_CACHE_PROBE " " +
-                        arguments + " 2>" + errors;
+  std::string command = "env -u FATTN_ALWAYS_COMPILE -u FATTN_CACHE_DIR -u FATTN_TUNE " + environment +
+                        " FATTN_TUNED_DIR= " FATTN_CACHE_PROBE " " + arguments + " 2>" + errors;
   Outcome run;
   auto [status, output] = fattn::test::runCommand(command);
   run.status = status;
@@ -149,7 +149,7 @@ TEST_F(CompileCacheTest, TheTunedConfigurationIsUsedAndExplained) {
   EXPECT_EQ(unfinished.tile, "BLOCK_M=32,BLOCK_N=16");
   EXPECT_EQ(unfinished.explanation,
             "supported on host with BLOCK_M=32,BLOCK_N=16: the fastest point of the unfinished tuning for this shape "
-            "(heads=32,seq_k=2048,seq_q=2048, 1234.5 us)" +
+            "(heads=32,seq_k=2048,seq_q=2048, 1234.6 us)" +
                 where);
   ASSERT_TRUE(store.record(key, {}, TuneWinner{{.block_m = 16}, 987.65, 0, 2, ""}));
   Outcome tuned = probe(here);
