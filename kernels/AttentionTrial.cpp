@@ -12,7 +12,10 @@
 namespace fattn::kernels {
 namespace {
 
-constexpr std::size_t kLeastFlush = std::size_t{16} << 20, kMostFlush = std::size_t{256} << 20, kLine = 64;
+// A host's largest cache may be that of many cores, of which one could flush it in no reasonable time: what is flushed there is the caches
+// of the cores, and a share of it.
+constexpr std::size_t kLeastFlush = std::size_t{16} << 20, kMostFlush = std::size_t{256} << 20, kMostOnHost = std::size_t{32} << 20,
+                      kLine = 64;
 constexpr std::int64_t kCompared = 1 << 22;  // elements of the results that are compared at the most
 
 // A multiple of 1/32 of small size, which every element type holds exactly, about normally distributed: what a chip's clock makes of
@@ -109,7 +112,8 @@ AttentionBench::AttentionBench(const AttentionConfig& config, const ShapeHint& s
   args_ = {
       .q = tensor(q_, shape.seq_q, d), .k = tensor(k_, shape.seq_k, d), .v = tensor(v_, shape.seq_k, dv), .o = tensor(o_, shape.seq_q, dv)};
   const auto cache = static_cast<std::size_t>(std::max<std::int64_t>(device_.capabilities().cacheBytes, 0));
-  flush_ = std::make_unique<Buffer>(device_, std::clamp(cache + cache / 4, kLeastFlush, kMostFlush));
+  flush_ = std::make_unique<Buffer>(
+      device_, std::clamp(cache + cache / 4, kLeastFlush, device_.kind() == DeviceKind::Host ? kMostOnHost : kMostFlush));
   device_.fill(flush_->data(), 0, flush_->bytes(), stream_);
   device_.synchronize(stream_);
 }

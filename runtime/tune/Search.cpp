@@ -25,7 +25,8 @@ constexpr std::size_t kMostSamples = 20, kDisturbedLaunches = 3;
 constexpr double kDisturbed = 0.1;  // spread of the safe configuration over its median from which on a device counts as disturbed
 constexpr double kContender = 1.2;  // times the best: slower ones cannot win any more
 constexpr std::size_t kLevels[] = {16, 8};
-constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 40;
+constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 24;
+constexpr double kRankSeconds = 3, kRankShare = 0.25;  // the ranking may take the larger of these, the second of the budget
 
 // Disturbances only ever make a launch slower: of a few launches the lower quartile says more than the median.
 double score(std::span<const double> us) { return quantile(us, 0.25); }
@@ -286,6 +287,7 @@ void Session::recordTurns(std::span<const Contestant> contestants, const std::op
 
 void Session::rank(std::vector<Contestant>& contestants) {
   Verdict verdict;
+  const double end = spent() + std::max(kRankSeconds, kRankShare * settings_.budgetSeconds);
   for (int turn = 0; turn < kTurnsOfRanking; turn += 2) {
     if (stopped()) return;
     takeTurn(contestants, false);
@@ -296,7 +298,7 @@ void Session::rank(std::vector<Contestant>& contestants) {
     bestUs_ = median(first.turns);
     safe_.us = median(contestants[0].turns);
     report(Step::Rank, static_cast<std::size_t>(turn) + 2, kTurnsOfRanking, nullptr);
-    if (verdict.decided || contestants.size() == 1 || (turn >= 4 && timeIsUp(1))) break;
+    if (verdict.decided || contestants.size() == 1 || (turn >= 4 && (timeIsUp(1) || spent() > end))) break;
   }
   const Contestant& first = contestants[verdict.winner];
   outcome_.winner = cache::TuneWinner{.tile = first.tile, .medianUs = bestUs_, .spreadUs = spread(first.turns), .timeMs = nowMs()};

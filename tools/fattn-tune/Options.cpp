@@ -3,6 +3,7 @@
 #include "tools/fattn-tune/Options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -242,11 +243,6 @@ std::vector<std::string> completed(std::vector<std::string> arguments) {
   return arguments;
 }
 
-bool hasSubcommand(const CLI::App& app, const std::string& name) {
-  return std::ranges::any_of(app.get_subcommands([](const CLI::App*) { return true; }),
-                             [&](const CLI::App* inside) { return inside->get_name() == name; });
-}
-
 const CLI::App& deepest(const CLI::App& app) {
   const std::vector<CLI::App*> inside = app.get_subcommands();
   return inside.empty() ? app : deepest(*inside.front());
@@ -267,6 +263,19 @@ const CLI::App& deepest(const CLI::App& app) {
   fail(fmt::format("unknown {} '{}'", kind, shown), best.empty() ? help : fmt::format("did you mean {}?", best));
 }
 
+// What CLI11 says of a word that is no subcommand does not name it.
+void requireSubcommand(const CLI::App& app, const std::vector<std::string>& words, std::size_t at) {
+  if (at < words.size() && words[at].starts_with("-")) return;
+  const std::vector<const CLI::App*> inside = app.get_subcommands([](const CLI::App*) { return true; });
+  if (inside.empty()) return;
+  std::vector<std::string> names;
+  for (const CLI::App* one : inside) names.push_back(one->get_name());
+  if (at >= words.size()) fail(fmt::format("{} needs a subcommand", app.get_name()), fmt::format("one of {}", fmt::join(names, ", ")));
+  const auto found = std::ranges::find(names, words[at]);
+  if (found == names.end()) failExtra(app, words[at]);
+  requireSubcommand(*inside[static_cast<std::size_t>(found - names.begin())], words, at + 1);
+}
+
 }  // namespace
 
 std::expected<Options, UsageError> parseCommandLine(const std::vector<std::string>& arguments) {
@@ -279,7 +288,7 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   for (auto& [app, command] : tree.leaves) app->allow_extras();
   try {
     std::vector<std::string> reversed = completed(arguments);
-    if (!reversed[0].starts_with("-") && !hasSubcommand(tree.app, reversed[0])) failExtra(tree.app, reversed[0]);
+    requireSubcommand(tree.app, reversed, 0);
     std::ranges::reverse(reversed);  // as CLI11 wants them
     tree.app.parse(reversed);
     const CLI::App& chosen = deepest(tree.app);

@@ -27,8 +27,8 @@ struct Outcome {
 Outcome probe(const std::string& environment, const std::string& arguments = "") {
   TemporaryFolder folder;
   std::string errors = (folder.path() / "errors").string();
-  std::string command = "env -u FATTN_ALWAYS_COMPILE -u FATTN_CACHE_DIR -u FATTN_TUNE " + environment +
-                        " FATTN_TUNED_DIR= " FATTN_CACHE_PROBE " " + arguments + " 2>" + errors;
+  std::string command = "FATTN_TUNED_DIR= env -u FATTN_ALWAYS_COMPILE -u FATTN_CACHE_DIR -u FATTN_TUNE " + environment +
+                        " " FATTN_CACHE_PROBE " " + arguments + " 2>" + errors;
   Outcome run;
   auto [status, output] = fattn::test::runCommand(command);
   run.status = status;
