@@ -12,6 +12,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
+#include "tools/common/Manual.h"
 
 namespace fattn::dump {
 namespace {
@@ -146,6 +147,10 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Text text;
   declare(app, text, options);
   app.allow_extras();
+  if (auto page = tool::generate(app, arguments)) {
+    options.text = std::move(*page);
+    return options;
+  }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);

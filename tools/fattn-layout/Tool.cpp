@@ -17,6 +17,7 @@
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Queries.h"
 #include "fattn/Error.h"
+#include "tools/common/Manual.h"
 
 namespace fattn::layout {
 namespace {
@@ -210,6 +211,7 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   Options options;
   CLI::App app(kDescription, "fattn-layout");
   addOptions(app, options);
+  if (auto page = tool::generate(app, arguments)) return {0, std::move(*page), ""};
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);

@@ -11,6 +11,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
+#include "tools/common/Manual.h"
 
 namespace fattn::run {
 namespace {
@@ -203,6 +204,10 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Text text;
   declare(app, text, options);
   app.allow_extras();
+  if (auto page = tool::generate(app, arguments)) {
+    options.text = std::move(*page);
+    return options;
+  }
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);

@@ -15,6 +15,7 @@
 #include "compiler/gpu/schedule/Gantt.h"
 #include "compiler/gpu/schedule/Search.h"
 #include "fattn/Error.h"
+#include "tools/common/Manual.h"
 #include "tools/fattn-schedule/Json.h"
 
 namespace fattn::schedule {
@@ -134,6 +135,10 @@ int runSchedules(std::vector<std::string> arguments, std::istream& in, std::ostr
   app.add_option("--width", options.width, "columns of the drawing")->capture_default_str()->check(CLI::Range(16, 1000));
   app.add_flag("--turns", options.search.turns, "groups issue their dots one after the other");
   app.add_flag("--json", options.json, "one JSON object instead of a table");
+  if (const auto page = tool::generate(app, arguments)) {
+    out << *page;
+    return 0;
+  }
   try {
     std::ranges::reverse(arguments);
     app.parse(arguments);

@@ -11,6 +11,7 @@
 
 #include "fattn/Version.h"
 #include "runtime/cache/Settings.h"
+#include "tools/common/Manual.h"
 #include "tools/fattn-tune/Ranges.h"
 
 namespace fattn::tuner {
@@ -283,6 +284,10 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Options options;
   Text text;
   declare(tree, text, options);
+  if (auto page = tool::generate(tree.app, arguments)) {
+    options.text = std::move(*page);
+    return options;
+  }
   tree.app.allow_extras();
   for (CLI::App* app : tree.app.get_subcommands([](const CLI::App*) { return true; })) app->allow_extras();
   for (auto& [app, command] : tree.leaves) app->allow_extras();
