@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The space of attention's tile configurations, what cannot fit a machine, and how kernels are measured and compared.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "kernels/AttentionSpace.h"
+#include "kernels/AttentionSupport.h"
+#include "kernels/AttentionTrial.h"
+#include "kernels/TuneAttention.h"
+#include "kernels/TunedAttention.h"
+
+namespace fattn::kernels {
+namespace {
+
+AttentionConfig config(const char* target, DType dtype = DType::F16, std::int64_t dim = 64) {
+  return {.dtype = dtype, .head_dim = dim, .head_dim_v = dim, .target = target};
+}
+
+TEST(AttentionSpace, BeginsWithTheDefaultAndHoldsEachPointOnce) {
+  for (const char* target : {"host", "nvidia:sm_90"}) {
+    std::vector<TileConfig> space = attentionSpace(config(target));
+    ASSERT_GT(space.size(), 40u);
+    EXPECT_EQ(space.front(), defaultTile(config(target))) << space.front().toString();
+    for (std::size_t i = 0; i < space.size(); ++i) {
+      EXPECT_NO_THROW(space[i].validate());
+      EXPECT_EQ(std::ranges::count(space, space[i]), 1) << space[i].toString();
+    }
+  }
+}
+
+std::string misfit(const AttentionConfig& c, const TileConfig& tile) { return attentionMisfit(c, tile, c.target).value_or("fits"); }
+
+TEST(AttentionMisfit, NamesTheResourceThatIsShort) {
+  AttentionConfig c = config("nvidia:sm_80", DType::BF16, 128);
+  EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 96, .stages = 2, .warps = 4}), "it needs about 312 registers a thread, which has 255");
+  EXPECT_EQ(misfit(c, defaultTile(c)), "fits") << defaultTile(c).toString();
+  EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}), "fits");
+  EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 128, .stages = 4, .warps = 8}),
+            "it needs 294912 bytes of shared memory, a block has 166912");
+  EXPECT_EQ(misfit(c, {.block_m = 32, .block_n = 64, .stages = 2, .warps = 4}), "BLOCK_M=32 is no multiple of 16 rows for each of 4 warps");
+  EXPECT_EQ(misfit(config("nvidia:sm_90", DType::BF16, 64), {.block_m = 128, .block_n = 128, .stages = 4, .warps = 8}), "fits");
+  EXPECT_EQ(misfit(config("host"), {.block_m = 1024, .block_n = 1024}), "fits");
+}
+
+TEST(AttentionMisfit, BlocksBeyondTheLengthsAreAWaste) {
+  AttentionConfig c = config("host");
+  c.shape = ShapeHint{.seq_q = 1, .seq_k = 100};
+  EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 128}), "fits") << "100 is in the bucket of 128, and 16 rows are the least";
+  EXPECT_EQ(misfit(c, {.block_m = 32, .block_n = 64}), "BLOCK_M=32 is more than the 1 queries of this bucket of lengths");
+  EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 192}), "BLOCK_N=192 is more than the 128 keys of this bucket of lengths");
+}
+
+TEST(TuneKey, IsAboutTheKernelItsTargetAndTheBucket) {
+  AttentionConfig c = config("host", DType::BF16);
+  c.causal = true;
+  cache::TuneKey key = tuneKey(c);
+  EXPECT_TRUE(key.kernel.starts_with("attention_forward-bf16-d64-v64-causal ")) << key.kernel;
+  EXPECT_TRUE(key.target.starts_with("host ")) << key.target;
+  EXPECT_EQ(key.driver, "none");
+  EXPECT_EQ(key.shape, (cache::Shape{{"heads", 32}, {"seq_k", 2048}, {"seq_q", 2048}}));
+  c.causal = false;
+  EXPECT_NE(tuneKey(c).kernel, key.kernel);
+  c.shape = ShapeHint{.batch = 2, .heads = 3, .seq_q = 5};
+  EXPECT_EQ(tuneKey(c).shape, (cache::Shape{{"heads", 6}, {"seq_k", 5}, {"seq_q", 5}}));
+}
+
+TEST(ShippedDevice, IsTheLevelOfAHostAndTheChipOfAGpu) {
+  EXPECT_EQ(shippedDevice("host:avx2"), "host-avx2");
+  EXPECT_EQ(shippedDevice("host:avx512bf16"), "host-avx512bf16");
+  EXPECT_EQ(shippedDevice("host:sse2"), "host-sse2");
+  EXPECT_EQ(shippedDevice("nvidia:sm_90"), "nvidia-sm_90-");
+}
+
+TEST(PlanTuning, AChipWithoutADeviceCannotBeTunedFor) try {
+  planTuning(config("nvidia:sm_90"));
+  FAIL() << "it was planned";
+} catch (const Error& error) {
+  EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+  EXPECT_EQ(error.constraint(), "target 'nvidia:sm_90' names a chip to compile for; only a device can be tuned for");
+}
+
+struct AttentionBenchTest : testing::TestWithParam<DType> {
+  std::unique_ptr<tune::Trial> trial(AttentionBench& bench, bool causal, std::int32_t blockM) {
+    AttentionConfig c = config("host", GetParam(), 16);
+    c.causal = causal;
+    c.tile = TileConfig{.block_m = blockM, .block_n = 32};
+    return bench.trial(compile(c));
+  }
+};
+
+TEST_P(AttentionBenchTest, MeasuresAndTellsAWrongKernelFromADifferentOne) {
+  AttentionBench bench(resolve(config("host", GetParam(), 16)), {.batch = 2, .heads = 3, .seq_q = 70, .seq_k = 90});
+  auto safe = trial(bench, false, 64), other = trial(bench, false, 16), wrong = trial(bench, true, 64);
+  std::vector<double> us(5);
+  other->measure(us);
+  for (double one : us) {
+    EXPECT_GT(one, 0);
+    EXPECT_LT(one, 1e6);
+  }
+  EXPECT_EQ(bench.check(*other, *safe), std::nullopt);
+  std::optional<std::string> difference = bench.check(*wrong, *safe);
+  ASSERT_TRUE(difference);
+  EXPECT_TRUE(difference->starts_with("the relative difference from the safe configuration is ")) << *difference;
+  EXPECT_EQ(bench.check(*other, *safe), std::nullopt) << "what the wrong one left does not stay";
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, AttentionBenchTest, testing::Values(DType::F32, DType::F16, DType::BF16),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+TEST(AttentionBench, AShapeThatNoMemoryHoldsIsAnError) {
+  EXPECT_THROW(AttentionBench(resolve(config("host", DType::F32, 256)), {.batch = 1 << 30, .heads = 1 << 30, .seq_q = 1 << 30, .seq_k = 1}),
+               Error);
+}
+
+}  // namespace
+}  // namespace fattn::kernels
