@@ -141,7 +141,7 @@ class AssignLayoutsPass : public PassWrapper<AssignLayoutsPass, OperationPass<Mo
   LogicalResult assign(func::FuncOp function, const gpu::Target& machine) {
     if (warps < 1 || warps > machine.maxWarps || warps * machine.warpSize > 1024)
       return function.emitError() << "a block has 1 to " << 1024 / machine.warpSize << " warps on " << machine.name << ", but got "
-                                  << warps;
+                                  << warps.getValue();
     LayoutPool pool(machine, warps);
     Assignment assignment(function, pool);
     if (failed(assignment.solve()) || failed(Rewriter(assignment, pool).run(function))) return failure();

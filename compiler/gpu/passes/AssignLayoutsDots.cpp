@@ -11,35 +11,36 @@ namespace fattn::tilegpu {
 
 using layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout, layout::Operand;
 
-static std::string typeNames(const gpu::Target& target) {
+/// The layouts below are those of one family of instructions, whose operands are all in registers.
+static bool isUsable(const gpu::MatrixInstruction& row) { return row.layout == "mma.m16n8"; }
+
+static std::string usableTypes(const gpu::Target& target) {
   std::string text;
-  for (const gpu::MatrixInstruction& row : target.matrix) {
-    if (!row.a.has(gpu::Home::Registers) || !row.b.has(gpu::Home::Registers)) continue;
-    for (DType type : row.types) text += (text.empty() ? "" : ", ") + std::string(name(type));
-  }
-  return text;
+  for (const gpu::MatrixInstruction& row : target.matrix)
+    for (DType type : row.types)
+      if (isUsable(row)) text += (text.empty() ? "" : ", ") + std::string(name(type));
+  return text.empty() ? "no types" : text;
 }
 
-/// The instruction with all operands in registers.
 static FailureOr<const gpu::MatrixInstruction*> instructionFor(tile::DotOp dot, const gpu::Target& target) {
   Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
-  for (const gpu::MatrixInstruction& row : target.matrix) {
-    bool inRegisters = row.a.has(gpu::Home::Registers) && row.b.has(gpu::Home::Registers) && row.accumulator.has(gpu::Home::Registers);
-    bool floats = isa<FloatType>(a) && isa<FloatType>(b);
-    if (inRegisters && floats && row.layout == "mma.m16n8" && row.takes(tile::dtypeOf(a)) && row.takes(tile::dtypeOf(b))) return &row;
-  }
-  return dot.emitOpError() << "has operands of " << a << " and " << b << ", for which " << target.name
-                           << " has no matrix instruction on registers; it has them for " << typeNames(target);
+  for (const gpu::MatrixInstruction& row : target.matrix)
+    if (isUsable(row) && row.takes(tile::dtypeOf(a)) && row.takes(tile::dtypeOf(b))) return &row;
+  return dot.emitOpError() << "has operands of " << a << " and " << b << "; " << target.name
+                           << " has matrix instructions of the form m16n8 for " << usableTypes(target);
 }
 
-/// The depth of the fragments: that of the instruction, or half of it where the tile is no multiple.
+/// The depth of the fragments: that of the instruction, or half of it where the tile is no multiple and there is such an instruction.
 static FailureOr<int> depthFor(tile::DotOp dot, const gpu::MatrixInstruction& row) {
+  Type element = dot.getA().getType().getElementType();
   ArrayRef<int64_t> shape = dot.getType().getShape();
   int64_t depth = dot.getA().getType().getDimSize(1);
-  if (shape[0] % row.m == 0 && shape[1] % row.stepN == 0 && depth % (row.k / 2) == 0) return depth % row.k == 0 ? row.k : row.k / 2;
-  return dot.emitOpError() << "is " << shape[0] << " x " << shape[1] << " with a depth of " << depth
-                           << "; the matrix instructions of its types "
-                           << "need multiples of " << row.m << " x " << row.stepN << " and of " << row.k / 2;
+  bool isWhole = element.isF32() || isa<Float8E4M3FNType, Float8E5M2Type>(element);
+  int least = isWhole ? row.k : row.k / 2;
+  if (shape[0] % row.m == 0 && shape[1] % row.stepN == 0 && depth % least == 0) return depth % row.k == 0 ? row.k : least;
+  return dot.emitOpError() << "is " << shape[0] << " x " << shape[1] << " with a depth of " << depth << "; matrix instructions for "
+                           << element << " need rows in multiples of " << row.m << ", columns of " << row.stepN << " and a depth of "
+                           << least;
 }
 
 static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, int k, int64_t rowWarps, LayoutPool& pool) {

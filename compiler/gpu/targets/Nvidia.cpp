@@ -25,7 +25,7 @@ MatrixInstruction mma(std::vector<DType> types, int k, std::optional<double> fma
 }
 
 std::vector<MatrixInstruction> mmas(std::optional<double> fma, bool fp8) {
-  std::vector<MatrixInstruction> rows = {mma({F16, BF16}, 16, fma), mma({F32}, 8, fma)};
+  std::vector<MatrixInstruction> rows = {mma({F16, BF16}, 16, fma), mma({F32}, 8, fma), mma({I8}, 32, fma)};
   if (fp8) rows.push_back(mma({F8E4M3, F8E5M2}, 32, fma));
   return rows;
 }
