@@ -6,11 +6,15 @@
 #include "compiler/driver/StageDump.h"
 #include "compiler/emit/HostCode.h"
 #include "compiler/emit/LineTables.h"
+#include "compiler/emit/PtxCode.h"
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/nvidia/Passes.h"
 #include "fattn/Error.h"
 #include "fattn/Version.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 
@@ -57,22 +61,72 @@ func::FuncOp findKernel(ModuleOp module) {
   return kernel;
 }
 
-/// Throws for a chip that the machine table knows and no pipeline leads to.
-void requireBackEnd(const std::string& target) {
-  if (target.starts_with("nvidia:") || target.starts_with("amd:"))
-    throw Error(ErrorCode::Unsupported, "there is no back end for '" + target + "'", "host has one");
+/// One compilation under way.
+struct Job {
+  ModuleOp module;
+  const CompileOptions& options;
+  StageDump& dump;
+  Diagnostics& diagnostics;
+  Binary binary;
+
+  void run(llvm::function_ref<void(OpPassManager&)> build) {
+    PassManager pm(module.getContext());
+    pm.enableVerifier(dump.on());
+    if (dump.on()) pm.addInstrumentation(dump.instrumentation());
+    build(pm);
+    if (failed(pm.run(module)))
+      throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
+  }
+  void attachLineTables(emit::LineTables kind) {
+    if (options.lineTables) emit::attachLineTables(module, kind, "fattn " + std::string(fattn::version()));
+  }
+};
+
+void compileForHost(Job& job) {
+  cpu::HostTarget target = emit::hostTarget(job.options.target);
+  job.binary.threads = 1;
+  job.run([&](OpPassManager& pm) { cpu::buildPipeline(pm, target); });
+  for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
+    if (auto scratch = f->getAttrOfType<IntegerAttr>("fattn.scratch_bytes")) job.binary.scratchBytes = scratch.getInt();
+  job.attachLineTables(emit::LineTables::Sections);
+  emit::HostCode code = emit::emitHostCode(job.module, target, job.dump.on());
+  job.dump.write("optimized.ll", code.llvmIR);
+  job.dump.write("host.s", code.assembly);
+  job.dump.write("host.o", code.object);
+  job.binary.bytes = std::move(code.object);
+}
+
+void compileForNvidia(Job& job) {
+  const gpu::Target& target = gpu::findTarget(job.options.target);
+  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4, .schedule = 1});
+  nvidia::PipelineOptions options{
+      .target = std::string(target.name), .warps = config.warps, .stages = config.stages, .schedule = config.schedule - 1};
+  job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
+  for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
+    if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();
+  job.binary.threads = config.warps * target.warpSize;
+  job.attachLineTables(emit::LineTables::Directives);
+  job.binary.bytes = emit::emitPtx(job.module, std::string(target.name.substr(std::string_view("nvidia:").size())));
+  job.dump.write("kernel.ptx", job.binary.bytes);
+}
+
+/// What compiles for a target; throws for a chip that the machine table knows and no pipeline leads to.
+void (*backEndOf(const std::string& target))(Job&) {
+  if (target.starts_with("nvidia:")) return compileForNvidia;
+  if (target.starts_with("amd:"))
+    throw Error(ErrorCode::Unsupported, "there is no back end for '" + target + "'", "host and nvidia:sm_90 have one");
+  return compileForHost;
 }
 
 }  // namespace
 
 void registerCompilerDialects(DialectRegistry& registry) {
-  tile::registerTileDialects(registry);
-  registry.insert<LLVM::LLVMDialect, vector::VectorDialect>();
+  tilegpu::registerTileGpuDialects(registry);
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, vector::VectorDialect>();
 }
 
 Binary compile(ModuleOp module, const CompileOptions& options) {
-  requireBackEnd(options.target);
-  cpu::HostTarget target = emit::hostTarget(options.target);
+  auto compileForTarget = backEndOf(options.target);
   MLIRContext* context = module.getContext();
   DialectRegistry registry;
   registerCompilerDialects(registry);
@@ -80,29 +134,14 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   Diagnostics diagnostics(context);
   if (failed(verify(module))) throw Error(ErrorCode::CompileError, "the kernel is not valid tile IR: " + diagnostics.text);
   func::FuncOp kernel = findKernel(module);
-  Binary binary;
-  binary.target = options.target;
-  binary.entry = kernel.getName().str();
-  binary.args = argumentsOf(kernel);
-  binary.threads = 1;
-
   StageDump dump(options.dumpDir, options.onStage);
+  Job job{module, options, dump, diagnostics, {}};
+  job.binary.target = options.target;
+  job.binary.entry = kernel.getName().str();
+  job.binary.args = argumentsOf(kernel);
   dump.write("tile.mlir", module);
-  PassManager pm(context);
-  pm.enableVerifier(dump.on());
-  if (dump.on()) pm.addInstrumentation(dump.instrumentation());
-  cpu::buildPipeline(pm, target);
-  if (failed(pm.run(module)))
-    throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
-  for (auto f : module.getOps<LLVM::LLVMFuncOp>())
-    if (auto scratch = f->getAttrOfType<IntegerAttr>("fattn.scratch_bytes")) binary.scratchBytes = scratch.getInt();
-  if (options.lineTables) emit::attachLineTables(module, emit::LineTables::Sections, "fattn " + std::string(fattn::version()));
-  emit::HostCode code = emit::emitHostCode(module, target, dump.on());
-  dump.write("optimized.ll", code.llvmIR);
-  dump.write("host.s", code.assembly);
-  dump.write("host.o", code.object);
-  binary.bytes = std::move(code.object);
-  return binary;
+  compileForTarget(job);
+  return std::move(job.binary);
 }
 
 }  // namespace fattn::compiler

@@ -13,7 +13,7 @@
 namespace fattn::compiler {
 
 struct CompileOptions {
-  std::string target = "host";  ///< "host" or "host:sse2|avx2|avx512|avx512bf16"
+  std::string target = "host";  ///< "host", "host:sse2|avx2|avx512|avx512bf16", "nvidia:sm_90" ...
   TileConfig config;
   std::string dumpDir;      ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
   StageSink onStage;        ///< if set: is handed every stage, as it is reached
