@@ -6,10 +6,13 @@
 //     %s2 = arith.select %m, %s, %fill         =>     scf.for %j = %mid to %hi step 64 { mask, select }
 //   }
 //
+// Loads and stores of the first loop lose the boundary checks that hold for all of its trips, too.
+//
 // A mask is a conjunction of signed comparisons whose two sides are affine in the induction variable (AffineTiles.h). The slack of a
 // comparison, right side minus left side, falls linearly with the trips; it must be >= 0 at the least element.
 // Assumptions: A1 step is a positive constant; A2 the slack falls with the induction variable (then the known trips come first) or does not
-// depend on it; A3 the mask has more than one element, or feeds one that has. Masks that fit no rule stay in both loops.
+// depend on it; A3 the mask has more than one element, or feeds one that has. Masks that fit no rule stay in both loops. A loop without
+// masks is not split for its boundary checks alone: a copy engine fills what lies outside, which costs less than a second loop.
 // Test: tests/lit/transforms/split-loops.mlir.
 #include "compiler/dialect/Tile.h"
 #include "compiler/transforms/AffineTiles.h"
@@ -44,6 +47,14 @@ struct Mask {
   AffineBounds slack;
 };
 
+/// A dimension of a load or store that the loop walks along; its window lies inside of the array where slack >= 0, as it never begins
+/// before it.
+struct Check {
+  Operation* access;
+  int64_t dim;
+  AffineBounds slack;
+};
+
 class LoopSplitter {
  public:
   explicit LoopSplitter(scf::ForOp loop) : loop(loop) {}
@@ -54,6 +65,10 @@ class LoopSplitter {
     step = constant.getSExtValue();
     collect();
     if (masks.empty()) return false;
+    loop.walk([&](Operation* op) {
+      if (auto load = dyn_cast<tile::LoadOp>(op)) collectChecks(load, load.getPtr(), load.getBoundaryCheck());
+      if (auto store = dyn_cast<tile::StoreOp>(op)) collectChecks(store, store.getPtr(), store.getBoundaryCheck());
+    });
     split();
     return true;
   }
@@ -73,6 +88,32 @@ class LoopSplitter {
     }
   }
 
+  void collectChecks(Operation* access, Value ptr, ArrayRef<int64_t> dims) {
+    auto advance = ptr.getDefiningOp<tile::AdvanceOp>();
+    auto window = (advance ? advance.getPtr() : ptr).getDefiningOp<tile::MakeBlockPtrOp>();
+    if (!window) return;
+    for (int64_t d : dims) {
+      auto offset = boundsOf(window.getOffsets()[static_cast<unsigned>(d)]), slack = boundsOf(window.getShape()[static_cast<unsigned>(d)]);
+      auto delta = advance ? boundsOf(advance.getDeltas()[static_cast<unsigned>(d)]) : AffineBounds();
+      if (!offset || !slack || !delta) continue;
+      offset->add(*delta, 1);
+      if (!neverNegative(*offset)) continue;
+      slack->add(*offset, -1);
+      slack->low -= window.getResult().getType().getShape()[static_cast<unsigned>(d)];
+      if (outside(*slack) && slack->coefficientOf(loop.getInductionVar()) < 0) checks.push_back({access, d, *slack});
+    }
+  }
+
+  /// Whether an offset is >= 0 in every trip: it rises with the induction variable from a constant start, or is a constant.
+  bool neverNegative(const AffineBounds& offset) {
+    APInt lo(64, 0);
+    int64_t rise = offset.coefficientOf(loop.getInductionVar());
+    for (auto [v, c] : offset.terms)
+      if (v != loop.getInductionVar() && c != 0) return false;
+    if (rise != 0 && !matchPattern(loop.getLowerBound(), m_ConstantInt(&lo))) return false;
+    return rise >= 0 && offset.low + rise * lo.getSExtValue() >= 0;
+  }
+
   Value constant(OpBuilder& b, int64_t v) { return arith::ConstantOp::create(b, loop.getLoc(), b.getI64IntegerAttr(v)); }
 
   Value widen(OpBuilder& b, Value v) {
@@ -81,12 +122,12 @@ class LoopSplitter {
     return arith::ExtSIOp::create(b, loop.getLoc(), b.getI64Type(), v);
   }
 
-  /// Where the mask is first not known: the smallest lo + n * step with slack < 0, at least lo.
-  Value limitOf(OpBuilder& b, const Mask& mask, Value lo, Value hi) {
+  /// Where something is first not known: the smallest lo + n * step with slack < 0, at least lo.
+  Value limitOf(OpBuilder& b, const AffineBounds& slack, Value lo, Value hi) {
     Location loc = loop.getLoc();
-    int64_t fall = -mask.slack.coefficientOf(loop.getInductionVar());
-    Value rest = constant(b, mask.slack.low);
-    for (auto [v, c] : mask.slack.terms)
+    int64_t fall = -slack.coefficientOf(loop.getInductionVar());
+    Value rest = constant(b, slack.low);
+    for (auto [v, c] : slack.terms)
       if (v != loop.getInductionVar())
         rest = arith::AddIOp::create(b, loc, rest, arith::MulIOp::create(b, loc, widen(b, v), constant(b, c)));
     if (fall == 0) {
@@ -106,7 +147,8 @@ class LoopSplitter {
     Location loc = loop.getLoc();
     Value lo = widen(b, loop.getLowerBound()), hi = widen(b, loop.getUpperBound());
     Value mid = hi;
-    for (const Mask& mask : masks) mid = arith::MinSIOp::create(b, loc, mid, limitOf(b, mask, lo, hi));
+    for (const Mask& mask : masks) mid = arith::MinSIOp::create(b, loc, mid, limitOf(b, mask.slack, lo, hi));
+    for (const Check& check : checks) mid = arith::MinSIOp::create(b, loc, mid, limitOf(b, check.slack, lo, hi));
     mid = arith::MaxSIOp::create(b, loc, mid, lo);
     Type type = loop.getUpperBound().getType();
     if (type.isIndex())
@@ -126,11 +168,25 @@ class LoopSplitter {
       Value yes = arith::ConstantOp::create(inside, loc, DenseElementsAttr::get(cast<ShapedType>(mask.cmp.getType()), true));
       mask.cmp.getResult().replaceAllUsesWith(yes);
     }
+    for (const Check& check : checks) dropCheck(check);
+  }
+
+  static void dropCheck(const Check& check) {
+    auto drop = [&](auto access) {
+      SmallVector<int64_t> dims(access.getBoundaryCheck());
+      llvm::erase(dims, check.dim);
+      access.setBoundaryCheck(dims);
+    };
+    if (auto load = dyn_cast<tile::LoadOp>(check.access))
+      drop(load);
+    else
+      drop(cast<tile::StoreOp>(check.access));
   }
 
   scf::ForOp loop;
   int64_t step = 0;
   SmallVector<Mask> masks;
+  SmallVector<Check> checks;
 };
 
 class SplitLoopsPass : public PassWrapper<SplitLoopsPass, OperationPass<ModuleOp>> {

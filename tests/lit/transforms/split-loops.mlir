@@ -63,3 +63,32 @@ func.func @data(%x: tensor<8xi32>, %n: i32) -> tensor<8xi32> {
   }
   return %r : tensor<8xi32>
 }
+
+// A load of the trips before the tail needs no boundary check along the dimension that the mask is about; the other dimension keeps its own.
+// CHECK-LABEL: func.func @access
+// CHECK: scf.for
+// CHECK: tile.load %{{.*}} {boundary_check = array<i64: 1>}
+// CHECK: scf.for
+// CHECK: tile.load %{{.*}} {boundary_check = array<i64: 0, 1>}
+func.func @access(%base: !tile.ptr<f32>, %n: i64, %m: i64) -> tensor<8x4xf32> {
+  %zero = arith.constant dense<0.0> : tensor<8x4xf32>
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c8 = arith.constant 8 : i64
+  %rows = tile.arange 0 : tensor<8xi64>
+  %ptr = tile.make_block_ptr %base, shape [%n, %m], strides [%m, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<8x4xf32>
+  %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %zero) -> (tensor<8x4xf32>) : i64 {
+    %at = tile.advance %ptr, [%i, %c0] : !tile.block_ptr<8x4xf32>
+    %x = tile.load %at {boundary_check = array<i64: 0, 1>} : !tile.block_ptr<8x4xf32> -> tensor<8x4xf32>
+    %is = tile.splat %i : i64 -> tensor<8xi64>
+    %row = arith.addi %rows, %is : tensor<8xi64>
+    %ns = tile.splat %n : i64 -> tensor<8xi64>
+    %below = arith.cmpi slt, %row, %ns : tensor<8xi64>
+    %column = tile.expand_dims %below, 1 : tensor<8xi1> -> tensor<8x1xi1>
+    %mask = tile.broadcast %column : tensor<8x1xi1> -> tensor<8x4xi1>
+    %v = arith.select %mask, %x, %zero : tensor<8x4xi1>, tensor<8x4xf32>
+    %s = arith.addf %acc, %v : tensor<8x4xf32>
+    scf.yield %s : tensor<8x4xf32>
+  }
+  return %r : tensor<8x4xf32>
+}
