@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <chrono>
+#include <thread>
 
 #include "kernels/AttentionLaunch.h"
 #include "kernels/AttentionSupport.h"
@@ -137,7 +138,18 @@ std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& re
   impl->get = [this](const AttentionConfig& config) { return get(config); };
   if (!namesChip(resolved.target)) impl->device = &openDevice(resolved.target);
   if (impl->device != nullptr) impl->maxGrid = impl->device->capabilities().maxGrid;
+  // A GPU gets ready while the compiler works. What fails then fails again, and is reported, when the code is loaded.
+  std::jthread preparing;
+  if (impl->device != nullptr && impl->device->kind() != DeviceKind::Host)
+    preparing = std::jthread([device = impl->device] {
+      try {
+        device->prepare();
+      } catch (const Error& error) {
+        log::write(log::Level::Debug, error.what());
+      }
+    });
   auto [binary, recompile, keep] = compile_(resolved);
+  if (preparing.joinable()) preparing.join();
   bool fromCache = recompile != nullptr;
   try {
     useBinary(*impl, binary);

@@ -52,6 +52,7 @@ class CudaDevice final : public Device {
   void copy(void* destination, const void* source, std::size_t bytes, Stream stream) override;
   void fill(void* destination, std::uint8_t value, std::size_t bytes, Stream stream) override;
 
+  void prepare() override { context(); }
   std::unique_ptr<Module> load(const compiler::Binary& binary) override;
   void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) override;
 

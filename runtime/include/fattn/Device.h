@@ -97,6 +97,9 @@ class Device {
   virtual std::string chip() const = 0;
   virtual Capabilities capabilities() const = 0;
 
+  /// Does now what the first call that needs the device would do otherwise: on a GPU it creates the context, about 100 ms.
+  virtual void prepare() {}
+
   /// At least 64-byte aligned; nullptr for 0 bytes. Contents undefined.
   virtual void* allocate(std::size_t bytes) = 0;
   /// Accepts nullptr. The memory must no longer be in use by unfinished work.
