@@ -11,6 +11,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -37,7 +38,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(createCSEPass());
 
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
-  pm.addPass(tilegpu::createDecomposeConversionsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
