@@ -100,7 +100,7 @@ void compileForNvidia(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
   TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4, .schedule = 1});
   nvidia::PipelineOptions options{
-      .target = std::string(target.name), .warps = config.warps, .stages = config.stages, .schedule = config.schedule - 1};
+      .target = std::string(target.name), .warps = config.warps, .stages = config.stages, .schedule = config.schedule - 1, .forced = {}};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();
