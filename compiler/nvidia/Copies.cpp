@@ -50,12 +50,12 @@ LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
     return op.emitOpError() << "needs at least 4 bytes that are proven to be aligned and follow each other in global memory, in the buffer "
                                "and in a thread of the layout "
                             << layout.str();
-  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
+  Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
+  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout, wanted);
   int64_t bytes = elementBytes * static_cast<int64_t>(groups[0].size());
   auto modifier = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
-  Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
   for (const std::vector<int64_t>& group : groups) {
-    Value copied = gpu::both(to.b, wanted, global.inside(group[0])), size;
+    Value copied = global.inside(group[0]), size;
     if (copied) size = arith::SelectOp::create(to.b, copied, to.i32(bytes), to.i32(0));
     NVVM::CpAsyncOp::create(to.b, shared->pointer(group[0]), global.address(group[0]), static_cast<uint32_t>(bytes), modifier, size);
   }

@@ -73,6 +73,7 @@ Coords placeOf(const LinearLayout& layout, int64_t lane, int64_t warp) { return 
 
 /// Whether the lanes lie as in the instruction's fragment and the warps as in the accumulator along the dimensions that they share.
 bool agrees(const LinearLayout& layout, const LinearLayout& fragment, const LinearLayout& accumulator, int sharedDim, int otherDim) {
+  if (layout.inputSize(layout::kWarp) != accumulator.inputSize(layout::kWarp)) return false;
   for (int64_t lane = 0; lane < 32; ++lane)
     if (placeOf(layout, lane, 0) != placeOf(fragment, lane, 0)) return false;
   for (int64_t warp = 0; warp < layout.inputSize(layout::kWarp); ++warp) {
@@ -139,7 +140,8 @@ class DotEmitter {
           for (int64_t row : rows) {
             SmallVector<int64_t> a = a_.at(row, k), b = b_.at(k, column), c = c_.at(row, column);
             if (a.empty() || b.empty() || c.empty()) return wrongLayouts();
-            multiply(words(op_.getA(), a, partOfA), words(op_.getB(), b, partOfB), c, result);
+            const SmallVector<Value>& wordsOfA = words(op_.getA(), a, partOfA);
+            multiply(wordsOfA, words(op_.getB(), b, partOfB), c, result);
           }
     to_.set(op_.getResult(), std::move(result));
     return success();

@@ -45,8 +45,8 @@ Value moved(ImplicitLocOpBuilder& b, Type unit, Value pointer, Value elements) {
 }  // namespace
 
 WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, ArrayRef<int64_t> checked,
-                           const LinearLayout& layout)
-    : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
+                           const LinearLayout& layout, Value wanted)
+    : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))), wanted_(wanted) {
   ImplicitLocOpBuilder& b = to.b;
   Value ofThread, ofWindow;
   for (int d = 0; d < type.getRank(); ++d) {
@@ -57,9 +57,12 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
+  if (!wanted_ || bounds_.empty()) return;
+  bounds_[0].count = arith::SelectOp::create(b, wanted_, bounds_[0].count, to.i32(0));
+  wanted_ = {};
 }
 
-/// The window's elements first .. first + count lie inside.
+/// The window's elements first .. first + count lie inside: one unsigned comparison tells.
 WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
   ImplicitLocOpBuilder& b = to_.b;
   Value zero = to_.i64(0), whole = to_.i64(size);
@@ -104,23 +107,25 @@ Value WindowAccess::address(int64_t r) {
   return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
 }
 
-Value WindowAccess::inside(int64_t r) {
+Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
   ImplicitLocOpBuilder& b = to_.b;
+  Value at = bounds.thread;
+  if (overlaps(bounds.dim, coordinate)) {
+    at = arith::SubIOp::create(b, to_.combine(layout_, bounds.dim, thread_[bounds.dim], coordinate), bounds.first);
+  } else if (coordinate) {
+    at = arith::AddIOp::create(b, at, to_.i32(coordinate));
+  }
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, bounds.count);
+}
+
+Value WindowAccess::inside(int64_t r) {
   layout::Coords coords = Lowering::registerPart(layout_, r);
-  Value result;
+  Value result = wanted_;
   for (const Bounds& bounds : bounds_) {
     int64_t coordinate = coords[bounds.dim];
     Value& cached = inside_[{bounds.dim, coordinate}];
-    if (!cached) {
-      Value at = bounds.thread;
-      if (overlaps(bounds.dim, coordinate)) {
-        at = arith::SubIOp::create(b, to_.combine(layout_, bounds.dim, thread_[bounds.dim], coordinate), bounds.first);
-      } else if (coordinate) {
-        at = arith::AddIOp::create(b, at, to_.i32(coordinate));
-      }
-      cached = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, bounds.count);
-    }
-    result = both(b, result, cached);
+    if (!cached) cached = insideOf(bounds, coordinate);
+    result = both(to_.b, result, cached);
   }
   return result;
 }
