@@ -79,6 +79,12 @@ Placement placeCheap(mlir::Operation* op, LayoutId result, LayoutPool& pool);
 /// Once more, with these operands and in this layout.
 mlir::Value cloneInLayout(mlir::OpBuilder& b, mlir::Operation* op, mlir::ValueRange operands, const layout::LinearLayout& layout);
 
+/// To the shape of this tile.
+Rule reshapeRule(mlir::Value to);
+
+/// Whether every tile has a layout that follows from those of the operation's other tiles; fails with a message where not.
+mlir::LogicalResult verifyLayouts(mlir::Operation* function, LayoutPool& pool);
+
 /// Elementwise in the sense of layouts: all tiles among operands and results have one layout.
 bool isElementwise(mlir::Operation* op);
 

@@ -73,9 +73,9 @@ static SmallVector<int64_t, 4> collapsedDims(tile::BroadcastOp op) {
   return dims;
 }
 
-static Rule reshapeTo(Value v) {
-  if (shapeOf(v).empty()) return {Rule::Scalar};
-  return {Rule::Reshape, SmallVector<int64_t, 4>(shapeOf(v))};
+Rule reshapeRule(Value to) {
+  if (shapeOf(to).empty()) return {Rule::Scalar};
+  return {Rule::Reshape, SmallVector<int64_t, 4>(shapeOf(to))};
 }
 
 void Assignment::connectShape(Operation* op) {
@@ -99,7 +99,7 @@ void Assignment::connectShape(Operation* op) {
         connect(trans.getInput(), trans, {Rule::Transpose, there}, Rule{Rule::Transpose, inverted(there)});
       })
       .Case<tile::ReshapeOp>([&](tile::ReshapeOp reshape) {
-        connect(reshape.getInput(), reshape, reshapeTo(reshape.getResult()), reshapeTo(reshape.getInput()));
+        connect(reshape.getInput(), reshape, reshapeRule(reshape.getResult()), reshapeRule(reshape.getInput()));
       })
       .Case<tile::JoinOp>([&](tile::JoinOp join) {
         connectSame(join.getLhs(), join.getRhs());

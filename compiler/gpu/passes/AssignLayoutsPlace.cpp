@@ -47,13 +47,10 @@ bool Assignment::placeShape(Operation* op, Placement& placement) {
         return true;
       })
       .Case<tile::ReshapeOp>([&](tile::ReshapeOp reshape) {
-        auto rule = [](Value to) {
-          return shapeOf(to).empty() ? Rule{Rule::Scalar} : Rule{Rule::Reshape, SmallVector<int64_t, 4>(shapeOf(to))};
-        };
-        LayoutId to = placeOf(reshape.getResult()), from = pool_.derive(to, rule(reshape.getInput()));
-        if (from == kNoLayout || pool_.derive(from, rule(reshape.getResult())) != to) {
+        LayoutId to = placeOf(reshape.getResult()), from = pool_.derive(to, reshapeRule(reshape.getInput()));
+        if (from == kNoLayout || pool_.derive(from, reshapeRule(reshape.getResult())) != to) {
           from = placeOf(reshape.getInput());
-          to = pool_.derive(from, rule(reshape.getResult()));
+          to = pool_.derive(from, reshapeRule(reshape.getResult()));
         }
         placement = {{from}, {to}};
         return true;

@@ -10,6 +10,7 @@
 //   scf.for { convert %outside }        => convert %outside; scf.for { }      once instead of in every trip
 //
 // A load's tile as a dot's operand stays where it is: it is no movement between registers, but read from shared memory just before its use.
+// What it leaves has been verified: every layout follows from its neighbours' (VerifyLayouts.cpp).
 // Test: tests/lit/gpu/remove-conversions.mlir.
 #include "compiler/gpu/passes/AssignLayouts.h"
 #include "compiler/gpu/passes/Passes.h"
@@ -184,6 +185,7 @@ class RemoveConversionsPass : public PassWrapper<RemoveConversionsPass, Operatio
         patterns.add<ConvertEarlier, ConvertLater, ReduceEarlier>(&getContext(), pool);
         if (failed(applyPatternsGreedily(function, std::move(patterns)))) return signalPassFailure();
         hoist(function);
+        if (failed(verifyLayouts(function, pool))) return signalPassFailure();
       } catch (const Error& error) {
         function.emitError() << error.what();
         return signalPassFailure();
