@@ -41,3 +41,20 @@ func.func @loop(%any: tensor<16xi1>, %x: tensor<16x8xf32>, %n: i32) -> tensor<16
   }
   return %r : tensor<16x8xf32>
 }
+
+// What narrows a result narrows both sides; a result with another use stays wide.
+// CHECK-LABEL: func.func @narrow
+// CHECK: %[[USUAL:.*]] = arith.truncf %arg1
+// CHECK: %[[Z:.*]]:2 = tile.select_lazy %arg0 usual(%[[USUAL]], %arg2) : tensor<16xi1>, tensor<16x8xbf16>, tensor<16x8xf32> -> tensor<16x8xbf16>, tensor<16x8xf32> {
+// CHECK: %[[EXACT:.*]] = arith.truncf %arg2
+// CHECK: tile.yield %[[EXACT]], %arg1
+// CHECK: %[[SECOND:.*]] = arith.truncf %[[Z]]#1
+// CHECK: return %[[Z]]#0, %[[SECOND]], %[[Z]]#1
+func.func @narrow(%any: tensor<16xi1>, %x: tensor<16x8xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xbf16>, tensor<16x8xbf16>, tensor<16x8xf32>) {
+  %z:2 = tile.select_lazy %any usual(%x, %y) : tensor<16xi1>, tensor<16x8xf32>, tensor<16x8xf32> -> tensor<16x8xf32>, tensor<16x8xf32> {
+    tile.yield %y, %x : tensor<16x8xf32>, tensor<16x8xf32>
+  }
+  %a = arith.truncf %z#0 : tensor<16x8xf32> to tensor<16x8xbf16>
+  %b = arith.truncf %z#1 : tensor<16x8xf32> to tensor<16x8xbf16>
+  return %a, %b, %z#1 : tensor<16x8xbf16>, tensor<16x8xbf16>, tensor<16x8xf32>
+}
