@@ -2,6 +2,8 @@
 // Addresses, bounds and vectors of accesses to global memory.
 #include "compiler/gpu/lower/WindowAccess.h"
 
+#include <limits>
+
 #include "compiler/layout/Queries.h"
 #include "compiler/transforms/Divisibility.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -57,12 +59,10 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
-  if (!wanted_ || bounds_.empty()) return;
-  bounds_[0].count = arith::SelectOp::create(b, wanted_, bounds_[0].count, to.i32(0));
-  wanted_ = {};
+  if (!bounds_.empty()) wanted_ = {};
 }
 
-/// The window's elements first .. first + count lie inside: one unsigned comparison tells.
+/// The coordinate of a register is compared as an immediate: sums with the thread's place would be kept in registers throughout a loop.
 WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
   ImplicitLocOpBuilder& b = to_.b;
   Value zero = to_.i64(0), whole = to_.i64(size);
@@ -70,11 +70,16 @@ WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
     Value low = arith::MaxSIOp::create(b, number, zero);
     return arith::TruncIOp::create(b, b.getI32Type(), arith::MinSIOp::create(b, low, whole).getResult());
   };
-  Value offset = window_.offsets[d];
-  Value first = clamped(arith::SubIOp::create(b, zero, offset));
-  Value last = clamped(arith::SubIOp::create(b, window_.shape[d], offset));
-  Value count = arith::MaxSIOp::create(b, arith::SubIOp::create(b, last, first).getResult(), to_.i32(0));
-  return {d, arith::SubIOp::create(b, thread_[d], first), first, count};
+  Bounds bounds{.dim = d, .first = {}, .last = {}, .low = {}, .high = {}};
+  bounds.first = clamped(arith::SubIOp::create(b, zero, window_.offsets[d]));
+  bounds.last = clamped(arith::SubIOp::create(b, window_.shape[d], window_.offsets[d]));
+  if (wanted_ && bounds_.empty()) bounds.last = arith::SelectOp::create(b, wanted_, bounds.last, to_.i32(0));
+  bounds.high = arith::SubIOp::create(b, bounds.last, thread_[d]);
+  // Where LLVM finds that the offset is not negative, `first` is 0 and the comparison with `low` always true.
+  Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bounds.first, to_.i32(0));
+  Value least = to_.i32(std::numeric_limits<int32_t>::min());
+  bounds.low = arith::SelectOp::create(b, starts, least, arith::SubIOp::create(b, bounds.first, thread_[d]).getResult());
+  return bounds;
 }
 
 /// How far the register's coordinate leads from the thread's place.
@@ -109,13 +114,10 @@ Value WindowAccess::address(int64_t r) {
 
 Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
   ImplicitLocOpBuilder& b = to_.b;
-  Value at = bounds.thread;
-  if (overlaps(bounds.dim, coordinate)) {
-    at = arith::SubIOp::create(b, to_.combine(layout_, bounds.dim, thread_[bounds.dim], coordinate), bounds.first);
-  } else if (coordinate) {
-    at = arith::AddIOp::create(b, at, to_.i32(coordinate));
-  }
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, at, bounds.count);
+  bool mixes = overlaps(bounds.dim, coordinate);
+  Value at = mixes ? to_.combine(layout_, bounds.dim, thread_[bounds.dim], coordinate) : to_.i32(coordinate);
+  Value below = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, at, mixes ? bounds.last : bounds.high);
+  return both(b, below, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, mixes ? bounds.first : bounds.low));
 }
 
 Value WindowAccess::inside(int64_t r) {

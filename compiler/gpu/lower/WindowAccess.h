@@ -26,7 +26,8 @@ class WindowAccess {
  private:
   struct Bounds {
     int dim;
-    mlir::Value thread, first, count;  ///< thread - first < count, unsigned; i32
+    mlir::Value first, last;  ///< the window's elements first <= i < last lie inside; i32
+    mlir::Value low, high;    ///< the same for what is added to the thread's place
   };
   Bounds boundsOf(int d, int64_t size);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
