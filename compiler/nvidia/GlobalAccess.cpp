@@ -7,6 +7,7 @@
 // Without a predicate plain loads and stores, which LLVM knows. Source: PTX ISA 8.7, "ld", "st", "atom", "red".
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -66,6 +67,23 @@ int64_t bytesOf(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8 * (vector ? vector.getNumElements() : 1);
 }
 
+/// An addition that the chip does not know: LLVM makes a loop of compare-and-swap of it. The branch around it takes the value from an
+/// opaque instruction, so that nothing moves into it.
+Value addByComparing(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate) {
+  Type type = value.getType(), bits = b.getI16Type();
+  auto add = [&](OpBuilder& at, Location loc, Value number) -> Value {
+    return LLVM::AtomicRMWOp::create(at, loc, LLVM::AtomicBinOp::fadd, address, number, LLVM::AtomicOrdering::monotonic, "device");
+  };
+  if (!predicate) return add(b, b.getLoc(), value);
+  Value opaque = call(b, bits, LLVM::BitcastOp::create(b, bits, value).getResult(), "mov.b16 $0, $1;", "=h,h");
+  value = LLVM::BitcastOp::create(b, type, opaque);
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  auto branch = scf::IfOp::create(
+      b, predicate, [&](OpBuilder& at, Location loc) { scf::YieldOp::create(at, loc, add(at, loc, value)); },
+      [&](OpBuilder& at, Location loc) { scf::YieldOp::create(at, loc, zero); });
+  return branch.getResult(0);
+}
+
 }  // namespace
 
 Value Machine::loadGlobal(ImplicitLocOpBuilder& b, Value address, Type type, Value predicate, Value other) {
@@ -117,7 +135,7 @@ void Machine::storeGlobal(ImplicitLocOpBuilder& b, Value address, Value value, V
 Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, bool used) {
   Type type = value.getType();
   bool half = type.isF16() || type.isBF16();
-  if (type.isBF16() && capability_ < 90) return {};
+  if (type.isBF16() && capability_ < 90) return addByComparing(b, address, value, predicate);
   std::string kind = type.isF16()         ? "noftz.f16"
                      : type.isBF16()      ? "noftz.bf16"
                      : type.isF32()       ? "f32"

@@ -8,9 +8,12 @@
 // CHECK-LABEL: func.func @checked
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 16 : i32
 // CHECK-DAG: %[[NONE:.*]] = arith.constant 0 : i32
-// CHECK: %[[COUNT:.*]] = arith.maxsi %{{.*}} : i32
-// CHECK: %[[WANTED:.*]] = arith.select %{{.*}}, %[[COUNT]], %[[NONE]] : i32
-// CHECK: %[[IN:.*]] = arith.cmpi ult, %{{.*}}, %[[WANTED]] : i32
+// CHECK: %[[LAST:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NONE]] : i32
+// CHECK: %[[HIGH:.*]] = arith.subi %[[LAST]], %{{.*}} : i32
+// CHECK: %[[LOW:.*]] = arith.select
+// CHECK: %[[BELOW:.*]] = arith.cmpi sgt, %[[HIGH]], %[[NONE]] : i32
+// CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[LOW]], %[[NONE]] : i32
+// CHECK: %[[IN:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]
 // CHECK: %[[SIZE:.*]] = arith.select %[[IN]], %[[BYTES]], %[[NONE]] : i32
 // CHECK: nvvm.cp.async.shared.global %[[TO:[0-9]+]], %[[FROM:[0-9]+]], 16, cache =  cg, %[[SIZE]]
 // CHECK: llvm.getelementptr %[[FROM]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
