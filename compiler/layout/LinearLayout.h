@@ -151,7 +151,7 @@ class LinearLayout {
   LinearLayout slice(int d) const;                           ///< without dimension d: what a reduction leaves (later dimensions move up)
   LinearLayout expand(int d) const;                          ///< with a new dimension d of size 1
   LinearLayout transpose(std::span<const int> order) const;  ///< new dimension i is the old order[i]
-  LinearLayout reshape(const Coords& shape) const;           ///< the same elements in row-major order; odd factors stay in dim0
+  LinearLayout reshape(const Coords& shape) const;           ///< the same elements in row-major order; odd factors stay outermost
   LinearLayout join() const;                                 ///< a new last dimension of size 2 in the lowest register bit
   LinearLayout split() const;                                ///< undoes join; throws if the last dimension is not one register bit
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "compiler/layout/LinearLayout.h"
 #include "fattn/Error.h"
@@ -42,6 +43,45 @@ f2::Vector unflatten(f2::Vector flat, const std::vector<Axis>& outputs) {
     top -= axis->bits;
     result |= (flat & ((f2::Vector{1} << axis->bits) - 1)) << top;
     flat >>= axis->bits;
+  }
+  return result;
+}
+
+/// The dimension of `shape` with an odd factor among those from `first` on up to `last`; -1 where there is none, nothing where it
+/// has larger dimensions than 1 before it or there are several.
+std::optional<int> oddDimension(const Coords& shape, std::size_t first, std::size_t last) {
+  int found = -1;
+  std::int64_t above = 1;
+  for (std::size_t i = first; i < last; ++i) {
+    if (oddPart(shape[i]) > 1) {
+      if (above > 1) return std::nullopt;
+      found = static_cast<int>(i);
+    }
+    above *= shape[i];
+  }
+  return found;
+}
+
+/// Which dimension's odd factor becomes which one's in a reshape. Dimensions are merged and split in groups of equal size; in each the
+/// odd factor has to be outermost, or it would come below bits.
+std::vector<std::pair<int, int>> oddDimensions(const Coords& from, const Coords& to) {
+  std::vector<std::pair<int, int>> result;
+  for (std::size_t i = 0, j = 0; i < from.size() || j < to.size();) {
+    std::size_t firstFrom = i, firstTo = j;
+    std::int64_t sizeFrom = i < from.size() ? from[i++] : 1, sizeTo = j < to.size() ? to[j++] : 1;
+    while (sizeFrom != sizeTo) {
+      if (sizeFrom < sizeTo) {
+        sizeFrom *= from[i++];
+      } else {
+        sizeTo *= to[j++];
+      }
+    }
+    std::optional<int> before = oddDimension(from, firstFrom, i), after = oddDimension(to, firstTo, j);
+    if (!before || !after) {
+      invalid(fmt::format("({}) to ({}): of dimensions that are merged or split only the outermost may have an odd factor",
+                          fmt::join(from, ","), fmt::join(to, ",")));
+    }
+    if (*before >= 0) result.emplace_back(*before, *after);
   }
   return result;
 }
@@ -183,26 +223,26 @@ LinearLayout LinearLayout::transpose(std::span<const int> order) const {
 }
 
 LinearLayout LinearLayout::reshape(const Coords& shape) const {
-  Coords old = withOutputs(tileNames(static_cast<int>(outputs_.size()))).outputShape();
+  LinearLayout ordered = withOutputs(tileNames(static_cast<int>(outputs_.size())));
+  Coords old = ordered.outputShape();
   std::int64_t before = 1, after = 1;
   for (std::int64_t extent : old) before *= extent;
   for (std::int64_t extent : shape) after *= extent;
   if (before != after || shape.empty())
     invalid(fmt::format("({}) has {} elements, ({}) has {}", fmt::join(old, ","), before, fmt::join(shape, ","), after));
-  for (std::size_t i = 1; i < std::max(old.size(), shape.size()); ++i) {
-    if ((i < old.size() && oddPart(old[i]) > 1) || (i < shape.size() && oddPart(shape[i]) > 1)) {
-      invalid(
-          fmt::format("({}) to ({}): only dimension 0 may have an odd factor in a reshape", fmt::join(old, ","), fmt::join(shape, ",")));
-    }
-  }
-  LinearLayout ordered = withOutputs(tileNames(static_cast<int>(outputs_.size())));
+  std::vector<std::pair<int, int>> moved = oddDimensions(old, shape);
   std::vector<Axis> outs;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     outs.push_back({dim(static_cast<int>(i)), std::countr_zero(static_cast<std::uint64_t>(shape[i]))});
   }
   f2::Columns columns;
   for (f2::Vector column : ordered.columns_) columns.push_back(unflatten(flatten(column, ordered.outputs_), outs));
-  return fromColumns(inputs_, std::move(outs), std::move(columns), repeats_);
+  std::vector<Repeat> repeats = ordered.repeats_;
+  for (Repeat& repeat : repeats) {
+    auto to = std::ranges::find_if(moved, [&](const auto& pair) { return dim(pair.first) == repeat.out; });
+    if (to != moved.end()) repeat.out = dim(to->second);
+  }
+  return fromColumns(inputs_, std::move(outs), std::move(columns), std::move(repeats));
 }
 
 LinearLayout LinearLayout::join() const {

@@ -76,7 +76,7 @@ LogicalResult Rewriter::rewrite(Operation* op, const Placement& placement) {
                llvm::any_of(llvm::zip_equal(op->getResults(), placement.results), [&](auto p) { return std::apply(missing, p); });
   if (fails)
     return op->emitOpError() << "has no layout of its tiles in registers; legal are the operations of tile, arith, math and scf, and a "
-                                "reshape where dimensions other than the first have sizes that are powers of two";
+                                "reshape where of dimensions that are merged or split only the outermost has an odd factor";
   for (auto [i, operand] : llvm::enumerate(placement.operands))
     if (operand != kNoLayout) op->setOperand(static_cast<unsigned>(i), in(op->getOperand(static_cast<unsigned>(i)), operand, op));
   for (auto [result, natural] : llvm::zip_equal(op->getResults(), placement.results))

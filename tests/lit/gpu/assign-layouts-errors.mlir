@@ -44,7 +44,7 @@ func.func @spread(%a: tensor<16x32xf16>, %b: tensor<32x16xf16>, %c: tensor<16x16
 // -----
 
 func.func @odd(%x: tensor<4x6xf16>) -> tensor<24xf16> {
-  // expected-error @below {{'tile.reshape' op has no layout of its tiles in registers; legal are the operations of tile, arith, math and scf, and a reshape where}}
+  // expected-error @below {{'tile.reshape' op has no layout of its tiles in registers; legal are the operations of tile, arith, math and scf, and a reshape where of dimensions that are merged or split only the outermost has an odd factor}}
   %0 = tile.reshape %x : tensor<4x6xf16> -> tensor<24xf16>
   return %0 : tensor<24xf16>
 }

@@ -50,6 +50,17 @@ func.func @shapes(%x: tensor<16x32xf32>, %y: tensor<16x32xf32>) -> (tensor<16x32
   return %5, %6, %7 : tensor<16x32xf32>, tensor<4x4x64xf32>, tensor<64x16xf32>
 }
 
+// Halves of rows of an odd width, side by side and interleaved.
+// CHECK-LABEL: func.func @halves
+// CHECK-NOT: convert_layout
+// CHECK: return
+func.func @halves(%x: tensor<16x96xf32>) -> tensor<16x48xf32> {
+  %0 = tile.reshape %x : tensor<16x96xf32> -> tensor<16x48x2xf32>
+  %1, %2 = tile.split %0 : tensor<16x48x2xf32> -> tensor<16x48xf32>
+  %3 = arith.mulf %1, %2 : tensor<16x48xf32>
+  return %3 : tensor<16x48xf32>
+}
+
 // What a loop or a branch carries has one layout throughout.
 // CHECK-LABEL: func.func @control
 // CHECK: scf.while {{.*}} : (tensor<64xf32, #[[L:.*]]>, i32) -> (tensor<64xf32, #[[L]]>, i32)

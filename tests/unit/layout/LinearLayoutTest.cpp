@@ -144,6 +144,12 @@ TEST(LinearLayout, TransposeReshapeJoinSplit) {
       ASSERT_EQ(cube.apply(in), (Coords{flat / 64, flat / 8 % 8, flat % 8}));
     });
     EXPECT_EQ(cube.reshape({24, 32}), layout);
+    // Each dimension by itself keeps its odd factor where it is.
+    LinearLayout wide = test::randomTile(source, {16, 48}, 1), pairs = wide.reshape({4, 4, 24, 2});
+    test::forEach(wide, [&](const Coords& in, const Coords& out) {
+      ASSERT_EQ(pairs.apply(in), (Coords{out[0] / 4, out[0] % 4, out[1] / 2, out[1] % 2}));
+    });
+    EXPECT_EQ(pairs.reshape({1, 16, 48, 1}).reshape({16, 48}), wide);
     LinearLayout joined = layout.join();
     EXPECT_EQ(joined.outputShape(), (Coords{24, 32, 2}));
     EXPECT_EQ(joined.at({{"register", 1}}), (Coords{0, 0, 1}));
@@ -154,8 +160,8 @@ TEST(LinearLayout, TransposeReshapeJoinSplit) {
 TEST(LinearLayout, ShapeErrors) {
   LinearLayout c = nvidia::mma(Operand::C, 16, 16);
   EXPECT_EQ(test::messageOf([&] { c.reshape({16, 16}); }), "(16,8) has 128 elements, (16,16) has 256");
-  EXPECT_EQ(test::messageOf([&] { LinearLayout::identity("register", 80, "dim1").withOutputs({"dim0", "dim1"}).reshape({80, 1}); }),
-            "(1,80) to (80,1): only dimension 0 may have an odd factor in a reshape");
+  EXPECT_EQ(test::messageOf([&] { LinearLayout::identity("register", 80, "dim1").withOutputs({"dim0", "dim1"}).reshape({2, 40}); }),
+            "(1,80) to (2,40): of dimensions that are merged or split only the outermost may have an odd factor");
   EXPECT_EQ(test::messageOf([&] { c.transpose(std::vector{0, 2}); }), "(0,2) is no order of the 2 dimensions of the tile");
   EXPECT_EQ(test::messageOf([&] { c.split(); }), "only a tile whose last dimension is 2 can be split in two");
   EXPECT_EQ(test::messageOf([&] { LinearLayout::identity("lane", 2, "dim0").split(); }),
