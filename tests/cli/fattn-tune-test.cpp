@@ -296,7 +296,7 @@ TEST_F(TuneTool, PlotsWhatWasMeasured) {
   EXPECT_EQ(start("plot 1,1,64,8 --dtype f32 -o " + file.string()).code, 0);
   const std::string svg = readAll(file);
   EXPECT_TRUE(svg.starts_with("<svg ")) << svg.substr(0, 100);
-  EXPECT_NE(svg.find("f32 d8, 1x1x64 (bucket heads=1,seq_k=64,seq_q=64)"), std::string::npos);
+  EXPECT_NE(svg.find(">f32 d8, 1x1x64<"), std::string::npos);
   const Outcome nothing = start("plot 1,1,4096,8 --dtype f32");
   EXPECT_EQ(nothing.code, 1);
   EXPECT_EQ(nothing.err,

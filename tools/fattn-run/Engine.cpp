@@ -90,6 +90,8 @@ std::unique_ptr<Engine> makeEngine(const Options& options, Problem& problem) {
   config.head_dim_v = problem.shape.dimV;
   config.causal = problem.shape.causal;
   config.target = options.target;
+  config.shape =
+      ShapeHint{.batch = problem.shape.batch, .heads = problem.shape.headsQ, .seq_q = problem.shape.lenQ, .seq_k = problem.shape.lenKv};
   if (options.config != TileConfig{}) config.tile = options.config;
   if (options.threads > 0) host::setNumThreads(options.threads);
   return std::make_unique<DeviceEngine>(config, problem);

@@ -219,11 +219,13 @@ std::string drawLandscape(const TuneRecord& record, const std::string& title, co
   out += "\n" + std::string(kStyle);
   out += fmt::format(R"(<rect width="{}" height="{}" class="paper"/>)", width, height);
   out += fmt::format(R"(<text x="{}" y="34" class="title">{}</text>)", kMargin, escaped(title));
-  out += fmt::format(R"(<text x="{}" y="56" class="sub">{}</text>)", kMargin, escaped(record.key.device));
-  out += fmt::format(R"(<text x="{}" y="75" class="sub">{}, driver {}, {}; {}: {}</text>)", kMargin,
-                     escaped(record.key.compiler.substr(0, record.key.compiler.find(' '))), escaped(record.key.driver), dateOf(land.timeMs),
-                     record.winner ? "winner" : "not finished, so far", escaped(land.best.toString()));
-  out += "\n";
+  const auto line = [&](int y, const std::string& text) {
+    out += fmt::format(R"(<text x="{}" y="{}" class="sub">{}</text>)", kMargin, y, escaped(text)) + "\n";
+  };
+  line(56, fmt::format("bucket {}; {}: {}", cache::bucketName(record.key.shape), record.winner ? "winner" : "not finished, so far",
+                       land.best.toString()));
+  line(75, fmt::format("{}; driver {}, fattn {}, {}", record.key.device, record.key.driver,
+                       record.key.compiler.substr(0, record.key.compiler.find(' ')), dateOf(land.timeMs)));
   int index = 0;
   for (const auto& [key, cells] : land.panels) {
     out += drawPanel(land, key, kMargin - 8 + index % across * (panelW + kGap), kHead + index / across * panelH);
@@ -240,9 +242,7 @@ int plot(const Options& options) {
   if (record.points.empty())
     throw Error(ErrorCode::IoError, fmt::format("nothing was measured for {} {}", kernelText(config), shapeText(config)),
                 "fattn-tune run measures, fattn-tune cache ls lists what there is");
-  const std::string svg =
-      drawLandscape(record, fmt::format("{}, {} (bucket {})", kernelText(config), shapeText(config), cache::bucketName(record.key.shape)),
-                    *kernels::resolve(config).tile);
+  const std::string svg = drawLandscape(record, kernelText(config) + ", " + shapeText(config), *kernels::resolve(config).tile);
   if (options.file.empty() || options.file == "-") {
     fmt::print("{}", svg);
     return tool::kOk;
