@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
 
 #include "compiler/gpu/Target.h"
 #include "kernels/AttentionSupport.h"
@@ -91,7 +92,9 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
               space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = schedule});
   }
   const TileConfig safe = defaultTile(config);
-  std::ranges::stable_sort(space, {}, [&](const TileConfig& tile) { return distance(tile, safe); });
+  std::ranges::sort(space, {}, [&](const TileConfig& tile) {
+    return std::tuple(distance(tile, safe), tile.block_m, tile.block_n, tile.stages, tile.warps, tile.schedule);
+  });
   return space;
 }
 

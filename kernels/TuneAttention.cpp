@@ -59,7 +59,9 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
   };
   callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) { return bench.check(candidate, safe); };
   callbacks.keep = [&](std::span<const cache::TunePoint> points, const std::optional<cache::TuneWinner>& winner) {
-    store.record(plan.key, points, winner);
+    if (!store.record(plan.key, points, winner) && options.mustKeep)
+      throw Error(ErrorCode::IoError, "what is measured cannot be kept in " + cache::Directory::process().path().string(),
+                  "FATTN_CACHE_DIR names a folder that can be written");
   };
   callbacks.progress = options.progress;
   tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};

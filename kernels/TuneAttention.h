@@ -24,8 +24,9 @@ TunePlan planTuning(const AttentionConfig& config);
 
 struct TuneOptions {
   double budgetSeconds = 60;
-  int jobs = 0;         ///< threads that compile; 0: one a core
-  bool resume = false;  ///< takes what is known of this bucket instead of measuring it again
+  int jobs = 0;           ///< threads that compile; 0: one a core
+  bool mustKeep = false;  ///< throws Error{IoError} where a figure cannot be written to the store
+  bool resume = false;    ///< takes what is known of this bucket instead of measuring it again
   std::stop_token stop{};
   std::function<void(const tune::Progress&)> progress{};
 };

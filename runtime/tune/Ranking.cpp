@@ -8,7 +8,7 @@ namespace fattn::tune {
 namespace {
 
 constexpr double kTurnUs = 2000;  // launches of a turn are to take this long
-constexpr double kMostLaunches = 5;
+constexpr double kMostLaunches = 3;
 constexpr double kSignificant = 2;     // standard errors that a gain has to exceed
 constexpr double kWorthwhile = 0.005;  // and this: half a percent is nothing to change a configuration for
 constexpr double kDecided = 4;         // standard errors between the first two at which more turns are a waste

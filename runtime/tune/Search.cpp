@@ -19,13 +19,13 @@ using Status = TunePoint::Status;
 
 // The numbers of docs/tuning.md.
 constexpr double kSweepShare = 0.55, kHalveShare = 0.75;  // of the budget, at which a step ends
-constexpr double kHopelessAtOnce = 2, kHopeless = 1.25;   // times the best, after one launch and after a few
+constexpr double kHopelessAtOnce = 2, kHopeless = 1.25;   // times the best, after the first launches and after a few
 constexpr double kSweepUs = 20000, kLongUs = 10000;       // launches of a candidate are to take this long; longer ones need no warm-up
-constexpr std::size_t kMostSamples = 20, kDisturbedLaunches = 3;
+constexpr std::size_t kMostSamples = 20, kFirstLaunches = 2, kDisturbedLaunches = 4;
 constexpr double kDisturbed = 0.1;  // spread of the safe configuration over its median from which on a device counts as disturbed
 constexpr double kContender = 1.2;  // times the best: slower ones cannot win any more
 constexpr std::size_t kLevels[] = {16, 8};
-constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 24;
+constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 60;
 constexpr double kRankSeconds = 3, kRankShare = 0.25;  // the ranking may take the larger of these, the second of the budget
 
 // Disturbances only ever make a launch slower: of a few launches the lower quartile says more than the median.
@@ -61,7 +61,7 @@ class Session {
   void sweep(std::vector<TileConfig> tiles);
   std::vector<double> sample(Trial& trial) const;
   void tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial);
-  void requireHealth();
+  void requireHealth(const TileConfig& suspect, const std::string& failure);
   void halve(std::vector<Contestant>& contestants);
   bool makeReady(Entry& entry);
   std::vector<Contestant> finalists(const std::vector<Contestant>& ranked);
@@ -133,9 +133,10 @@ std::vector<TileConfig> Session::prune() {
   return open;
 }
 
-// On a quiet device one launch is enough to see that a candidate is hopeless; on a disturbed one it takes the best of a few.
+// One launch may be disturbed, two seldom are; on a device that is known to be disturbed it takes the best of a few to see that a candidate
+// is hopeless.
 std::vector<double> Session::sample(Trial& trial) const {
-  std::vector<double> us(disturbed_ ? kDisturbedLaunches : 1);
+  std::vector<double> us(disturbed_ ? kDisturbedLaunches : kFirstLaunches);
   trial.measure(us);
   const double first = std::ranges::min(us);
   if (bestUs_ > 0 && first > kHopelessAtOnce * bestUs_) return us;
@@ -144,7 +145,7 @@ std::vector<double> Session::sample(Trial& trial) const {
     us.resize(us.size() + count);
     trial.measure(std::span(us).last(count));
   };
-  more(2);
+  if (us.size() < 2) more(2);
   if (bestUs_ > 0 && std::ranges::min(us) > kHopeless * bestUs_) return us;
   const double wanted = std::clamp(kSweepUs / std::max(median(us), 1e-3), 3.0, static_cast<double>(kMostSamples));
   if (const auto count = static_cast<std::size_t>(wanted); count > us.size()) more(count - us.size());
@@ -172,10 +173,16 @@ void Session::measureSafe() {
   report(Step::Sweep, ++done_, total_, &point);
 }
 
-// After a failed launch: a device that is lost fails everything that follows, and would leave a record full of wrong verdicts.
-void Session::requireHealth() {
+// After a failed launch: a device that is lost fails everything that follows, and would leave a record full of wrong verdicts. Only the one
+// that lost it is recorded, so that a later search on a sound device passes it over.
+void Session::requireHealth(const TileConfig& suspect, const std::string& failure) {
   double us = 0;
-  safe_.trial->measure({&us, 1});
+  try {
+    safe_.trial->measure({&us, 1});
+  } catch (const Error&) {
+    keepFailure(suspect, failure + " (and the device was lost)");
+    throw;
+  }
 }
 
 void Session::tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial) {
@@ -187,7 +194,7 @@ void Session::tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial) {
     failure = error.constraint();
   }
   if (!failure.empty()) {
-    requireHealth();
+    requireHealth(tile, failure);
     return keepFailure(tile, std::move(failure));
   }
   ++outcome_.measured;
@@ -260,7 +267,7 @@ std::vector<Contestant> Session::finalists(const std::vector<Contestant>& ranked
         difference = callbacks_.check(*one.trial, *safe_.trial);
       } catch (const Error& error) {
         difference = error.constraint();
-        requireHealth();
+        requireHealth(one.tile, *difference);
       }
       if (difference) {
         --outcome_.measured;

@@ -314,6 +314,12 @@ TEST_F(TuneTool, ExitCodesTellWhatIsWrong) {
   EXPECT_EQ(start("--target nvidia:sm_90").code, 3);
   EXPECT_EQ(start("--target cuda:99").code, 4);
   EXPECT_EQ(start("cache import " + (folder / "missing").string()).code, 1);
+  const Outcome unkept = start(kSmall, "FATTN_CACHE_DIR=/proc/nothing");
+  EXPECT_EQ(unkept.code, 1);
+  EXPECT_NE(unkept.err.find("fattn-tune: error: what is measured cannot be kept in /proc/nothing/v1\n"), std::string::npos) << unkept.err;
+  const Outcome large = start("--json --head-dim 256 --dtype f32 --heads 1m --seqlen 1m,64 --batch 1m --budget 2s");
+  EXPECT_EQ(large.code, 1);
+  EXPECT_EQ(large.object().at("results").at(0).at("status"), "failed") << large.out;
 }
 
 TEST_F(TuneTool, ATerminalShowsABarAndNoLines) {

@@ -34,7 +34,9 @@ std::vector<TuneRecord> selected(const Options& options) {
       if (text.find(options.filter) != std::string::npos) return false;
     return true;
   });
-  std::ranges::stable_sort(records, {}, [](const TuneRecord& r) { return std::tuple(r.key.device, problemOf(r), r.key.shape); });
+  std::ranges::sort(records, {}, [](const TuneRecord& r) {
+    return std::tuple(r.key.device, problemOf(r), r.key.shape, cache::TunedStore::folderOf(r.key));
+  });
   return records;
 }
 
@@ -86,7 +88,7 @@ int listOrShow(const Options& options) {
                                      record.key.compiler, (Directory::process().path() / cache::TunedStore::folderOf(record.key)).string()),
                          tool::Style::Dim, color));
     std::vector<TunePoint> points = record.points;
-    std::ranges::stable_sort(points, {}, [](const TunePoint& p) { return std::pair(p.status, p.medianUs); });
+    std::ranges::sort(points, {}, [](const TunePoint& p) { return std::tuple(p.status, p.medianUs, p.tile.toString(), p.run); });
     for (const TunePoint& p : points)
       fmt::print("    {:<32} {}\n", p.tile.toString(),
                  p.status == TunePoint::Status::Measured

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -43,7 +44,7 @@ std::string eta(std::size_t problem, std::size_t problems, const tune::Progress&
   if (done <= 0) return "?";
   const double each = std::min(p.seconds / done, p.budgetSeconds);
   const double left = std::max(each - p.seconds, 0.0) + each * static_cast<double>(problems - problem - 1);
-  const auto seconds = static_cast<std::int64_t>(left + 0.5);
+  const auto seconds = std::llround(left);
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
 

@@ -29,7 +29,7 @@ std::vector<TunePoint> pointsOf(const kernels::TunedLookup& lookup, const std::o
   cache::TuneKey key = *problem;
   if (lookup.choice) key.shape = lookup.choice->bucket;
   std::vector<TunePoint> points = kernels::tunedStore().read(key).points;
-  std::ranges::stable_sort(points, {}, [](const TunePoint& p) { return std::pair(p.status, p.medianUs); });
+  std::ranges::sort(points, {}, [](const TunePoint& p) { return std::tuple(p.status, p.medianUs, p.tile.toString(), p.run); });
   return points;
 }
 

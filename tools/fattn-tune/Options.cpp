@@ -156,7 +156,7 @@ std::vector<bool> parseCausal(const std::string& text) {
   fail(fmt::format("--causal '{}': expected no, yes or both", text.substr(0, 40)));
 }
 
-const std::string& given(const std::string& text, const std::string& otherwise) { return text.empty() ? otherwise : text; }
+std::string given(const std::string& text, const char* otherwise) { return text.empty() ? otherwise : text; }
 
 std::int64_t batchOf(const Text& text, std::int64_t length) {
   if (text.tokens.empty()) return parseNumber(given(text.batch, "1"), "--batch");
@@ -244,9 +244,9 @@ std::vector<std::string> completed(std::vector<std::string> arguments) {
   return arguments;
 }
 
-const CLI::App& deepest(const CLI::App& app) {
-  const std::vector<CLI::App*> inside = app.get_subcommands();
-  return inside.empty() ? app : deepest(*inside.front());
+const CLI::App* deepest(const CLI::App* app) {
+  const std::vector<CLI::App*> inside = app->get_subcommands();
+  return inside.empty() ? app : deepest(inside.front());
 }
 
 [[noreturn]] void failExtra(const CLI::App& app, const std::string& argument) {
@@ -296,10 +296,10 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
     requireSubcommand(tree.app, reversed, 0);
     std::ranges::reverse(reversed);  // as CLI11 wants them
     tree.app.parse(reversed);
-    const CLI::App& chosen = deepest(tree.app);
+    const CLI::App* chosen = deepest(&tree.app);
     for (const auto& [app, command] : tree.leaves)
-      if (app == &chosen) options.command = command;
-    if (const std::vector<std::string> extras = tree.app.remaining(true); !extras.empty()) failExtra(chosen, extras.front());
+      if (app == chosen) options.command = command;
+    if (const std::vector<std::string> extras = tree.app.remaining(true); !extras.empty()) failExtra(*chosen, extras.front());
     interpret(text, options);
   } catch (const CLI::CallForHelp&) {
     options.text = tree.app.help();

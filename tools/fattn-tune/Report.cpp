@@ -14,7 +14,7 @@ namespace {
 using Status = Result::Status;
 using tool::Style;
 
-constexpr const char* kStatus[] = {"tuned", "known", "cancelled", "not-reached", "planned"};
+constexpr const char* kStatus[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed"};
 
 std::string triedText(const tune::Outcome& o) {
   std::string text = fmt::format("{} measured", o.measured);
@@ -37,6 +37,8 @@ std::string verdictText(const Result& r, bool color) {
       return "not reached within the budget";
     case Status::Cancelled:
       return fmt::format("stopped; what was measured is kept ({})", triedText(r.outcome));
+    case Status::Failed:
+      return tool::styled("failed", Style::Bad, color) + ": " + r.error;
     case Status::Known:
       return fmt::format("{:<32} {:>10}  tuned before", r.winner->tile.toString(), timeText(r.winner->medianUs));
     case Status::Tuned:
@@ -67,6 +69,7 @@ nlohmann::ordered_json jsonOf(const Result& r) {
     nlohmann::ordered_json& reasons = json["pruned_because"] = nlohmann::ordered_json::object();
     for (const auto& [tile, reason] : r.plan.pruned) reasons[tile.toString()] = reason;
   }
+  if (r.status == Status::Failed) json["error"] = r.error;
   if (r.winner) {
     json["winner"] = r.winner->tile.toString();
     json["winner_us"] = r.winner->medianUs;

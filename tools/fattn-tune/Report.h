@@ -18,12 +18,13 @@ std::string shapeText(const AttentionConfig& config);
 std::string timeText(double us);
 
 struct Result {
-  enum class Status : std::uint8_t { Tuned, Known, Cancelled, NotReached, Planned };
+  enum class Status : std::uint8_t { Tuned, Known, Cancelled, NotReached, Planned, Failed };
 
   kernels::TunePlan plan;
   Status status = Status::NotReached;
   tune::Outcome outcome;                    ///< of Tuned and Cancelled
   std::optional<cache::TuneWinner> winner;  ///< of Tuned and Known
+  std::string error;                        ///< of Failed
 };
 
 /// A line a problem, and one about all.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "kernels/TunedAttention.h"
@@ -31,6 +32,25 @@ std::vector<Result> planAll(const Options& options) {
   return results;
 }
 
+// An error of one problem, which may be that its operands do not fit into memory, is no reason not to tune the others; a lost device, or a
+// cache that cannot be written, is one.
+void tuneOne(const Options& options, Result& result, double budget, const Interrupt& interrupt, Display& display) try {
+  result.outcome = kernels::tuneAttention(result.plan,
+                                          {.budgetSeconds = budget,
+                                           .jobs = options.jobs,
+                                           .mustKeep = true,
+                                           .resume = options.resume,
+                                           .stop = interrupt.token(),
+                                           .progress = [&](const tune::Progress& progress) { display.update(progress); }},
+                                          kernels::tunedStore());
+  result.winner = result.outcome.winner;
+  result.status = result.winner ? Result::Status::Tuned : Result::Status::Cancelled;
+} catch (const Error& error) {
+  if (error.code() == ErrorCode::DeviceError || error.code() == ErrorCode::IoError) throw;
+  result.status = Result::Status::Failed;
+  result.error = error.constraint();
+}
+
 void tuneAll(const Options& options, std::vector<Result>& results, const Interrupt& interrupt) {
   std::size_t left = 0;
   for (const Result& result : results) left += result.status == Result::Status::NotReached ? 1 : 0;
@@ -41,15 +61,7 @@ void tuneAll(const Options& options, std::vector<Result>& results, const Interru
     const double share = (end - now()) / static_cast<double>(left--);  // what one problem leaves over is for the others
     if (share <= 0 || interrupt.happened()) break;
     display.begin(problem++, kernelText(result.plan.config) + " " + shapeText(result.plan.config));
-    result.outcome = kernels::tuneAttention(result.plan,
-                                            {.budgetSeconds = share,
-                                             .jobs = options.jobs,
-                                             .resume = options.resume,
-                                             .stop = interrupt.token(),
-                                             .progress = [&](const tune::Progress& progress) { display.update(progress); }},
-                                            kernels::tunedStore());
-    result.winner = result.outcome.winner;
-    result.status = result.winner ? Result::Status::Tuned : Result::Status::Cancelled;
+    tuneOne(options, result, share, interrupt, display);
   }
 }
 
@@ -62,7 +74,9 @@ int run(const Options& options) {
   if (!options.dryRun) tuneAll(options, results, interrupt);
   const double seconds = now() - begin;
   fmt::print("{}", options.json ? printJson(results, seconds, interrupt.happened()) : printTable(results, seconds, tool::wantsColor()));
-  return interrupt.happened() ? tool::kInterrupted : tool::kOk;
+  if (interrupt.happened()) return tool::kInterrupted;
+  const bool failed = std::ranges::find(results, Result::Status::Failed, &Result::status) != results.end();
+  return failed ? tool::kFailure : tool::kOk;
 }
 
 }  // namespace fattn::tuner
