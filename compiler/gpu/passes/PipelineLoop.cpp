@@ -8,16 +8,16 @@
 //     ...                                               %x = load_buffer %b[%out]
 //   }                                                   ...
 //
-// - A copy's stage is `ahead` before its first reader's; the buffer gets a slot for each stage from the copy to its last reader. The number
-// of
-//   the slot is the iteration's modulo the slots, counted in one carried i32 for every stage and modulus in use.
-// - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip before
-//   from the copies that refill their slots (PlaceWaits, PlaceBarriers).
-// - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it: its registers are free then.
-// - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their stage.
-// - No epilogue: in the last trips what would lie outside of the loop is predicated. Where stages beyond the copies' carry values from trip
-// to
-//   trip, the whole loop stands in a branch that is taken when it has a trip at all, as the first trip's early stages run before it.
+// - A copy's stage is `ahead` before its first reader's; the buffer gets a slot for each stage from the copy to its last reader. The
+//   number of the slot is the iteration's modulo the slots, counted in one carried i32 for every stage and modulus in use.
+// - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
+//   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
+// - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
+// - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
+//   stage.
+// - In the last trips, copies of what would lie outside of the loop are predicated.
+// - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
+//   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
 #include "compiler/gpu/passes/PipelineLoop.h"
 
 #include "compiler/gpu/passes/Buffers.h"
@@ -250,39 +250,55 @@ class Pipeliner {
   void guardTrips() {
     OpBuilder b(loop);
     Location loc = loop.getLoc();
+    SmallVector<Value> results, inits;
+    for (auto [result, init] : llvm::zip(loop.getResults(), loop.getInitArgs()))
+      if (!result.use_empty()) results.push_back(result), inits.push_back(init);
     Value any = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
-    auto guard = scf::IfOp::create(b, loc, loop.getResultTypes(), any, /*withElseRegion=*/true);
-    loop.replaceAllUsesWith(guard.getResults());
+    auto guard = scf::IfOp::create(b, loc, ValueRange(results).getTypes(), any, /*withElseRegion=*/true);
+    for (auto [result, to] : llvm::zip(results, guard.getResults())) result.replaceAllUsesWith(to);
     auto close = [&](Block* block, ValueRange values) {
       if (!block->empty()) block->back().erase();
       OpBuilder inner = OpBuilder::atBlockEnd(block);
       scf::YieldOp::create(inner, loc, values);
     };
-    close(guard.elseBlock(), loop.getInitArgs());
-    close(guard.thenBlock(), {});
+    close(guard.elseBlock(), inits);
+    close(guard.thenBlock(), results);
     loop->moveBefore(guard.thenBlock()->getTerminator());
-    guard.thenBlock()->getTerminator()->setOperands(loop.getResults());
   }
 
-  /// The operation as it may run where `pred` does not hold: copies get the predicate, what reads memory a branch; other results nobody
-  /// uses.
-  static Operation* predicate(RewriterBase& b, Operation* op, Value pred) {
+  /// The operation as it may run where `pred` does not hold: copies get the predicate, what touches global memory a branch; other
+  /// results nobody uses.
+  Operation* predicate(RewriterBase& b, Operation* op, Value pred) {
+    predicates.insert(pred);
     if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
       b.setInsertionPoint(copy);
       Value both = copy.getPred() ? arith::AndIOp::create(b, copy.getLoc(), copy.getPred(), pred).getResult() : pred;
       copy.getPredMutable().assign(both);
       return copy;
     }
-    if (!isa<tile::LoadOp, tile::GatherOp>(op)) return op;
+    if (isMemoryEffectFree(op) || !touchesGlobal(op)) return op;
     b.setInsertionPointAfter(op);
-    auto guard = scf::IfOp::create(b, op->getLoc(), op->getResultTypes(), pred, /*withElseRegion=*/true);
-    op->moveBefore(guard.thenBlock(), guard.thenBlock()->end());
-    b.setInsertionPointToEnd(guard.thenBlock());
-    scf::YieldOp::create(b, op->getLoc(), op->getResults());
+    bool results = op->getNumResults() != 0;
+    auto guard = scf::IfOp::create(b, op->getLoc(), op->getResultTypes(), pred, /*withElseRegion=*/results);
+    auto close = [&](Block* block, ValueRange values) {
+      if (results) b.setInsertionPointToEnd(block), scf::YieldOp::create(b, op->getLoc(), values);
+    };
+    op->moveBefore(guard.thenBlock(), guard.thenBlock()->begin());
+    close(guard.thenBlock(), op->getResults());
+    if (!results) return guard;
+    SmallVector<Value> zeros;
     b.setInsertionPointToEnd(guard.elseBlock());
-    Value zero = arith::ConstantOp::create(b, op->getLoc(), b.getZeroAttr(op->getResult(0).getType()));
-    scf::YieldOp::create(b, op->getLoc(), zero);
+    for (Type type : op->getResultTypes()) zeros.push_back(arith::ConstantOp::create(b, op->getLoc(), b.getZeroAttr(type)));
+    close(guard.elseBlock(), zeros);
     return guard;
+  }
+
+  static bool touchesGlobal(Operation* op) {
+    auto global = [](Operation* inner) {
+      bool is = isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, tile::DevicePrintOp>(inner);
+      return is ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    return op->walk(global).wasInterrupted();
   }
 
   FailureOr<scf::ForOp> pipeline() {
@@ -291,7 +307,7 @@ class Pipeliner {
     options.getScheduleFn = [&](scf::ForOp, StagedOps& schedule) { schedule = order; };
     options.peelEpilogue = false;
     options.supportDynamicLoops = true;
-    options.predicateFn = predicate;
+    options.predicateFn = [&](RewriterBase& b, Operation* op, Value pred) { return predicate(b, op, pred); };
     DictionaryAttr attributes = loop->getDiscardableAttrDictionary();
     IRRewriter rewriter(loop.getContext());
     rewriter.setInsertionPoint(loop);
@@ -299,7 +315,54 @@ class Pipeliner {
     if (failed(result)) return result;
     (*result)->setDiscardableAttrs(attributes);
     sinkReads(*result);
+    if (lateStages) peelLastTrip(*result);
     return result;
+  }
+
+  /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false. In the loop, that of the stage
+  /// before is true.
+  void peelLastTrip(scf::ForOp kernel) {
+    Location loc = kernel.getLoc();
+    OpBuilder b(kernel);
+    Value low = kernel.getLowerBound(), high = kernel.getUpperBound(), step = kernel.getStep();
+    Value one = arith::ConstantOp::create(b, loc, b.getIntegerAttr(high.getType(), 1));
+    Value yes = arith::ConstantIntOp::create(b, loc, 1, 1), no = arith::ConstantIntOp::create(b, loc, 0, 1);
+    Value span = arith::SubIOp::create(b, loc, arith::SubIOp::create(b, loc, high, low), one);
+    Value last = arith::AddIOp::create(b, loc, low, arith::MulIOp::create(b, loc, arith::DivSIOp::create(b, loc, span, step), step));
+    SmallVector<Operation*> tests;
+    for (Value predicate : predicates)
+      if (Operation* op = predicate.getDefiningOp(); op && op->getBlock() == kernel.getBody()) tests.push_back(op);
+    llvm::sort(tests, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+    IRMapping map;
+    b.setInsertionPointAfter(kernel);
+    map.map(kernel.getInductionVar(), last);
+    map.map(kernel.getRegionIterArgs(), kernel.getResults());
+    for (Operation* test : tests) map.map(test->getResult(0), no);
+    SmallVector<Operation*> clones;
+    for (Operation& op : kernel.getBody()->without_terminator())
+      if (!llvm::is_contained(tests, &op)) clones.push_back(b.clone(op, map));
+    kernel.getUpperBoundMutable().assign(last);
+    if (!tests.empty()) tests.back()->getResult(0).replaceAllUsesWith(yes);
+    for (auto [result, yielded] : llvm::zip(kernel.getResults(), kernel.getYieldedValues())) {
+      Value value = map.lookupOrDefault(yielded);
+      result.replaceUsesWithIf(value, [&](OpOperand& use) { return !isIn(clones, use.getOwner()); });
+    }
+    for (Operation* op : llvm::reverse(clones)) eraseSkipped(op);
+  }
+
+  static bool isIn(ArrayRef<Operation*> ops, Operation* user) {
+    return llvm::any_of(ops, [&](Operation* op) { return op->isAncestor(user); });
+  }
+
+  /// Copies that are never issued, waits for them alone, and what only these needed.
+  static void eraseSkipped(Operation* op) {
+    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+      for (Operation* user : llvm::make_early_inc_range(copy->getUsers()))
+        if (isa<CopyWaitOp>(user) && user->getNumOperands() == 1) user->erase();
+      if (copy->use_empty()) copy->erase();
+    } else if (isOpTriviallyDead(op)) {
+      op->erase();
+    }
   }
 
   /// Fragments that are read before the loop and used in it only come behind the first trips' copies, which then need not wait for them.
@@ -321,6 +384,7 @@ class Pipeliner {
   StagedOps order, counting;
   bool lateStages = false;
   llvm::DenseMap<Operation*, unsigned> stage;
+  llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
   llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
   llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
   std::map<std::pair<unsigned, int64_t>, unsigned> counters;  // number of the carried value

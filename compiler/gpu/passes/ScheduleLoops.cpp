@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the trips of innermost loops overlap: what a trip needs from global memory is copied `stages` - 1 trips before.
+// Lets the trips of innermost loops overlap. What a trip needs from global memory is copied `stages` - 1 trips before; in which order a
+// trip does the rest, and of which iteration, is searched for:
 //
 //   scf.for %i = %lo to %hi step %n {                 copy_async of the first trips
 //     %t = copy_async %p(%i), %b[0]                   scf.for %i = ... iter_args(%t, ...) {
@@ -7,16 +8,40 @@
 //     %x = load_buffer %b[0]                            copy_async of the trip after the next ones
 //     tile.dot ... %x                                   %x = load_buffer %b[%slot]
 //   }                                                   tile.dot ... %x
+//                                                     } {tilegpu.schedule = "A"}
 //
-// How: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir.
+// The body becomes a model of a few coarse nodes (LoopGraph.h) priced by the machine table; the search (gpu/schedule) ranks all legal
+// schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
+// iteration, B of the one before, then a. Loops that have no model, or whose dots the table has no cycles for, keep the order of the text;
+// option `explain` makes a remark of what was chosen and why. How the loop is rewritten: PipelineLoop.h. Test:
+// tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
+#include <fmt/format.h>
+
+#include "compiler/gpu/passes/LoopGraph.h"
 #include "compiler/gpu/passes/Passes.h"
-#include "compiler/gpu/passes/PipelineLoop.h"
+#include "compiler/gpu/schedule/Search.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 
 namespace fattn::tilegpu {
 namespace {
+
+/// What was decided for a loop.
+struct Choice {
+  std::optional<gpu::Schedule> schedule;  ///< else the order of the text
+  std::string text, why;
+  size_t count = 1;  ///< schedules that there are to choose from
+};
+
+/// The machine as its synchronous dots see it: those are the ones that this pass orders.
+gpu::Target withRegisterDots(const gpu::Target& target) {
+  gpu::Target result = target;
+  std::erase_if(result.matrix, [](const gpu::MatrixInstruction& i) { return i.asynchronous || !i.a.has(gpu::Home::Registers); });
+  return result;
+}
+
+std::string message(const Error& error) { return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint()); }
 
 class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<ModuleOp>> {
  public:
@@ -31,32 +56,91 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   StringRef getDescription() const override { return "Copy data some trips ahead, and overlap what a loop's trips compute"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
   void runOnOperation() override {
-    if (stages < 1) {
-      getOperation().emitError() << "loops have at least 1 stage, but got " << stages.getValue();
+    if (stages < 1 || schedule < 0) {
+      getOperation().emitError() << "loops have at least 1 stage and schedules count from 0, but got stages " << stages.getValue()
+                                 << " and schedule " << schedule.getValue();
       return signalPassFailure();
     }
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
-      bool innermost = !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-      if (innermost && !fetchesOf(loop).empty()) loops.push_back(loop);
+      auto stop = [](Operation*) { return WalkResult::interrupt(); };
+      bool innermost = !loop.getBody()->walk([&](LoopLikeOpInterface inner) { return stop(inner); }).wasInterrupted();
+      bool dots = loop.getBody()->walk([&](tile::DotOp dot) { return stop(dot); }).wasInterrupted();
+      if (innermost && (dots || !fetchesOf(loop).empty())) loops.push_back(loop);
     });
+    size_t most = 1;
     for (scf::ForOp loop : loops)
-      if (failed(overlap(loop))) return signalPassFailure();
+      if (failed(overlap(loop, most))) return signalPassFailure();
+    if (schedule > 0 && forced.empty() && static_cast<size_t>(schedule) >= most) {
+      getOperation().emitError() << "there is no schedule " << schedule.getValue() << ": the loops have 0 to " << most - 1;
+      signalPassFailure();
+    }
   }
 
  private:
-  LogicalResult overlap(scf::ForOp loop) {
+  /// A loop with fewer schedules than asked for takes its last: loops of one function have different numbers of them.
+  FailureOr<Choice> choose(scf::ForOp loop, const LoopGraph& graph) {
+    Choice choice;
+    if (!graph.unfit.empty()) {
+      if (!forced.empty()) return loop.emitError() << "no schedule can be forced: " << graph.unfit;
+      choice.why = graph.unfit;
+      return choice;
+    }
+    try {
+      gpu::CostedLoop costed = gpu::cost(graph.model, withRegisterDots(targetOf(loop)));
+      if (!forced.empty()) {
+        choice.schedule = gpu::forceSchedule(costed, forced);
+      } else {
+        gpu::SearchResult result = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
+        choice.count = result.best.size();
+        choice.schedule = result.best[std::min<size_t>(schedule, choice.count - 1)].schedule;
+        choice.why = fmt::format("of {} legal, {} that fit", result.legal, result.fitting);
+      }
+      choice.text = gpu::print(costed, *choice.schedule);
+    } catch (const Error& error) {
+      if (!forced.empty()) return loop.emitError() << message(error);
+      choice.why = message(error);
+    }
+    return choice;
+  }
+
+  LogicalResult overlap(scf::ForOp loop, size_t& most) {
     SmallVector<Operation*> fetches = fetchesOf(loop);
+    LoopGraph graph = graphOf(loop, fetches, stages - 1);
+    FailureOr<Choice> choice = choose(loop, graph);
+    if (failed(choice)) return failure();
+    most = std::max(most, choice->count);
+    if (explain) {
+      if (choice->schedule)
+        loop.emitRemark() << "schedule " << choice->text << " " << choice->why << "; " << graph.legend();
+      else
+        loop.emitRemark() << "keeps the order of the text: " << choice->why << "; " << graph.legend();
+    }
     StagedOps compute;
-    for (Operation& op : loop.getBody()->without_terminator())
-      if (!llvm::is_contained(fetches, &op)) compute.push_back({&op, 0});
+    if (choice->schedule && inTextOrder(*choice->schedule)) choice->schedule.reset();
+    if (choice->schedule) {
+      compute = stagedOps(graph, *choice->schedule);
+      for (auto& entry : compute)
+        if (entry.second > 1) return loop.emitError() << "schedule " << choice->text << " has more than two stages, 0 and 1";
+    } else {
+      for (Operation& op : loop.getBody()->without_terminator())
+        if (!llvm::is_contained(fetches, &op)) compute.push_back({&op, 0});
+    }
+    if (!choice->text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice->text));
     if (failed(pipelineLoop(loop, stages - 1, compute))) return loop.emitError("the loop could not be pipelined");
     return success();
+  }
+
+  static bool inTextOrder(const gpu::Schedule& schedule) {
+    for (int place = 0; place < schedule.size; ++place)
+      if (schedule.order[place] != place || schedule.stage[place] != 0) return false;
+    return true;
   }
 
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};
   Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("which of the search's best"), llvm::cl::init(0)};
   Option<std::string> forced{*this, "forced", llvm::cl::desc("this schedule instead")};
+  Option<bool> explain{*this, "explain", llvm::cl::desc("say what was chosen"), llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
 // RUN: fattn-opt %s -tilegpu-schedule-loops=stages=1 -canonicalize -cse | FileCheck %s --check-prefix=ONE
 // RUN: not fattn-opt %s -tilegpu-schedule-loops=stages=0 2>&1 | FileCheck %s --check-prefix=NONE
 
-// NONE: error: loops have at least 1 stage, but got 0
+// NONE: error: loops have at least 1 stage and schedules count from 0, but got stages 0 and schedule 0
 
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
