@@ -8,6 +8,7 @@
 #include "compiler/emit/CodeGen.h"
 #include "fattn/Error.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -26,6 +27,14 @@ constexpr std::array<PtxChip, 9> kChips = {{{"sm_80", 70, "11.0"},
                                             {"sm_120", 87, "12.8"},
                                             {"sm_120a", 87, "12.8"}}};
 
+/// Addresses of shared, constant and local memory have 32 bits: half the registers. LLVM knows it as an option of its command line only.
+void useShortPointers() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto option = options.find("nvptx-short-ptr");
+  if (option == options.end()) throw Error(ErrorCode::Internal, "this LLVM has no option nvptx-short-ptr");
+  static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -33,6 +42,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    useShortPointers();
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;
