@@ -65,6 +65,10 @@ Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
   return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.all", b.getI1Type(), {number(b, 0), condition});
 }
 
+Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element) {
+  return intrinsic(b, element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn", VectorType::get(2, element), {high, low});
+}
+
 void Machine::barrier(ImplicitLocOpBuilder& b) { NVVM::Barrier0Op::create(b); }
 
 }  // namespace fattn::nvidia

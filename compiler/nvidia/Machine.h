@@ -29,6 +29,7 @@ class Machine final : public gpu::Machine {
   mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
   void barrier(mlir::ImplicitLocOpBuilder& b) override;
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
+  mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) override;
   // GlobalAccess.cpp
   mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                          mlir::Value other) override;

@@ -31,6 +31,20 @@ std::vector<size_t> firstHolders(const LinearLayout& layout) {
   return result;
 }
 
+/// How many elements share a carried word: LLVM would keep each number of 8 or 16 bits in a register of its own.
+size_t elementsInWord(Type element) {
+  unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+  return bits == 8 || bits == 16 ? 32 / bits : 1;
+}
+
+/// The registers that are carried: of those that hold one element the first.
+SmallVector<size_t> carriedRegisters(const LinearLayout& layout) {
+  SmallVector<size_t> result;
+  for (auto [r, first] : llvm::enumerate(firstHolders(layout)))
+    if (first == r) result.push_back(r);
+  return result;
+}
+
 /// The values of a source value in the lowered function.
 void flatten(Lowering& to, Value value, SmallVectorImpl<Value>& out) {
   Type type = value.getType();
@@ -41,8 +55,14 @@ void flatten(Lowering& to, Value value, SmallVectorImpl<Value>& out) {
     for (const auto* part : {&window.shape, &window.strides, &window.offsets}) llvm::append_range(out, *part);
   } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
     const Registers& registers = to.registers(value);
-    for (auto [r, first] : llvm::enumerate(firstHolders(*layout)))
-      if (first == r) out.push_back(registers[r]);
+    Registers carried;
+    for (size_t r : carriedRegisters(*layout)) carried.push_back(registers[r]);
+    size_t group = elementsInWord(carried.front().getType());
+    for (ArrayRef<Value> rest = carried; !rest.empty(); rest = rest.drop_front(std::min(group, rest.size()))) {
+      ArrayRef<Value> word = rest.take_front(group);
+      out.push_back(group > 1 && word.size() == group ? to.pack(word, to.b.getI32Type()) : word.front());
+      if (word.size() < group) out.append(word.begin() + 1, word.end());
+    }
   } else {
     out.push_back(to.scalar(value));
   }
@@ -64,13 +84,34 @@ SmallVector<Type> flatTypes(Lowering& to, TypeRange types) {
       result.append(static_cast<size_t>(3 * pointer.getRank()), to.b.getI64Type());
     } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
       Type element = to.registerType(cast<RankedTensorType>(type).getElementType());
-      for (auto [r, first] : llvm::enumerate(firstHolders(*layout)))
-        if (first == r) result.push_back(element);
+      size_t group = elementsInWord(element), count = carriedRegisters(*layout).size();
+      if (group > 1) result.append(count / group, to.b.getI32Type());
+      result.append(group > 1 ? count % group : count, element);
     } else {
       result.push_back(to.registerType(type));
     }
   }
   return result;
+}
+
+/// A tile's registers from the words that `take` gives.
+Registers unpacked(Lowering& to, RankedTensorType type, const LinearLayout& layout, llvm::function_ref<ValueRange(size_t)> take) {
+  Type element = to.registerType(type.getElementType());
+  size_t group = elementsInWord(element), left = carriedRegisters(layout).size();
+  Registers carried;
+  while (left > 0) {
+    bool packed = group > 1 && left >= group;
+    if (packed) {
+      llvm::append_range(carried, to.unpack(take(1).front(), element, static_cast<int>(group)));
+    } else {
+      carried.push_back(take(1).front());
+    }
+    left -= packed ? group : 1;
+  }
+  Registers registers;
+  for (size_t next = 0; auto [r, first] : llvm::enumerate(firstHolders(layout)))
+    registers.push_back(first == r ? carried[next++] : registers[first]);
+  return registers;
 }
 
 /// The opposite of flatten: takes a source value's part from the front.
@@ -89,9 +130,7 @@ void assign(Lowering& to, Value value, ValueRange& flat) {
     for (auto* part : {&window.shape, &window.strides, &window.offsets}) llvm::append_range(*part, take(rank));
     to.set(value, std::move(window));
   } else if (const LinearLayout* layout = tilegpu::layoutOf(type)) {
-    Registers registers;
-    for (auto [r, first] : llvm::enumerate(firstHolders(*layout))) registers.push_back(first == r ? take(1).front() : registers[first]);
-    to.set(value, std::move(registers));
+    to.set(value, unpacked(to, cast<RankedTensorType>(type), *layout, take));
   } else {
     to.setScalar(value, take(1).front());
   }
@@ -107,14 +146,21 @@ LogicalResult verifyCarried(Operation* op, TypeRange types) {
   return success();
 }
 
-/// A source region of one block becomes this empty block, whose arguments are those of the source, flattened. `finish` gets what it yields.
-LogicalResult lowerRegion(Lowering& to, Block& source, Block& into, llvm::function_ref<void(ValueRange)> finish) {
+/// A source region of one block becomes this empty block. `arguments` of the source are those of the block, flattened; `finish` gets what
+/// the source yields.
+LogicalResult lowerRegion(Lowering& to, Block& source, Block& into, ValueRange arguments, ValueRange flat,
+                          llvm::function_ref<void(ValueRange)> finish) {
   OpBuilder::InsertionGuard guard(to.b);
   to.b.setInsertionPointToStart(&into);
+  assign(to, arguments, flat);
   if (failed(to.lowerBlock(source))) return failure();
   to.b.setLoc(source.getTerminator()->getLoc());
   finish(flatten(to, source.getTerminator()->getOperands()));
   return success();
+}
+
+auto yieldTo(Lowering& to) {
+  return [&to](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); };
 }
 
 LogicalResult lower(Lowering& to, scf::ForOp op) {
@@ -123,10 +169,9 @@ LogicalResult lower(Lowering& to, scf::ForOp op) {
                                  flatten(to, op.getInitArgs()));
   for (NamedAttribute attribute : op->getDiscardableAttrs()) loop->setAttr(attribute.getName(), attribute.getValue());
   to.setScalar(op.getInductionVar(), loop.getInductionVar());
-  assign(to, op.getRegionIterArgs(), loop.getRegionIterArgs());
   Block& body = *loop.getBody();
   if (!body.empty()) body.clear();  // without carried values the builder has put a terminator there
-  if (failed(lowerRegion(to, *op.getBody(), body, [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); }))) return failure();
+  if (failed(lowerRegion(to, *op.getBody(), body, op.getRegionIterArgs(), loop.getRegionIterArgs(), yieldTo(to)))) return failure();
   to.b.setInsertionPointAfter(loop);
   assign(to, op.getResults(), loop.getResults());
   return success();
@@ -134,13 +179,12 @@ LogicalResult lower(Lowering& to, scf::ForOp op) {
 
 LogicalResult lower(Lowering& to, scf::IfOp op) {
   if (failed(verifyCarried(op, op.getResultTypes()))) return failure();
-  auto yield = [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); };
   auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), to.scalar(op.getCondition()), /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
   for (auto [source, into] : {std::pair(op.thenBlock(), branch.thenBlock()), std::pair(op.elseBlock(), branch.elseBlock())}) {
     if (!source) continue;
     into->clear();
-    if (failed(lowerRegion(to, *source, *into, yield))) return failure();
+    if (failed(lowerRegion(to, *source, *into, {}, {}, yieldTo(to)))) return failure();
   }
   to.b.setInsertionPointAfter(branch);
   assign(to, op.getResults(), branch.getResults());
@@ -157,15 +201,12 @@ LogicalResult lower(Lowering& to, scf::WhileOp op) {
     return to.b.createBlock(&region, {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   };
   Block *before = addBlock(loop.getBefore(), ValueRange(inits).getTypes()), *after = addBlock(loop.getAfter(), results);
-  assign(to, op.getBeforeArguments(), before->getArguments());
-  scf::ConditionOp condition = op.getConditionOp();
-  OpBuilder::InsertionGuard guard(to.b);
-  to.b.setInsertionPointToStart(before);
-  if (failed(to.lowerBlock(*op.getBeforeBody()))) return failure();
-  scf::ConditionOp::create(to.b, to.scalar(condition.getCondition()), flatten(to, condition.getArgs()));
-  assign(to, op.getAfterArguments(), after->getArguments());
-  if (failed(lowerRegion(to, *op.getAfterBody(), *after, [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); })))
+  // The terminator's first operand is the condition, a scalar.
+  auto test = [&](ValueRange yielded) { scf::ConditionOp::create(to.b, yielded.front(), yielded.drop_front()); };
+  if (failed(lowerRegion(to, *op.getBeforeBody(), *before, op.getBeforeArguments(), before->getArguments(), test)) ||
+      failed(lowerRegion(to, *op.getAfterBody(), *after, op.getAfterArguments(), after->getArguments(), yieldTo(to))))
     return failure();
+  to.b.setInsertionPointAfter(loop);
   assign(to, op.getResults(), loop.getResults());
   return success();
 }
@@ -228,12 +269,11 @@ Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
 LogicalResult lower(Lowering& to, tile::SelectLazyOp op) {
   Value any = anyCondition(to, op);
   auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), any, /*addThenBlock=*/true, /*addElseBlock=*/true);
-  auto yield = [&](ValueRange yielded) { scf::YieldOp::create(to.b, yielded); };
-  if (failed(lowerRegion(to, op.getExact().front(), *branch.thenBlock(), yield))) return failure();
+  if (failed(lowerRegion(to, op.getExact().front(), *branch.thenBlock(), {}, {}, yieldTo(to)))) return failure();
   {
     OpBuilder::InsertionGuard guard(to.b);
     to.b.setInsertionPointToStart(branch.elseBlock());
-    yield(flatten(to, op.getUsual()));
+    yieldTo(to)(flatten(to, op.getUsual()));
   }
   to.b.setInsertionPointAfter(branch);
   assign(to, op.getResults(), branch.getResults());

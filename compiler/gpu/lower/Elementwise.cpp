@@ -180,12 +180,9 @@ class Pointwise {
 
 /// f32 -> f16 or bf16, two neighbours at a time.
 Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element) {
-  auto wide = VectorType::get(2, to.b.getF32Type()), narrow = VectorType::get(2, element);
   Registers result;
   for (size_t r = 0; r < registers.size(); r += 2) {
-    Value pair = LLVM::PoisonOp::create(to.b, wide);
-    for (int i = 0; i < 2; ++i) pair = LLVM::InsertElementOp::create(to.b, pair, registers[r + static_cast<size_t>(i)], to.i32(i));
-    pair = arith::TruncFOp::create(to.b, narrow, pair);
+    Value pair = to.machine.truncatePair(to.b, registers[r], registers[r + 1], element);
     for (int i = 0; i < 2; ++i) result.push_back(LLVM::ExtractElementOp::create(to.b, pair, to.i32(i)));
   }
   return result;
