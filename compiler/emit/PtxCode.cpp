@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "compiler/emit/CodeGen.h"
+#include "compiler/emit/SinkAddresses.h"
 #include "fattn/Error.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
@@ -78,6 +79,7 @@ std::string emitPtx(mlir::ModuleOp source, const std::string& name) {
   auto machine = makeMachine(chip);
   auto module = translate(source, context, *machine);
   optimize(*module, *machine, "default<O2>");
+  sinkAddresses(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
