@@ -22,7 +22,6 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // On tiles, the same for every target. Exact sides are branched around: what only they use moves there, and what leaves is narrow.
   transforms::buildTilePipeline(pm);
   pm.addPass(transforms::createSinkLazyPass());
-  pm.addPass(transforms::createNarrowLazyPass());
 
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
   pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));

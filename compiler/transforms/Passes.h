@@ -18,8 +18,6 @@ std::unique_ptr<mlir::Pass> createFoldScalesPass();
 
 /// `-tile-sink-lazy`: see SinkLazy.cpp. For targets that branch around an exact side: not one of the pipeline below.
 std::unique_ptr<mlir::Pass> createSinkLazyPass();
-/// `-tile-narrow-lazy`: see NarrowLazy.cpp. For targets where results live in registers while the exact side is branched around.
-std::unique_ptr<mlir::Pass> createNarrowLazyPass();
 
 /// What every target runs, in order.
 void buildTilePipeline(mlir::OpPassManager& pm);

@@ -23,7 +23,6 @@ void registerPasses() {
   mlir::registerPass([] { return createSplitLoopsPass(); });
   mlir::registerPass([] { return createFoldScalesPass(); });
   mlir::registerPass([] { return createSinkLazyPass(); });
-  mlir::registerPass([] { return createNarrowLazyPass(); });
 }
 
 }  // namespace fattn::transforms
