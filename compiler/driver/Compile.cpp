@@ -106,7 +106,10 @@ void compileForNvidia(Job& job) {
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();
   job.binary.threads = config.warps * target.warpSize;
   job.attachLineTables(emit::LineTables::Directives);
-  job.binary.bytes = emit::emitPtx(job.module, std::string(target.name.substr(std::string_view("nvidia:").size())));
+  std::string llvmIR;
+  std::string chip(target.name.substr(std::string_view("nvidia:").size()));
+  job.binary.bytes = emit::emitPtx(job.module, chip, job.dump.on() ? &llvmIR : nullptr);
+  job.dump.write("optimized.ll", llvmIR);
   job.dump.write("kernel.ptx", job.binary.bytes);
 }
 

@@ -68,7 +68,7 @@ const PtxChip& ptxChip(const std::string& name) {
   throw Error(ErrorCode::InvalidArgument, "no code can be generated for the chip '" + name + "'", "legal are " + legal);
 }
 
-std::string emitPtx(mlir::ModuleOp source, const std::string& name) {
+std::string emitPtx(mlir::ModuleOp source, const std::string& name, std::string* llvmIR) {
   const PtxChip& chip = ptxChip(name);
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
@@ -80,6 +80,10 @@ std::string emitPtx(mlir::ModuleOp source, const std::string& name) {
   auto module = translate(source, context, *machine);
   optimize(*module, *machine, "default<O2>");
   sinkAddresses(*module);
+  if (llvmIR != nullptr) {
+    llvm::raw_string_ostream text(*llvmIR);
+    module->print(text, nullptr);
+  }
   return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
 }
 

@@ -24,8 +24,8 @@ std::span<const PtxChip> ptxChips();
 const PtxChip& ptxChip(const std::string& name);
 
 /// Optimizes a module of the LLVM and NVVM dialects, and writes it as PTX. Functions with the attribute nvvm.kernel become entries.
-/// Throws Error{Internal} if LLVM rejects the module.
-std::string emitPtx(mlir::ModuleOp module, const std::string& chip);
+/// `llvmIR`, where given, becomes the optimized module's text. Throws Error{Internal} if LLVM rejects the module.
+std::string emitPtx(mlir::ModuleOp module, const std::string& chip, std::string* llvmIR = nullptr);
 
 }  // namespace fattn::emit
 

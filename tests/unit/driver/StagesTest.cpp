@@ -39,11 +39,11 @@ struct Result {
   }
 };
 
-Result compileStages(bool lineTables) {
+Result compileStages(bool lineTables, const char* target = kTarget) {
   dsl::Program program = scaledProduct();
   Result result;
   CompileOptions options;
-  options.target = kTarget;
+  options.target = target;
   options.lineTables = lineTables;
   options.onStage = [&](Stage stage) { result.stages.push_back(std::move(stage)); };
   result.binary = compile(dsl::internal::module(program), options);
@@ -100,6 +100,29 @@ TEST(LineTables, LeadFromAssemblyToTheSource) {
     EXPECT_NE(assembly.find("\t.loc\t1 " + std::to_string(line) + " "), std::string::npos) << line;
   EXPECT_NE(assembly.find("StagesTest.cpp"), std::string::npos);
   EXPECT_FALSE(sectionOf(result.binary.bytes, ".debug_line").empty());
+}
+
+TEST(LineTables, LeadFromPtxToTheSource) {
+  const std::string ptx = compileStages(true, "nvidia:sm_90").stage("kernel").text;
+  for (unsigned line : {kDotLine, kStoreLine}) EXPECT_NE(ptx.find("\t.loc\t1 " + std::to_string(line) + " "), std::string::npos) << line;
+  EXPECT_NE(ptx.find("StagesTest.cpp"), std::string::npos);
+  EXPECT_EQ(compileStages(false, "nvidia:sm_90").stage("kernel").text.find(".loc"), std::string::npos);
+}
+
+// Nothing but directives, labels and an empty section is added.
+TEST(LineTables, ChangeNoPtx) {
+  auto code = [](bool lineTables) {
+    const std::string ptx = compileStages(lineTables, "nvidia:sm_90").stage("kernel").text;
+    std::istringstream text(ptx);
+    std::string line, kept;
+    while (std::getline(text, line))
+      if (!line.starts_with("\t.loc") && !line.starts_with("\t.file") && !line.starts_with("$L__") && line.find(".debug_") == std::string::npos &&
+          line.find_first_not_of(" \t") != std::string::npos && !line.starts_with("//"))
+        kept += line + "\n";
+    return kept;
+  };
+  EXPECT_NE(code(false).find("mma.sync"), std::string::npos);
+  EXPECT_EQ(code(true), code(false));
 }
 
 TEST(LineTables, ChangeNoCodeAndAreAbsentUnlessAskedFor) {
