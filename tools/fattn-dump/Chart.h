@@ -9,6 +9,7 @@
 
 #include "compiler/driver/Stage.h"
 #include "compiler/gpu/schedule/Simulator.h"
+#include "tools/fattn-dump/Loop.h"
 
 namespace fattn::dump {
 
@@ -22,6 +23,7 @@ struct Chart {
     int row = 0, node = -1;  ///< node -1: a wait for a turn
     bool waits = false;
     double begin = 0, end = 0;
+    double part = 1;  ///< of the row's unit that the node takes
   };
   std::string schedule;  ///< "S PV1 E L"
   std::string note;      ///< cycles a trip and how much of them the busiest unit works
@@ -30,6 +32,10 @@ struct Chart {
   std::vector<Span> spans;
   double begin = 0, end = 0;
 };
+
+/// What the compiler makes of a loop: the program's own order, `programs` of them side by side on an SM, and beside it in words what the
+/// search finds best. Nothing where the machine table lacks a figure for it.
+std::optional<Chart> chartOf(const TileLoop& loop, const std::string& target, int programs);
 
 /// Simulates the schedule. Nothing where its groups wait for each other for ever. `sources`: a list a node, or empty.
 std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule& schedule, bool turns,

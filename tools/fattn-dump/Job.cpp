@@ -100,6 +100,17 @@ void print(const std::vector<const Stage*>& stages) {
   }
 }
 
+std::string pageOf(const Options& options, const Compilation& compilation, const std::optional<Usage>& usage) {
+  std::optional<Chart> chart;
+  if (compilation.loop) {
+    const int registers = usage ? usage->registers : compilation.binary.registers, threads = compilation.binary.threads;
+    int programs = 1;
+    if (registers > 0 && threads > 0) programs = occupancyOf(options.target, threads, registers, compilation.binary.sharedBytes).programs;
+    chart = chartOf(*compilation.loop, options.target, programs);
+  }
+  return makePage(options, compilation, collectFacts(options, compilation, usage), chart);
+}
+
 void execute(const Options& options, tool::Progress& progress) {
   progress.step("compiling");
   Compilation compilation = compileStages(options);
@@ -107,7 +118,7 @@ void execute(const Options& options, tool::Progress& progress) {
   progress.step("assembling");
   addNative(options, compilation, usage);
   const std::vector<const Stage*> stages = selected(options, compilation);
-  const std::string page = options.html ? makePage(options, compilation, collectFacts(options, compilation, usage)) : "";
+  const std::string page = options.html ? pageOf(options, compilation, usage) : "";
   progress.clear();
   if (!options.folder.empty())
     writeFolder(options.folder, stages, page);

@@ -2,7 +2,9 @@
 // The page's data is one JSON object in the page; page/page.js says what it does with it.
 //   files, sources   source lines as [file, line]
 //   sets             what lines are tied to: lists of sources
-//   stages           text and ties, runs of lines with the same set: [set, count, ...]; -1 is none. `same`: an earlier stage's text
+//   lines            all different lines of all stages: passes leave most of them as they are
+//   stages           text, a list of lines, and ties, runs of lines with the same set: [set, count, ...]; -1 is none.
+//                    `same`: an earlier stage that has the same text and ties
 #include "tools/fattn-dump/Page.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
 
 #include "fattn/Version.h"
 #include "tools/fattn-dump/LineTables.h"
@@ -121,16 +124,23 @@ std::vector<Stage> textStages(const Compilation& compilation) {
 
 bool isPass(const Stage& stage) { return stage.extension == "mlir" && stage.name != "tile" && stage.name != "dsl"; }
 
+/// What the stages take in the page, about: each line once, and its number wherever it is.
+std::size_t sizeOf(const std::vector<Stage>& stages) {
+  std::unordered_set<std::string_view> lines;
+  std::size_t bytes = 0;
+  for (const Stage& stage : stages)
+    for (std::string_view text = stage.text; !text.empty();) {
+      const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+      bytes += 6 + (lines.insert(line).second ? line.size() + 6 : 0);
+      text.remove_prefix(line.size());
+    }
+  return bytes;
+}
+
 /// Leaves out the longest passes until the rest fits; returns how many.
 int leaveOut(std::vector<Stage>& stages, std::size_t limit) {
-  const auto total = [&] {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < stages.size(); ++i)
-      if (i == 0 || stages[i].text != stages[i - 1].text) bytes += stages[i].text.size();
-    return bytes;
-  };
   int count = 0;
-  while (total() > limit) {
+  while (sizeOf(stages) > limit) {
     const auto longest = std::ranges::max_element(stages, {}, [](const Stage& s) { return isPass(s) ? s.text.size() + 1 : 0; });
     if (!isPass(*longest)) break;
     stages.erase(longest);
@@ -162,11 +172,22 @@ json chartOf(const Chart& chart, Ties& ties) {
     result["nodes"].push_back({{"name", node.name}, {"what", node.what}, {"sources", ties.numbersOf(node.sources)}});
   result["spans"] = json::array();
   for (const Chart::Span& span : chart.spans)
-    result["spans"].push_back({{"row", span.row}, {"node", span.node}, {"wait", span.waits}, {"begin", span.begin}, {"end", span.end}});
+    result["spans"].push_back(
+        {{"row", span.row}, {"node", span.node}, {"wait", span.waits}, {"begin", span.begin}, {"end", span.end}, {"part", span.part}});
   return result;
 }
 
-json stagesOf(const std::vector<Stage>& stages, const std::string& target, Ties& ties) {
+json linesOf(const std::string& text, Numbering<std::string>& lines) {
+  json list = json::array();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    list.push_back(lines.of(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return list;
+}
+
+json stagesOf(const std::vector<Stage>& stages, const std::string& target, Ties& ties, Numbering<std::string>& lines) {
   json list = json::array();
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const Stage& stage = stages[i];
@@ -174,7 +195,7 @@ json stagesOf(const std::vector<Stage>& stages, const std::string& target, Ties&
     if (i > 0 && stage.text == stages[i - 1].text) {
       entry["same"] = list[i - 1].value("same", static_cast<int>(i) - 1);
     } else {
-      entry["text"] = stage.text;
+      entry["text"] = linesOf(stage.text, lines);
       entry["ties"] = ties.runsOf(stage.lines);
     }
     list.push_back(std::move(entry));
@@ -203,7 +224,9 @@ std::string makePage(const Options& options, const Compilation& compilation, con
   data["note"] = "Point at a line to see the lines it came from and became.";
   if (leftOut > 0)
     data["note"] = fmt::format("{} passes are left out, as the page would become too large; --all-passes shows them.", leftOut);
-  data["stages"] = stagesOf(stages, options.target, ties);
+  Numbering<std::string> lines;
+  data["stages"] = stagesOf(stages, options.target, ties, lines);
+  data["lines"] = lines.list();
   std::set<int> used;
   for (const Stage& stage : stages)
     if (stage.name == "tile")

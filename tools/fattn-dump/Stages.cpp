@@ -10,6 +10,7 @@
 
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/StageDump.h"
+#include "compiler/transforms/Passes.h"
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
 #include "kernels/AttentionForward.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "tools/fattn-dump/Sources.h"
 
 namespace fattn::dump {
@@ -93,6 +95,25 @@ Stage sourceStage(const Stage& tile) {
   return stage;
 }
 
+/// The busiest loop of the program, once the passes that are the same for every target have run on it.
+std::optional<TileLoop> loopOf(mlir::ModuleOp module, const TileConfig& config) {
+  mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
+  mlir::PassManager passes(module.getContext());
+  transforms::buildTilePipeline(passes);
+  passes.addPass(transforms::createSinkLazyPass());
+  if (mlir::failed(passes.run(*copy))) return std::nullopt;  // compile() says why
+  return findLoop(*copy, 32 * std::max(config.warps, 1), std::max(config.stages, 1));
+}
+
+/// Whether the printed module has operations of a dialect; names of attributes do not count.
+bool hasOperations(const std::string& text, std::string_view dialect) {
+  for (std::size_t at = text.find(dialect); at != std::string::npos; at = text.find(dialect, at + 1)) {
+    const std::size_t word = text.find_last_not_of(' ', at == 0 ? 0 : at - 1);
+    if (at > 0 && text[at - 1] == ' ' && (text[word] == '=' || text[word] == '\n')) return true;
+  }
+  return false;
+}
+
 bool needsCompiler(const Options& options) {
   return options.html || options.allPasses || !options.after.empty() ||
          std::ranges::any_of(options.emit, [](Kind kind) { return kind > Kind::Tile; });
@@ -112,7 +133,7 @@ const Stage* Compilation::find(Kind kind) const {
     case Kind::Tile:
       return last([](const Stage& stage) { return stage.name == "tile"; });
     case Kind::TileGpu:
-      return last([](const Stage& stage) { return stage.extension == "mlir" && stage.text.find("tilegpu.") != std::string::npos; });
+      return last([](const Stage& stage) { return stage.extension == "mlir" && hasOperations(stage.text, "tilegpu."); });
     case Kind::Llvm:
       return extension("ll");
     case Kind::Ptx:
@@ -154,6 +175,7 @@ Compilation compileStages(const Options& options) {
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html;
   compile.onStage = keep;
+  if (options.html && !options.target.starts_with("host")) result.loop = loopOf(input.module(), result.config);
   result.binary = compiler::compile(input.module(), compile);
   return result;
 }

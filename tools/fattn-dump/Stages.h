@@ -8,6 +8,7 @@
 
 #include "compiler/driver/Stage.h"
 #include "compiler/emit/Binary.h"
+#include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Options.h"
 
 namespace fattn::dump {
@@ -16,10 +17,11 @@ using compiler::SourceLine;
 using compiler::Stage;
 
 struct Compilation {
-  std::string title;          ///< "attention_forward, bf16, head dimension 128"
-  TileConfig config;          ///< the choices in use; all unset for a file
-  std::vector<Stage> stages;  ///< "dsl" first, then as the compiler hands them out
-  compiler::Binary binary;    ///< what came out; empty where nothing was compiled
+  std::string title;             ///< "attention_forward, bf16, head dimension 128"
+  TileConfig config;             ///< the choices in use; all unset for a file
+  std::vector<Stage> stages;     ///< "dsl" first, then as the compiler hands them out
+  compiler::Binary binary;       ///< what came out; empty where nothing was compiled
+  std::optional<TileLoop> loop;  ///< the busiest loop, where a page is wanted for a GPU
 
   /// The stage of a kind; null where there is none. Sass is not among them.
   const Stage* find(Kind kind) const;

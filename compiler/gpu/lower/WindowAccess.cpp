@@ -87,42 +87,28 @@ Value WindowAccess::product(int d, int64_t coordinate) {
   Value& cached = products_[{d, coordinate}];
   if (cached) return cached;
   ImplicitLocOpBuilder& b = to_.b;
-  if (!overlaps(d, coordinate)) return cached = times(b, to_.i64(coordinate), window_.strides[d]);
+  if (!overlaps(d, coordinate)) {
+    if (auto stride = getConstantIntValue(window_.strides[d])) return cached = to_.i64(coordinate * *stride);
+    return cached = times(b, to_.i64(coordinate), window_.strides[d]);
+  }
   Value whole = to_.combine(layout_, d, thread_[d], coordinate);
   Value step = extended(b, arith::SubIOp::create(b, whole, thread_[d]));
   return cached = times(b, step, window_.strides[d]);
 }
 
-/// Rows that follow each other at one distance are reached from each other, so that one product serves them all.
-Value WindowAccess::rowAddress(const layout::Coords& row) {
-  if (llvm::all_of(row, [](int64_t coordinate) { return coordinate == 0; })) return origin_;
-  Value& cached = rows_[row];
-  if (cached) return cached;
-  layout::Coords from = row;
-  int d = 0;
-  while (row[d] == 0) ++d;
-  from[d] = 0;
-  if (!overlaps(d, row[d]))
-    for (const auto& [known, address] : rows_) {
-      bool along = address && known[d] < row[d] && known[d] > from[d] && !overlaps(d, known[d]);
-      for (int e = 0; e < static_cast<int>(row.size()); ++e) along = along && (e == d || known[e] == row[e]);
-      if (along) from = known;
-    }
-  Value start = rowAddress(from),
-        step = overlaps(d, row[d]) ? product(d, row[d]) : times(to_.b, to_.i64(row[d] - from[d]), window_.strides[d]);
-  return rows_[row] = moved(to_.b, unit_, start, step);
-}
-
 Value WindowAccess::address(int64_t r) {
-  layout::Coords coords = Lowering::registerPart(layout_, r), row = coords;
+  layout::Coords coords = Lowering::registerPart(layout_, r);
+  Value pointer = origin_;
   int64_t constant = 0;
   for (auto [d, coordinate] : llvm::enumerate(coords)) {
-    auto stride = getConstantIntValue(window_.strides[d]);
-    if (!stride || overlaps(static_cast<int>(d), coordinate)) continue;
-    row[d] = 0;
-    constant += coordinate * *stride;
+    if (coordinate == 0) continue;
+    Value step = product(static_cast<int>(d), coordinate);
+    if (auto known = getConstantIntValue(step)) {
+      constant += *known;
+    } else {
+      pointer = moved(to_.b, unit_, pointer, step);
+    }
   }
-  Value pointer = rowAddress(row);
   return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
 }
 

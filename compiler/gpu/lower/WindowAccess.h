@@ -32,7 +32,6 @@ class WindowAccess {
   Bounds boundsOf(int d, int64_t size);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
   mlir::Value product(int d, int64_t coordinate);
-  mlir::Value rowAddress(const layout::Coords& row);
   bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
 
   Lowering& to_;
@@ -45,7 +44,6 @@ class WindowAccess {
   llvm::SmallVector<Bounds, 3> bounds_;
   mlir::Value wanted_;  ///< where no bounds have taken it in
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
-  std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };
 
 /// How many elements one access through this block pointer moves, what they are along, and the registers of each.

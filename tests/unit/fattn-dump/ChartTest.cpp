@@ -16,12 +16,12 @@ gpu::CostedLoop forward() {
   return cost(loop, gpu::findTarget("nvidia:sm_90a"));
 }
 
-TEST(ChartTest, HasARowForTheDotsAndEachGroup) {
+TEST(ChartTest, HasARowForTheDotsEachGroupAndEachBusyUnit) {
   const gpu::CostedLoop loop = forward();
   const auto chart = makeChart(loop, gpu::forceSchedule(loop, "S PV1 E"), false, {{{"k.cpp", 7}}});
   ASSERT_TRUE(chart);
   EXPECT_EQ(chart->schedule, "S PV1 E");
-  EXPECT_EQ(chart->rows, (std::vector<std::string>{"dots", "group 0", "group 1"}));
+  EXPECT_EQ(chart->rows, (std::vector<std::string>{"dots", "group 0", "group 1", "exp2"}));
   ASSERT_EQ(chart->nodes.size(), 3u);
   EXPECT_EQ(chart->nodes[0].sources[0].line, 7u);
   EXPECT_TRUE(chart->nodes[1].sources.empty());

@@ -20,12 +20,9 @@ const hueOf = source => (data.sources[source][1] * 47 + data.sources[source][0] 
 
 // ---- Stages ----
 for (const stage of data.stages) {
-  if (stage.same !== undefined) {
-    stage.text = data.stages[stage.same].text;
-    stage.ties = data.stages[stage.same].ties;
-  }
-  stage.lines = stage.text.split('\n');
-  if (stage.lines[stage.lines.length - 1] === '') stage.lines.pop();
+  const { text, ties } = data.stages[stage.same ?? data.stages.indexOf(stage)];
+  stage.ties = ties;
+  stage.lines = text.map(line => data.lines[line]);
   stage.width = stage.lines.reduce((most, line) => Math.max(most, line.length), 0);
   // [set, count, set, count ...]: runs of lines with the same ties; -1 has none.
   stage.setOf = new Int32Array(stage.lines.length).fill(-1);
@@ -264,11 +261,11 @@ const drawChart = () => {
     const from = Math.max(x(span.begin), left), to = Math.min(x(span.end), width - 8);
     if (to <= from) continue;
     const node = chart.nodes[span.node], y = top + span.row * row;
-    const label = svg('text', { x: from + 5, y: y + 15 }, to - from > 9 * (node?.name.length ?? 0) + 8 && !span.wait ? node.name : '');
+    const label = svg('text', { x: from + 5, y: y + 15 }, span.part > 0.4 && to - from > 9 * (node?.name.length ?? 0) + 8 && !span.wait ? node.name : '');
     const group = svg('g', { class: span.wait ? 'wait' : 'span', 'data-node': span.node },
-      svg('rect', { x: from, y: y + (span.wait ? 10 : 2), width: Math.max(1, to - from - 1), height: span.wait ? 4 : row - 5, rx: span.wait ? 2 : 4, ...(span.wait ? {} : { fill: `hsl(${span.node * 67 % 360} 48% 47%)` }) }), label);
+      svg('rect', { x: from, y: y + (span.wait ? 10 : 2), width: Math.max(1, to - from - 1), height: span.wait ? 4 : row - 5, rx: span.wait ? 2 : 4, ...(span.wait ? {} : { fill: `hsl(${span.node * 67 % 360} 48% 47%)`, 'fill-opacity': Math.max(0.12, span.part) }) }), label);
     const what = span.wait ? `waits${node ? ' for ' + node.name : ' for its turn'}` : node.name + (node.what ? ': ' + node.what : '');
-    group.addEventListener('mousemove', e => showTip(e, `${what}\n${chart.rows[span.row]}, ${Math.round(span.end - span.begin).toLocaleString('en')} cycles`));
+    group.addEventListener('mousemove', e => showTip(e, `${what}\n${chart.rows[span.row]}, ${Math.round(span.end - span.begin).toLocaleString('en')} cycles${span.part < 1 ? `, ${Math.round(100 * span.part)}% of the unit` : ''}`));
     group.addEventListener('mouseleave', () => { $('tip').hidden = true; });
     if (!span.wait && node.sources.length) group.addEventListener('click', () => setPinned(node.sources, null));
     drawing.append(group);
