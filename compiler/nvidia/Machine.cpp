@@ -66,7 +66,13 @@ Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
 }
 
 Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element) {
-  return intrinsic(b, element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn", VectorType::get(2, element), {high, low});
+  // With a side effect, as LLVM would move it behind the branch.
+  StringRef text = element.isBF16() ? "cvt.rn.bf16x2.f32 $0, $1, $2;" : "cvt.rn.f16x2.f32 $0, $1, $2;";
+  auto attributes = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
+  Value word = LLVM::InlineAsmOp::create(b, b.getI32Type(), ValueRange{high, low}, text, "=r,f,f", /*has_side_effects=*/true,
+                                         /*is_align_stack=*/false, LLVM::TailCallKind::None, attributes, ArrayAttr())
+                   .getResult(0);
+  return LLVM::BitcastOp::create(b, VectorType::get(2, element), word);
 }
 
 void Machine::barrier(ImplicitLocOpBuilder& b) { NVVM::Barrier0Op::create(b); }

@@ -57,7 +57,7 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
     ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
     ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
   }
-  origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
+  pointers_[layout::Coords(layout.outputs().size(), 0)] = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
   if (!bounds_.empty()) wanted_ = {};
 }
@@ -96,19 +96,35 @@ Value WindowAccess::product(int d, int64_t coordinate) {
   return cached = times(b, step, window_.strides[d]);
 }
 
+/// From a neighbour, where there is one: then equal steps are one number to be kept in registers, and not one for each row.
+Value WindowAccess::pointerTo(const layout::Coords& coords) {
+  auto found = pointers_.find(coords);
+  if (found != pointers_.end()) return found->second;
+  auto d = static_cast<size_t>(llvm::find_if(llvm::reverse(coords), [](int64_t c) { return c != 0; }).base() - coords.begin()) - 1;
+  layout::Coords from = coords;
+  from[d] = 0;
+  if (!overlaps(static_cast<int>(d), coords[d]))
+    for (const auto& [other, pointer] : pointers_) {
+      layout::Coords candidate = other;
+      candidate[d] = 0;
+      bool besides = other[d] < coords[d] && other[d] > from[d] && !overlaps(static_cast<int>(d), other[d]);
+      if (std::exchange(candidate[d], coords[d]) == 0 && candidate == coords && besides) from[d] = other[d];
+    }
+  Value pointer = moved(to_.b, unit_, pointerTo(from), product(static_cast<int>(d), coords[d] - from[d]));
+  return pointers_[coords] = pointer;
+}
+
 Value WindowAccess::address(int64_t r) {
   layout::Coords coords = Lowering::registerPart(layout_, r);
-  Value pointer = origin_;
   int64_t constant = 0;
   for (auto [d, coordinate] : llvm::enumerate(coords)) {
     if (coordinate == 0) continue;
-    Value step = product(static_cast<int>(d), coordinate);
-    if (auto known = getConstantIntValue(step)) {
+    if (auto known = getConstantIntValue(product(static_cast<int>(d), coordinate))) {
       constant += *known;
-    } else {
-      pointer = moved(to_.b, unit_, pointer, step);
+      coordinate = 0;
     }
   }
+  Value pointer = pointerTo(coords);
   return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
 }
 

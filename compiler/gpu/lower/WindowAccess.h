@@ -31,6 +31,7 @@ class WindowAccess {
   };
   Bounds boundsOf(int d, int64_t size);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
+  mlir::Value pointerTo(const layout::Coords& coords);
   mlir::Value product(int d, int64_t coordinate);
   bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
 
@@ -40,9 +41,9 @@ class WindowAccess {
   mlir::Type unit_;  ///< what addresses count
   llvm::SmallVector<mlir::Value, 3> thread_;
   llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
-  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
   llvm::SmallVector<Bounds, 3> bounds_;
-  mlir::Value wanted_;  ///< where no bounds have taken it in
+  mlir::Value wanted_;                              ///< where no bounds have taken it in
+  std::map<layout::Coords, mlir::Value> pointers_;  ///< without what constant strides add; register 0's first
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
 };
 
