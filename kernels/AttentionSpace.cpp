@@ -22,7 +22,7 @@ struct SpaceRow {
 
 const std::vector<SpaceRow>& rows() {
   static const std::vector<SpaceRow> table = {{"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {0}},
-                                              {"nvidia:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {2, 4, 8}, {0}},
+                                              {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {0}},
                                               {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {0}}};
   return table;
 }
@@ -54,10 +54,18 @@ std::optional<std::string> beyondLengths(const ShapeHint& shape, const TileConfi
   return beyond("BLOCK_N", tile.block_n, "keys", shape.seq_k);
 }
 
+// Blocks of few rows are for few queries: each block reads all keys and values.
+std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConfig& tile) {
+  constexpr std::int64_t kFewRows = 64, kMostBlocks = 8;
+  const std::int64_t blocks = tile.block_m > 0 ? shape.seq_q / tile.block_m : 0;
+  if (tile.block_m >= kFewRows || blocks <= kMostBlocks) return std::nullopt;
+  return fmt::format("BLOCK_M={} would read the keys {} times for {} queries", tile.block_m, blocks, shape.seq_q);
+}
+
 // The plain scheme of a block: Q and a ring of K and V in shared memory; the scores, their rounded copy and the accumulator in registers.
 std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
   constexpr std::int64_t kOtherRegisters = 40;  // addresses, maxima, sums, loop control
-  constexpr std::int64_t kSlack = 8;            // it is an estimate: one in eight above the limit is still tried
+  constexpr std::int64_t kSlack = 4;            // it is an estimate: a quarter above the limit is still tried
   const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warpSize, stages = std::max(tile.stages, 1);
   const gpu::MatrixInstruction* matrix = machine.matrixFor(config.dtype);
   if (matrix != nullptr && tile.warps != 0) {
@@ -101,7 +109,9 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
 std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
   if (std::optional<std::string> reason = beyondLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
   const gpu::Target* machine = rowOf(chip);
-  return machine == nullptr ? std::nullopt : beyondMachine(config, tile, *machine);
+  if (machine == nullptr) return std::nullopt;
+  if (std::optional<std::string> reason = beneathLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
+  return beyondMachine(config, tile, *machine);
 }
 
 }  // namespace fattn::kernels

@@ -286,7 +286,10 @@ TEST_F(TuneTool, ADryRunDoesNothing) {
   const Outcome plan = start(kSmall + "--dry-run");
   EXPECT_EQ(plan.code, 0);
   EXPECT_NE(plan.out.find("49 candidates, 40 of them pruned"), std::string::npos) << plan.out;
-  EXPECT_NE(plan.out.find("BLOCK_M=256,BLOCK_N=256: BLOCK_M=256 is more than the 64 queries of this bucket of lengths"), std::string::npos);
+  EXPECT_NE(plan.out.find("\n    and 35 more; --json lists them all\n"), std::string::npos) << plan.out;
+  const json reasons = start(kSmall + "--dry-run --json").object().at("results").at(0).at("pruned_because");
+  EXPECT_EQ(reasons.size(), 40u);
+  EXPECT_EQ(reasons.at("BLOCK_M=256,BLOCK_N=256"), "BLOCK_M=256 is more than the 64 queries of this bucket of lengths");
   EXPECT_FALSE(fs::exists(folder / cache));
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "tools/common/Terminal.h"
 
@@ -14,6 +15,7 @@ namespace {
 using Status = Result::Status;
 using tool::Style;
 
+constexpr std::size_t kShownReasons = 5;
 constexpr const char* kStatus[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed"};
 
 std::string triedText(const tune::Outcome& o) {
@@ -116,8 +118,11 @@ std::string printTable(const std::vector<Result>& results, double seconds, bool 
     const std::string line = fmt::format("{:<18} {:<18} {}", kernelText(r.plan.config), shapeText(r.plan.config), verdictText(r, color));
     out += line + "\n";
     if (r.status != Status::Planned) continue;
-    for (const auto& [tile, reason] : r.plan.pruned)
+    const std::size_t shown = std::min(r.plan.pruned.size(), kShownReasons);
+    for (const auto& [tile, reason] : std::span(r.plan.pruned).first(shown))
       out += tool::styled(fmt::format("    {}: {}\n", tile.toString(), reason), Style::Dim, color);
+    if (shown < r.plan.pruned.size())
+      out += tool::styled(fmt::format("    and {} more; --json lists them all\n", r.plan.pruned.size() - shown), Style::Dim, color);
   }
   const auto tuned = std::ranges::count(results, Status::Tuned, &Result::status);
   if (tuned != 0) out += fmt::format("{} problem{} tuned in {:.1f} s\n", tuned, tuned == 1 ? "" : "s", seconds);

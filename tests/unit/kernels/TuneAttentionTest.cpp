@@ -33,7 +33,7 @@ std::string misfit(const AttentionConfig& c, const TileConfig& tile) { return at
 
 TEST(AttentionMisfit, NamesTheResourceThatIsShort) {
   AttentionConfig c = config("nvidia:sm_80", DType::BF16, 128);
-  EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 96, .stages = 2, .warps = 4}), "it needs about 312 registers a thread, which has 255");
+  EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 128, .stages = 1, .warps = 4}), "it needs about 360 registers a thread, which has 255");
   EXPECT_EQ(misfit(c, defaultTile(c)), "fits") << defaultTile(c).toString();
   EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}), "fits");
   EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 128, .stages = 4, .warps = 8}),
@@ -49,6 +49,18 @@ TEST(AttentionMisfit, BlocksBeyondTheLengthsAreAWaste) {
   EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 128}), "fits") << "100 is in the bucket of 128, and 16 rows are the least";
   EXPECT_EQ(misfit(c, {.block_m = 32, .block_n = 64}), "BLOCK_M=32 is more than the 1 queries of this bucket of lengths");
   EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 192}), "BLOCK_N=192 is more than the 128 keys of this bucket of lengths");
+}
+
+TEST(AttentionMisfit, OnAGpuFewRowsAreForFewQueries) {
+  AttentionConfig c = config("nvidia:sm_90");
+  const TileConfig narrow{.block_m = 16, .block_n = 64, .stages = 2, .warps = 1};
+  for (std::int64_t few : {0, 1, 16, 128}) {
+    c.shape = ShapeHint{.seq_q = few, .seq_k = 4096};
+    EXPECT_EQ(misfit(c, narrow), "fits") << few;
+  }
+  c.shape = ShapeHint{.seq_q = 2048, .seq_k = 4096};
+  EXPECT_EQ(misfit(c, narrow), "BLOCK_M=16 would read the keys 128 times for 2048 queries");
+  EXPECT_EQ(misfit(c, defaultTile(c)), "fits");
 }
 
 TEST(TuneKey, IsAboutTheKernelItsTargetAndTheBucket) {
