@@ -39,7 +39,14 @@ struct Outcome {
 };
 
 // A problem with nine candidates, and one with all, whose kernels compile and run in no time.
-const std::string kSmall = "--head-dim 8 --dtype f32 --heads 1 --seqlen 64 ", kLarge = "--head-dim 8 --dtype f32 --heads 1 --seqlen 256 ";
+constexpr std::string_view kSmall = "--head-dim 8 --dtype f32 --heads 1 --seqlen 64 ",
+                           kLarge = "--head-dim 8 --dtype f32 --heads 1 --seqlen 256 ";
+
+// "kSmall --json": the options of a problem and more of them.
+std::string with(std::string_view problem, const std::string& more) { return std::string(problem) + more; }
+
+// The same in every run, so that a failure can be repeated.
+std::minstd_rand seeded(unsigned seed) { return std::minstd_rand(seed); }
 
 struct TuneTool : testing::Test {
   TuneTool() {
@@ -137,11 +144,11 @@ TEST_F(TuneTool, ASecondProcessFindsTheWinnerWithoutMeasuring) {
 }
 
 TEST_F(TuneTool, KilledAtTwentyRandomMomentsNothingReportedIsLost) {
-  std::minstd_rand random(20);
+  std::minstd_rand random = seeded(20);
   std::multiset<std::string> all;
   for (int i = 0; i < 20; ++i) {
     const std::string name = fmt::format("run{}", i);
-    const pid_t child = launch(kLarge + "--budget 60s", name);
+    const pid_t child = launch(with(kLarge, "--budget 60s"), name);
     // Anywhere from the first moments on, most of them while points come in, also on a machine that has other things to do.
     const std::size_t points = random() % 6;
     for (int wait = 0; wait < 1000 && reported(name).size() < points; ++wait) std::this_thread::sleep_for(10ms);
@@ -154,7 +161,7 @@ TEST_F(TuneTool, KilledAtTwentyRandomMomentsNothingReportedIsLost) {
   const auto found = kept();
   EXPECT_GT(all.size(), 20u) << "or this test shows nothing";
   EXPECT_TRUE(std::ranges::includes(found, all)) << found.size() << " kept of " << all.size();
-  const Outcome end = start(kSmall + "--json");
+  const Outcome end = start(with(kSmall, "--json"));
   EXPECT_EQ(end.object().at("results").at(0).at("status"), "tuned") << "and the cache still works";
   expectWhole();
 }
@@ -184,7 +191,7 @@ TEST_F(TuneTool, EightProcessesAtOnceLoseNothing) {
 }
 
 TEST_F(TuneTool, ControlCKeepsWhatWasMeasuredAndResumeGoesOn) {
-  const pid_t child = launch(kLarge + "--budget 600s", "run");
+  const pid_t child = launch(with(kLarge, "--budget 600s"), "run");
   for (int i = 0; i < 1000 && reported("run").size() < 3; ++i) std::this_thread::sleep_for(20ms);
   kill(child, SIGINT);
   EXPECT_EQ(wait(child), 130);
@@ -192,7 +199,7 @@ TEST_F(TuneTool, ControlCKeepsWhatWasMeasuredAndResumeGoesOn) {
   const auto points = reported("run");
   EXPECT_GE(points.size(), 3u);
   EXPECT_TRUE(std::ranges::includes(kept(), points));
-  const json resumed = start(kLarge + "--resume --json --budget 3s").object().at("results").at(0);
+  const json resumed = start(with(kLarge, "--resume --json --budget 3s")).object().at("results").at(0);
   EXPECT_EQ(resumed.at("status"), "tuned");
   EXPECT_GE(resumed.at("known").get<std::size_t>() + 1, points.size()) << "all but the default, which is measured always";
   expectWhole();
@@ -213,7 +220,7 @@ TEST_F(TuneTool, TheWinnerBeatsTheDefaultOrIsIt) {
 }
 
 TEST_F(TuneTool, ALookUpGoesFromTheShapeOverTheNearestAndTheShippedToTheDefault) {
-  const Outcome tuned = start(kSmall + "--json");
+  const Outcome tuned = start(with(kSmall, "--json"));
   ASSERT_EQ(tuned.code, 0) << tuned.err;
   const std::string winner = tuned.object().at("results").at(0).at("winner");
   auto explain = [&](const std::string& shape, const std::string& more = "") {
@@ -242,7 +249,7 @@ TEST_F(TuneTool, ALookUpGoesFromTheShapeOverTheNearestAndTheShippedToTheDefault)
 }
 
 TEST_F(TuneTool, RecordsTravelInAFile) {
-  ASSERT_EQ(start(kSmall).code, 0);
+  ASSERT_EQ(start(std::string(kSmall)).code, 0);
   const std::string file = (folder / "tuned.json").string();
   EXPECT_EQ(start("cache export " + file).err, "exported 1 record\n");
   const auto points = kept();
@@ -257,7 +264,7 @@ TEST_F(TuneTool, RecordsTravelInAFile) {
 }
 
 TEST_F(TuneTool, VerifyNamesWhatIsBrokenAndPruneRemovesIt) {
-  ASSERT_EQ(start(kSmall).code, 0);
+  ASSERT_EQ(start(std::string(kSmall)).code, 0);
   expectWhole();
   const fs::path folderOf = start("cache ls --json").object().at("records").at(0).at("folder").get<std::string>();
   std::ofstream(folderOf / "broken.json") << "{";
@@ -283,18 +290,18 @@ TEST_F(TuneTool, ACompilationTunesIfItIsToldTo) {
 }
 
 TEST_F(TuneTool, ADryRunDoesNothing) {
-  const Outcome plan = start(kSmall + "--dry-run");
+  const Outcome plan = start(with(kSmall, "--dry-run"));
   EXPECT_EQ(plan.code, 0);
   EXPECT_NE(plan.out.find("49 candidates, 40 of them pruned"), std::string::npos) << plan.out;
   EXPECT_NE(plan.out.find("\n    and 35 more; --json lists them all\n"), std::string::npos) << plan.out;
-  const json reasons = start(kSmall + "--dry-run --json").object().at("results").at(0).at("pruned_because");
+  const json reasons = start(with(kSmall, "--dry-run --json")).object().at("results").at(0).at("pruned_because");
   EXPECT_EQ(reasons.size(), 40u);
   EXPECT_EQ(reasons.at("BLOCK_M=256,BLOCK_N=256"), "BLOCK_M=256 is more than the 64 queries of this bucket of lengths");
   EXPECT_FALSE(fs::exists(folder / cache));
 }
 
 TEST_F(TuneTool, PlotsWhatWasMeasured) {
-  ASSERT_EQ(start(kSmall).code, 0);
+  ASSERT_EQ(start(std::string(kSmall)).code, 0);
   const fs::path file = folder / "picture.svg";
   EXPECT_EQ(start("plot 1,1,64,8 --dtype f32 -o " + file.string()).code, 0);
   const std::string svg = readAll(file);
@@ -317,7 +324,7 @@ TEST_F(TuneTool, ExitCodesTellWhatIsWrong) {
   EXPECT_EQ(start("--target nvidia:sm_90").code, 3);
   EXPECT_EQ(start("--target cuda:99").code, 4);
   EXPECT_EQ(start("cache import " + (folder / "missing").string()).code, 1);
-  const Outcome unkept = start(kSmall, "FATTN_CACHE_DIR=/proc/nothing");
+  const Outcome unkept = start(std::string(kSmall), "FATTN_CACHE_DIR=/proc/nothing");
   EXPECT_EQ(unkept.code, 1);
   EXPECT_NE(unkept.err.find("fattn-tune: error: what is measured cannot be kept in /proc/nothing/v1\n"), std::string::npos) << unkept.err;
   const Outcome large = start("--json --head-dim 256 --dtype f32 --heads 1m --seqlen 1m,64 --batch 1m --budget 2s");

@@ -234,11 +234,30 @@ std::string drawLandscape(const TuneRecord& record, const std::string& title, co
   return out + drawLegend(kHead + down * panelH + 8) + "</svg>\n";
 }
 
+namespace {
+
+// What is known of the problem; where that is nothing, what was found with other compilers or on other devices, the latest of it.
+TuneRecord recordOf(const AttentionConfig& config) {
+  const std::string target = kernels::resolve(config).target;
+  if (!kernels::namesChip(target))
+    if (TuneRecord own = kernels::tunedStore().read(kernels::tuneKey(config)); !own.points.empty()) return own;
+  TuneRecord latest;
+  const auto timeOf = [](const TuneRecord& record) {
+    return record.points.empty() ? -1 : std::ranges::max(record.points, {}, &TunePoint::timeMs).timeMs;
+  };
+  for (TuneRecord& record : kernels::tunedStore().all())
+    if (record.key.kernel.starts_with(kernels::problemName(config) + " ") &&
+        record.key.shape == cache::bucketOf(kernels::tunedExtents(config)) && timeOf(record) > timeOf(latest))
+      latest = std::move(record);
+  return latest;
+}
+
+}  // namespace
+
 int plot(const Options& options) {
   const AttentionConfig& config = options.problems.front();
   kernels::requireSupported(config);
-  cache::TuneKey key = kernels::tuneKey(config);
-  TuneRecord record = kernels::tunedStore().read(key);
+  const TuneRecord record = recordOf(config);
   if (record.points.empty())
     throw Error(ErrorCode::IoError, fmt::format("nothing was measured for {} {}", kernelText(config), shapeText(config)),
                 "fattn-tune run measures, fattn-tune cache ls lists what there is");
