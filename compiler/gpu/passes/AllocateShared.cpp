@@ -10,6 +10,9 @@
 // contain the alloc makes it alive in all of the loop. Buffers are placed by falling size, each at the lowest place where nothing alive
 // with it lies; 1024 bytes aligned where they have as much (the period of the widest swizzle), else 128.
 //
+// Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
+// it too, unless fewer blocks then fit on an SM.
+//
 // Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
 // from the first of the new one where no other barrier does.
 //
@@ -25,6 +28,9 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
+/// Bytes of shared memory that the system takes for every block ("CUDA C++ Programming Guide", Technical Specifications).
+constexpr int64_t kReserved = 1024;
+
 struct Lifetime {
   AllocOp alloc;
   int64_t begin = std::numeric_limits<int64_t>::max(), end = -1;
@@ -35,7 +41,8 @@ struct Lifetime {
 
 class Allocator {
  public:
-  explicit Allocator(func::FuncOp func) : func(func) {}
+  /// `apart`: buffers that a loop allocates are alive in all of it.
+  Allocator(func::FuncOp func, bool apart) : func(func), apart(apart) {}
 
   int64_t run() {
     int64_t count = 0;
@@ -59,7 +66,9 @@ class Allocator {
   }
 
   void use(Lifetime& lifetime, Operation* op) {
-    for (Operation* parent = op->getParentOp(); !parent->isAncestor(lifetime.alloc); parent = parent->getParentOp())
+    Operation* outside = apart ? func.getOperation() : nullptr;
+    for (Operation* parent = op->getParentOp(); parent != outside && (apart || !parent->isAncestor(lifetime.alloc));
+         parent = parent->getParentOp())
       if (isa<scf::ForOp, scf::WhileOp>(parent)) op = parent;
     lifetime.begin = std::min(lifetime.begin, first.at(op));
     lifetime.end = std::max(lifetime.end, last(op));
@@ -86,6 +95,7 @@ class Allocator {
   }
 
   func::FuncOp func;
+  bool apart;
   llvm::DenseMap<Operation*, int64_t> first;  // in the order of the text
   llvm::DenseMap<Value, size_t> index;
   std::vector<Lifetime> lifetimes;
@@ -107,10 +117,16 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
     if (barrier.wasInterrupted())
       return func.emitError() << "shared memory is allocated before barriers are placed (-tilegpu-place-barriers), which separate buffers "
                                  "with the same bytes";
-    int64_t total = Allocator(func).run();
-    func->setAttr(kSharedBytesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), total));
     try {
       const gpu::Target& target = targetOf(func);
+      auto blocks = [&](int64_t bytes) {
+        return bytes > target.shared.bytesPerBlock
+                   ? 0
+                   : std::min(target.shared.bytesPerSM / (bytes + kReserved), target.maxWarps / warpsOf(func));
+      };
+      int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
+      if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();
+      func->setAttr(kSharedBytesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), total));
       if (total <= target.shared.bytesPerBlock) return success();
       return func.emitError() << "needs " << total << " bytes of shared memory, but a block of " << llvm::StringRef(target.name)
                               << " has at most " << target.shared.bytesPerBlock << "; take smaller tiles or fewer stages";

@@ -16,8 +16,9 @@ struct AssignLayoutsOptions {
 };
 struct ScheduleLoopsOptions {
   int64_t stages = 2;
-  int64_t schedule = 0;  ///< which of the search's best
-  std::string forced;    ///< "S PV1 E L": this one instead
+  int64_t schedule = 0;            ///< which of the search's best
+  std::string forced;              ///< "A B1 a": this one instead
+  std::string waits = "together";  ///< for a trip's copies that are ahead; "apart": each where its data is read
 };
 
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const AssignLayoutsOptions& options);

@@ -10,6 +10,8 @@
 //
 // - A copy's stage is `ahead` before its first reader's; the buffer gets a slot for each stage from the copy to its last reader. The
 //   number of the slot is the iteration's modulo the slots, counted in one carried i32 for every stage and modulus in use.
+// - A trip waits for all its copies at its first wait: they had a trip's time to arrive, and one barrier then serves for all of them
+//   (Waits::Apart: each where its data is read).
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
 //   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
@@ -68,7 +70,8 @@ bool canRunAhead(scf::ForOp loop, Operation* fetch) {
 
 class Pipeliner {
  public:
-  Pipeliner(scf::ForOp loop, int64_t ahead, StagedOps compute) : loop(loop), ahead(ahead), order(std::move(compute)) {
+  Pipeliner(scf::ForOp loop, int64_t ahead, Waits waits, StagedOps compute)
+      : loop(loop), ahead(ahead), waits(waits), order(std::move(compute)) {
     for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0;
   }
 
@@ -78,6 +81,7 @@ class Pipeliner {
     if (ahead == 0 && !lateStages) return loop;
     for (auto& [op, s] : order) s += ahead, stage[op] = s;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
+    if (ahead > 0 && waits == Waits::Together) gatherWaits(fetches);
     for (Operation* fetch : fetches) placeFetch(fetch);
     wrapYields();
     if (lateStages) guardTrips();
@@ -109,6 +113,15 @@ class Pipeliner {
       last = std::max(last, stage.at(op));
     }
     return {std::min(first, last), last};
+  }
+
+  /// Puts all waits for fetches behind the first.
+  void gatherWaits(ArrayRef<Operation*> fetches) {
+    auto isWait = [&](auto& entry) {
+      auto wait = dyn_cast<CopyWaitOp>(entry.first);
+      return wait && llvm::any_of(wait.getTokens(), [&](Value token) { return llvm::is_contained(fetches, token.getDefiningOp()); });
+    };
+    std::stable_partition(llvm::find_if(order, isWait), order.end(), isWait);
   }
 
   static Value bufferOf(Operation* fetch) {
@@ -381,6 +394,7 @@ class Pipeliner {
 
   scf::ForOp loop;
   int64_t ahead;
+  Waits waits;
   StagedOps order, counting;
   bool lateStages = false;
   llvm::DenseMap<Operation*, unsigned> stage;
@@ -403,8 +417,8 @@ SmallVector<Operation*> fetchesOf(scf::ForOp loop) {
   return fetches;
 }
 
-FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, int64_t ahead, StagedOps compute) {
-  return Pipeliner(loop, ahead, std::move(compute)).run();
+FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, int64_t ahead, Waits waits, StagedOps compute) {
+  return Pipeliner(loop, ahead, waits, std::move(compute)).run();
 }
 
 }  // namespace fattn::tilegpu

@@ -16,9 +16,12 @@ using StagedOps = std::vector<std::pair<mlir::Operation*, unsigned>>;
 /// Only those whose addresses do not depend on results of dots or on shared memory: these can be computed some trips ahead.
 llvm::SmallVector<mlir::Operation*> fetchesOf(mlir::scf::ForOp loop);
 
+/// Where a trip waits for its copies, when these are ahead.
+enum class Waits : std::uint8_t { Together, Apart };
+
 /// Lets fetches run `ahead` trips before their data is used (loads into registers: one at most), gives buffers as many slots as that
 /// takes, and overlaps the stages of the rest. Returns the new loop, the same where there is nothing to overlap.
-mlir::FailureOr<mlir::scf::ForOp> pipelineLoop(mlir::scf::ForOp loop, int64_t ahead, StagedOps compute);
+mlir::FailureOr<mlir::scf::ForOp> pipelineLoop(mlir::scf::ForOp loop, int64_t ahead, Waits waits, StagedOps compute);
 
 }  // namespace fattn::tilegpu
 

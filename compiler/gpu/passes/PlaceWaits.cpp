@@ -6,9 +6,9 @@
 //   %u = copy_async %q, %c[0]                       copy_wait %t {pending = 1}
 //   %x = load_buffer %b[0]                          %x = load_buffer %b[0]
 //
-// A wait moves down its block to the first operation that touches a buffer of its copies. In a loop it does not pass a copy: the barrier
-// behind the wait, which the copied data needs, is also the one behind which other threads have finished reading the slots that the copies
-// below refill, and one barrier then serves both.
+// A wait moves down its block to the first operation that touches a buffer of its copies; waits in a row become one. In a loop it does not
+// pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have finished reading
+// the slots that the copies below refill, and one barrier then serves both.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
@@ -134,6 +134,16 @@ class AgeFlow {
   }
 };
 
+/// Two waits in a row are one, for the copies of both.
+void merge(CopyWaitOp wait) {
+  auto next = dyn_cast_or_null<CopyWaitOp>(wait->getNextNode());
+  if (!next) return;
+  SmallVector<Value> tokens(wait.getTokens());
+  tokens.append(next.getTokens().begin(), next.getTokens().end());
+  next.getTokensMutable().assign(tokens);
+  wait->erase();
+}
+
 class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceWaitsPass)
@@ -145,6 +155,7 @@ class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp
       SmallVector<CopyWaitOp> waits;
       func.walk([&](CopyWaitOp wait) { waits.push_back(wait); });
       for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait);
+      for (CopyWaitOp wait : waits) merge(wait);
       Ages ages;
       AgeFlow().block(func.getBody().front(), ages);
     }

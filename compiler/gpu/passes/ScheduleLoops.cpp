@@ -41,7 +41,9 @@ gpu::Target withRegisterDots(const gpu::Target& target) {
   return result;
 }
 
-std::string message(const Error& error) { return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint()); }
+std::string message(const Error& error) {
+  return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint());
+}
 
 class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<ModuleOp>> {
  public:
@@ -49,6 +51,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   explicit ScheduleLoopsPass(const ScheduleLoopsOptions& options) {
     stages = options.stages;
     schedule = options.schedule;
+    waits = options.waits;
     forced = options.forced;
   }
   ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other) {}
@@ -59,6 +62,10 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     if (stages < 1 || schedule < 0) {
       getOperation().emitError() << "loops have at least 1 stage and schedules count from 0, but got stages " << stages.getValue()
                                  << " and schedule " << schedule.getValue();
+      return signalPassFailure();
+    }
+    if (waits != "together" && waits != "apart") {
+      getOperation().emitError() << "waits are together or apart, but got " << waits.getValue();
       return signalPassFailure();
     }
     SmallVector<scf::ForOp> loops;
@@ -127,7 +134,8 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
         if (!llvm::is_contained(fetches, &op)) compute.push_back({&op, 0});
     }
     if (!choice->text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice->text));
-    if (failed(pipelineLoop(loop, stages - 1, compute))) return loop.emitError("the loop could not be pipelined");
+    Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
+    if (failed(pipelineLoop(loop, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
     return success();
   }
 
@@ -140,6 +148,8 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};
   Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("which of the search's best"), llvm::cl::init(0)};
   Option<std::string> forced{*this, "forced", llvm::cl::desc("this schedule instead")};
+  Option<std::string> waits{*this, "waits", llvm::cl::desc("for a trip's copies: together, or apart where data is read"),
+                            llvm::cl::init("together")};
   Option<bool> explain{*this, "explain", llvm::cl::desc("say what was chosen"), llvm::cl::init(false)};
 };
 

@@ -14,7 +14,7 @@
 // CHECK: tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<2 x
 // CHECK: tilegpu.alloc {offset = 0 : i64}
 // CHECK: tilegpu.alloc {offset = 512 : i64}
-func.func @in_turn(%v: !tile1) attributes {tilegpu.target = "nvidia:sm_80"} {
+func.func @in_turn(%v: !tile1) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %a = tilegpu.alloc : !ring
   tilegpu.store_buffer %v, %a[%c0] : !tile1, !ring
@@ -28,14 +28,14 @@ func.func @in_turn(%v: !tile1) attributes {tilegpu.target = "nvidia:sm_80"} {
   return
 }
 
-// What is used in a loop and allocated outside lives in all of it, also before its first use in the text; what the loop allocates itself
-// only from use to use.
+// What is used in a loop lives in all of it, also before its first use in the text. So does what the loop allocates itself, as there is
+// room: taking turns would cost barriers.
 // CHECK-LABEL: func.func @loop
-// CHECK-SAME: tilegpu.shared_bytes = 1024 : i64
+// CHECK-SAME: tilegpu.shared_bytes = 1536 : i64
 // CHECK: tilegpu.alloc {offset = 0 : i64}
 // CHECK: tilegpu.alloc {offset = 512 : i64}
-// CHECK: tilegpu.alloc {offset = 512 : i64}
-func.func @loop(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80"} {
+// CHECK: tilegpu.alloc {offset = 1024 : i64}
+func.func @loop(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %a = tilegpu.alloc : !buf
@@ -51,11 +51,28 @@ func.func @loop(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80"
   return
 }
 
+// Where a block more fits on the SM for it, they take turns.
+// CHECK-LABEL: func.func @tight
+// CHECK-SAME: tilegpu.shared_bytes = 71680 : i64
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+func.func @tight(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %b = tilegpu.alloc : !tilegpu.buffer<140 x 16x8xf32, #shared>
+    tilegpu.store_buffer %v, %b[%c0] : !tile1, !tilegpu.buffer<140 x 16x8xf32, #shared>
+    %c = tilegpu.alloc : !tilegpu.buffer<140 x 16x8xf32, #shared>
+    tilegpu.store_buffer %v, %c[%c0] : !tile1, !tilegpu.buffer<140 x 16x8xf32, #shared>
+  }
+  return
+}
+
 // A copy in flight keeps its buffer until it was waited for.
 // CHECK-LABEL: func.func @in_flight
 // CHECK: tilegpu.alloc {offset = 0 : i64}
 // CHECK: tilegpu.alloc {offset = 512 : i64}
-func.func @in_flight(%p: !ptr, %v: !tile1) attributes {tilegpu.target = "nvidia:sm_80"} {
+func.func @in_flight(%p: !ptr, %v: !tile1) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %a = tilegpu.alloc : !buf
   %b = tilegpu.alloc : !buf
@@ -70,7 +87,7 @@ func.func @in_flight(%p: !ptr, %v: !tile1) attributes {tilegpu.target = "nvidia:
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 // expected-error@+1 {{needs 204800 bytes of shared memory, but a block of nvidia:sm_80 has at most 166912; take smaller tiles or fewer stages}}
-func.func @too_much(%v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nvidia:sm_80"} {
+func.func @too_much(%v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %a = tilegpu.alloc : !tilegpu.buffer<400 x 16x8xf32, #shared>
   tilegpu.store_buffer %v, %a[%c0] : tensor<16x8xf32, #acc>, !tilegpu.buffer<400 x 16x8xf32, #shared>
@@ -80,7 +97,7 @@ func.func @too_much(%v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nv
 // -----
 
 // expected-error@+1 {{shared memory is allocated before barriers are placed (-tilegpu-place-barriers), which separate buffers with the same bytes}}
-func.func @too_late() attributes {tilegpu.target = "nvidia:sm_80"} {
+func.func @too_late() attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   tilegpu.barrier
   return
 }

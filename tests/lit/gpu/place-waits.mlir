@@ -106,3 +106,29 @@ func.func @loops(%p: !ptr, %n: i32, %more: i1) -> (!tile1, !tile1) {
   %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
   return %x, %y : !tile1, !tile1
 }
+
+// Waits that meet are one, for the youngest of their copies.
+// CHECK-LABEL: func.func @together
+// CHECK: scf.for {{.*}} iter_args(%[[A:[a-z0-9]+]] = %{{.*}}, %[[B:[a-z0-9]+]] = %{{.*}})
+// CHECK-NEXT: tilegpu.copy_wait %[[B]], %[[A]] {pending = 0 : i64}
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NOT: tilegpu.copy_wait
+func.func @together(%p: !ptr, %n: i32, %slot: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !ring
+  %t0 = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !ring
+  %u0 = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !ring
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %u = %u0) -> (!tilegpu.token, !tilegpu.token) : i32 {
+    tilegpu.copy_wait %t
+    tilegpu.copy_wait %u
+    %t1 = tilegpu.copy_async %p, %a[%slot] {layout = #rows} : !ptr, !ring
+    %u1 = tilegpu.copy_async %p, %b[%slot] {layout = #rows} : !ptr, !ring
+    %x = tilegpu.load_buffer %a[%c0] : !ring -> !tile1
+    %y = tilegpu.load_buffer %b[%c0] : !ring -> !tile1
+    scf.yield %t1, %u1 : !tilegpu.token, !tilegpu.token
+  }
+  return
+}

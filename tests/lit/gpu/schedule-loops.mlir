@@ -1,17 +1,20 @@
 // Copies run `stages` - 1 trips ahead of their use, in as many slots; each only if its trip is in range.
 // RUN: fattn-opt %s -tilegpu-schedule-loops=stages=2 -canonicalize -cse | FileCheck %s
+// RUN: fattn-opt %s -tilegpu-schedule-loops="stages=2 waits=apart" -canonicalize -cse | FileCheck %s --check-prefix=APART
 // RUN: fattn-opt %s -tilegpu-schedule-loops=stages=3 -canonicalize -cse | FileCheck %s --check-prefix=THREE
 // RUN: fattn-opt %s -tilegpu-schedule-loops=stages=1 -canonicalize -cse | FileCheck %s --check-prefix=ONE
 // RUN: not fattn-opt %s -tilegpu-schedule-loops=stages=0 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not fattn-opt %s -tilegpu-schedule-loops=waits=never 2>&1 | FileCheck %s --check-prefix=NEVER
 
+// NEVER: error: waits are together or apart, but got never
 // NONE: error: loops have at least 1 stage and schedules count from 0, but got stages 0 and schedule 0
 
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
 
-// Two buffers: the waits keep their places, the copies stand behind the first, and the address of the next trip's copy is computed apart
-// from this trip's %at.
+// Two buffers: both are waited for at the first wait, the copies stand behind that, and the address of the next trip's copy is computed
+// apart from this trip's %at.
 // CHECK-LABEL: func.func @two_buffers
 // CHECK-SAME: %[[P:[a-z0-9]+]]: !tile.block_ptr{{.*}}, %[[N:[a-z0-9]+]]: i32
 // CHECK: %[[A:.*]] = tilegpu.alloc : !tilegpu.buffer<2 x 16x8xf32
@@ -23,15 +26,24 @@
 // CHECK-DAG: %[[LAST:.*]] = arith.subi %[[N]], %c16_i32
 // CHECK-DAG: %[[IF:.*]] = arith.cmpi slt, %[[I]], %[[LAST]]
 // CHECK: tilegpu.copy_wait %[[WA]]
+// CHECK-NEXT: tilegpu.copy_wait %[[WB]]
 // CHECK: %[[NEXT:.*]] = arith.addi %[[I]], %c16_i32
 // CHECK: %[[AT:.*]] = arith.extsi %[[NEXT]]
 // CHECK: tile.advance %[[P]], [%[[AT]]
 // CHECK: %[[NA:.*]] = tilegpu.copy_async %{{.*}}, %[[A]][%[[IN]]] if %[[IF]]
 // CHECK: %[[NB:.*]] = tilegpu.copy_async %{{.*}}, %[[B]][%[[IN]]] if %[[IF]]
 // CHECK: tilegpu.load_buffer %[[A]][%[[OUT]]]
-// CHECK: tilegpu.copy_wait %[[WB]]
 // CHECK: tilegpu.load_buffer %[[B]][%[[OUT]]]
 // CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[NA]], %[[NB]]
+
+// The second wait where its data is read.
+// APART-LABEL: func.func @two_buffers
+// APART: scf.for
+// APART: tilegpu.copy_wait
+// APART-COUNT-2: tilegpu.copy_async
+// APART: tilegpu.load_buffer
+// APART: tilegpu.copy_wait
+// APART: tilegpu.load_buffer
 
 // Three slots, two trips ahead: two copies of each before the loop, and the oldest token is waited for.
 // THREE-LABEL: func.func @two_buffers
