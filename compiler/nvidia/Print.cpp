@@ -92,13 +92,17 @@ class Printer {
 
   /// The address of a string of the module.
   Value text(StringRef characters) {
-    std::string symbol = fmt::format("fattn_text_{:x}", static_cast<uint64_t>(llvm::hash_value(characters)));
-    std::string bytes = characters.str() + '\0';
-    if (!module_.lookupSymbol(symbol)) {
+    std::string bytes = characters.str() + '\0', symbol;
+    for (int number = 0;; ++number) {
+      symbol = fmt::format("fattn_text_{}", number);
+      auto known = module_.lookupSymbol<LLVM::GlobalOp>(symbol);
+      if (known && cast<StringAttr>(known.getValueAttr()).getValue() == bytes) break;
+      if (known) continue;
       OpBuilder builder = OpBuilder::atBlockBegin(module_.getBody());
       auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), static_cast<unsigned>(bytes.size()));
       LLVM::GlobalOp::create(builder, module_.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
                              builder.getStringAttr(bytes));
+      break;
     }
     return LLVM::AddressOfOp::create(b_, pointer_, symbol);
   }

@@ -57,7 +57,7 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
     ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
     ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
   }
-  pointers_[layout::Coords(layout.outputs().size(), 0)] = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
+  origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
   if (!bounds_.empty()) wanted_ = {};
 }
@@ -87,44 +87,42 @@ Value WindowAccess::product(int d, int64_t coordinate) {
   Value& cached = products_[{d, coordinate}];
   if (cached) return cached;
   ImplicitLocOpBuilder& b = to_.b;
-  if (!overlaps(d, coordinate)) {
-    if (auto stride = getConstantIntValue(window_.strides[d])) return cached = to_.i64(coordinate * *stride);
-    return cached = times(b, to_.i64(coordinate), window_.strides[d]);
-  }
+  if (!overlaps(d, coordinate)) return cached = times(b, to_.i64(coordinate), window_.strides[d]);
   Value whole = to_.combine(layout_, d, thread_[d], coordinate);
   Value step = extended(b, arith::SubIOp::create(b, whole, thread_[d]));
   return cached = times(b, step, window_.strides[d]);
 }
 
-/// From a neighbour, where there is one: then equal steps are one number to be kept in registers, and not one for each row.
-Value WindowAccess::pointerTo(const layout::Coords& coords) {
-  auto found = pointers_.find(coords);
-  if (found != pointers_.end()) return found->second;
-  auto d = static_cast<size_t>(llvm::find_if(llvm::reverse(coords), [](int64_t c) { return c != 0; }).base() - coords.begin()) - 1;
-  layout::Coords from = coords;
+/// Rows that follow each other at one distance are reached from each other, so that one product serves them all.
+Value WindowAccess::rowAddress(const layout::Coords& row) {
+  if (llvm::all_of(row, [](int64_t coordinate) { return coordinate == 0; })) return origin_;
+  Value& cached = rows_[row];
+  if (cached) return cached;
+  layout::Coords from = row;
+  int d = 0;
+  while (row[d] == 0) ++d;
   from[d] = 0;
-  if (!overlaps(static_cast<int>(d), coords[d]))
-    for (const auto& [other, pointer] : pointers_) {
-      layout::Coords candidate = other;
-      candidate[d] = 0;
-      bool besides = other[d] < coords[d] && other[d] > from[d] && !overlaps(static_cast<int>(d), other[d]);
-      if (std::exchange(candidate[d], coords[d]) == 0 && candidate == coords && besides) from[d] = other[d];
+  if (!overlaps(d, row[d]))
+    for (const auto& [known, address] : rows_) {
+      bool along = address && known[d] < row[d] && known[d] > from[d] && !overlaps(d, known[d]);
+      for (int e = 0; e < static_cast<int>(row.size()); ++e) along = along && (e == d || known[e] == row[e]);
+      if (along) from = known;
     }
-  Value pointer = moved(to_.b, unit_, pointerTo(from), product(static_cast<int>(d), coords[d] - from[d]));
-  return pointers_[coords] = pointer;
+  Value start = rowAddress(from),
+        step = overlaps(d, row[d]) ? product(d, row[d]) : times(to_.b, to_.i64(row[d] - from[d]), window_.strides[d]);
+  return rows_[row] = moved(to_.b, unit_, start, step);
 }
 
 Value WindowAccess::address(int64_t r) {
-  layout::Coords coords = Lowering::registerPart(layout_, r);
+  layout::Coords coords = Lowering::registerPart(layout_, r), row = coords;
   int64_t constant = 0;
   for (auto [d, coordinate] : llvm::enumerate(coords)) {
-    if (coordinate == 0) continue;
-    if (auto known = getConstantIntValue(product(static_cast<int>(d), coordinate))) {
-      constant += *known;
-      coordinate = 0;
-    }
+    auto stride = getConstantIntValue(window_.strides[d]);
+    if (!stride || overlaps(static_cast<int>(d), coordinate)) continue;
+    row[d] = 0;
+    constant += coordinate * *stride;
   }
-  Value pointer = pointerTo(coords);
+  Value pointer = rowAddress(row);
   return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
 }
 

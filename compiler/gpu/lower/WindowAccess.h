@@ -31,8 +31,8 @@ class WindowAccess {
   };
   Bounds boundsOf(int d, int64_t size);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
-  mlir::Value pointerTo(const layout::Coords& coords);
   mlir::Value product(int d, int64_t coordinate);
+  mlir::Value rowAddress(const layout::Coords& row);
   bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
 
   Lowering& to_;
@@ -41,10 +41,11 @@ class WindowAccess {
   mlir::Type unit_;  ///< what addresses count
   llvm::SmallVector<mlir::Value, 3> thread_;
   llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
+  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
   llvm::SmallVector<Bounds, 3> bounds_;
-  mlir::Value wanted_;                              ///< where no bounds have taken it in
-  std::map<layout::Coords, mlir::Value> pointers_;  ///< without what constant strides add; register 0's first
+  mlir::Value wanted_;  ///< where no bounds have taken it in
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
+  std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };
 
 /// How many elements one access through this block pointer moves, what they are along, and the registers of each.

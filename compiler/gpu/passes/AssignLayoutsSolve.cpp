@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds a home for every tile. Strong wishes come first: the accumulators of dots, in the order of their work; then what makes global
 // memory coalesced, in the order of the bytes; each spreads along the graph until it meets another. How each dot is spread over the warps
-// is searched: every option (or, where there are too many, one dot at a time until nothing improves) is tried and the whole function
-// priced: reading operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
+// is searched: first all alike, then one dot at a time until nothing improves. Every choice is priced for the whole function: reading
+// operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
 #include <algorithm>
 #include <deque>
 
@@ -128,21 +128,31 @@ double Assignment::cost() {
 }
 
 void Assignment::chooseDots() {
-  chosen_.assign(dots_.size(), 0);
-  double best = cost();
-  // Several sweeps: a better place for one dot can make another one's better.
+  // Where to begin: all dots alike, in the best such way. Chained dots that share their rows cost nothing then.
+  size_t most = 1;
+  for (const auto& options : options_) most = std::max(most, options.size());
+  std::vector<size_t> begin;
+  double best = 0;
+  for (size_t choice = 0; choice < most; ++choice) {
+    chosen_.clear();
+    for (const auto& options : options_) chosen_.push_back(std::min(choice, options.size() - 1));
+    double now = cost();
+    if (choice == 0 || now < best) best = now, begin = chosen_;
+  }
+  chosen_ = begin;
+  // Then one dot at a time, until nothing improves: a better place for one can make another one's better.
   for (bool improved = true; improved;) {
     improved = false;
     for (size_t i = 0; i < dots_.size(); ++i) {
       size_t kept = chosen_[i];
       for (size_t choice = 0; choice < options_[i].size(); ++choice) {
+        if (choice == kept) continue;
         chosen_[i] = choice;
-        double now = choice == kept ? best : cost();
-        if (now < best) {
-          best = now;
-          kept = choice;
-          improved = true;
-        }
+        double now = cost();
+        if (now >= best) continue;
+        best = now;
+        kept = choice;
+        improved = true;
       }
       chosen_[i] = kept;
     }
