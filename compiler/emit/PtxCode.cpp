@@ -11,6 +11,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
@@ -36,7 +37,17 @@ void useShortPointers() {
   static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
 }
 
-std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
+/// PTX 8.4 (CUDA 12.4) brought mma of 8-bit floating-point numbers to chips that are older than it.
+int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
+  bool float8 = false;
+  source.walk([&](mlir::LLVM::CallIntrinsicOp call) {
+    llvm::StringRef name = call.getIntrin();
+    float8 |= name.starts_with("llvm.nvvm.mma.") && (name.contains("e4m3") || name.contains("e5m2"));
+  });
+  return float8 ? std::max(chip.version, 84) : chip.version;
+}
+
+std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int version) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -50,7 +61,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
     throw Error(ErrorCode::Unsupported, "this LLVM has no NVPTX code generator: " + error, "build with an LLVM that has the NVPTX target");
-  std::string features = "+ptx" + std::to_string(chip.version);
+  std::string features = "+ptx" + std::to_string(version);
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, chip.name, features, {}, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
@@ -76,7 +87,7 @@ std::string emitPtx(mlir::ModuleOp source, const std::string& name, std::string*
   mlir::registerNVVMDialectTranslation(registry);
   source.getContext()->appendDialectRegistry(registry);
   llvm::LLVMContext context;
-  auto machine = makeMachine(chip);
+  auto machine = makeMachine(chip, versionFor(source, chip));
   auto module = translate(source, context, *machine);
   optimize(*module, *machine, "default<O2>");
   sinkAddresses(*module);

@@ -10,8 +10,9 @@
 
 namespace fattn::emit {
 
-/// A chip the PTX back end generates code for, and the oldest PTX version that has all its instructions: an older driver can still load
-/// it (PTX ISA, "Release Notes"; 8.6 for sm_90a because CTA-local bulk tensor copies came with it).
+/// A chip the PTX back end generates code for, and the oldest PTX version that has all its instructions but mma of 8-bit floating-point
+/// numbers (8.4, where a kernel has one): an older driver can still load it (PTX ISA, "Release Notes"; 8.6 for sm_90a because CTA-local
+/// bulk tensor copies came with it).
 struct PtxChip {
   const char* name;
   int version;          ///< 86 is PTX 8.6
