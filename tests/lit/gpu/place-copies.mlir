@@ -1,5 +1,5 @@
 // Operands of dots are copied to shared memory and read there as the fragments they are; what feeds no dot stays a load.
-// RUN: fattn-opt %s -tilegpu-place-copies -split-input-file | FileCheck %s
+// RUN: fattn-opt %s -tilegpu-place-copies -split-input-file -verify-diagnostics | FileCheck %s
 
 #lane16 = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0), 16 -> (32,0); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (0,32), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 64, dim1: 64">
 #load = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (0,32), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 32, dim1: 64">
@@ -60,4 +60,107 @@ func.func @chain(%qp: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %kp: !tile
     scf.yield %d : tensor<64x64xf32, #oc>
   }
   return %o : tensor<64x64xf32, #oc>
+}
+
+// -----
+
+#load = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0), 16 -> (32,0); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (0,32), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 64, dim1: 64">
+#a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
+#b = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (16,0), 64 -> (32,0); lane: 1 -> (2,0), 2 -> (4,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 -> (0,0), 2 -> (0,0) | dim0: 64, dim1: 64">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
+!ptr = !tile.block_ptr<64x64xbf16>
+!ta = tensor<64x64xbf16, #a>
+!tb = tensor<64x64xbf16, #b>
+!tl = tensor<64x64xbf16, #load>
+!acc = tensor<64x64xf32, #acc>
+
+// Rows of 8 aligned bytes are copied in pieces of 8: four elements that follow each other in one lane. Rows of 2 bytes and padding other than
+// zero go through registers. The load's vectors are those that the alignment allows.
+// CHECK: #[[FOUR:regs[0-9]*]] = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (8,0)
+// CHECK-LABEL: func.func @engines
+// CHECK: tilegpu.copy_async %{{.*}} {boundary_check = array<i64: 0>, layout = #[[FOUR]]}
+// CHECK: %[[B:.*]] = tilegpu.alloc
+// CHECK: %[[X:.*]] = tile.load
+// CHECK: tilegpu.store_buffer %[[X]], %[[B]]
+// CHECK: %[[Y:.*]] = tile.load {{.*}} padding = 1.0
+// CHECK: tilegpu.store_buffer %[[Y]]
+// CHECK-NOT: tilegpu.copy_async
+func.func @engines(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %four: i64 {tile.divisibility = 4 : i64}, %one: i64, %rows: i64, %c: !acc) -> (!acc, !acc)
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %l8 = arith.constant 8 : i64
+  %l64 = arith.constant 64 : i64
+  %pa = tile.make_block_ptr %p, shape [%rows, %l64], strides [%four, %l1], offsets [%l0, %l0] : !tile.ptr<bf16> -> !ptr
+  %x = tile.load %pa {boundary_check = array<i64: 0>} : !ptr -> !tl
+  %a = tilegpu.convert_layout %x : !tl -> !ta
+  %pb = tile.make_block_ptr %p, shape [%rows, %l64], strides [%one, %l1], offsets [%l0, %l0] : !tile.ptr<bf16> -> !ptr
+  %y = tile.load %pb {boundary_check = array<i64: 0>} : !ptr -> !tl
+  %b = tilegpu.convert_layout %y : !tl -> !tb
+  %d = tile.dot %a, %b, %c : !ta, !tb -> !acc
+  %pe = tile.make_block_ptr %p, shape [%rows, %l64], strides [%l8, %l1], offsets [%l0, %l0] : !tile.ptr<bf16> -> !ptr
+  %z = tile.load %pe {boundary_check = array<i64: 0>, padding = 1.0 : bf16} : !ptr -> !tl
+  %f = tilegpu.convert_layout %z : !tl -> !tb
+  %e = tile.dot %a, %f, %c : !ta, !tb -> !acc
+  return %d, %e : !acc, !acc
+}
+
+// One tile, two dots and arithmetic: one copy, and each reads what it needs.
+// CHECK-LABEL: func.func @shared_by_all
+// CHECK-COUNT-1: tilegpu.copy_async
+// CHECK-NOT: tilegpu.copy_async
+// CHECK: %[[B:.*]] = tilegpu.load_buffer %[[BUF:[0-9]+]]
+// CHECK: %[[A:.*]] = tilegpu.load_buffer %[[BUF]]
+// CHECK: tile.dot %[[A]], %[[B]]
+// CHECK: %[[E:.*]] = tilegpu.load_buffer %[[BUF]]
+// CHECK: arith.extf %[[E]]
+func.func @shared_by_all(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %row: i64 {tile.divisibility = 8 : i64}, %rows: i64, %c: !acc) -> (!acc, tensor<64x64xf32, #load>)
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %pa = tile.make_block_ptr %p, shape [%rows, %rows], strides [%row, %l1], offsets [%l0, %l0] : !tile.ptr<bf16> -> !ptr
+  %x = tile.load %pa : !ptr -> !tl
+  %a = tilegpu.convert_layout %x : !tl -> !ta
+  %b = tilegpu.convert_layout %x : !tl -> !tb
+  %d = tile.dot %a, %b, %c : !ta, !tb -> !acc
+  %e = arith.extf %x : !tl to tensor<64x64xf32, #load>
+  return %d, %e : !acc, tensor<64x64xf32, #load>
+}
+
+// Without a dot behind it a load stays what it is.
+// CHECK-LABEL: func.func @no_dot
+// CHECK-NOT: tilegpu.alloc
+// CHECK: tile.load
+func.func @no_dot(%p: !ptr) -> !tl attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %x = tile.load %p : !ptr -> !tl
+  return %x : !tl
+}
+
+// Fragments from before a loop stay in its buffer where the registers would not suffice: here the loop carries 6 accumulators of 32.
+// CHECK-LABEL: func.func @too_many_registers
+// CHECK: tilegpu.copy_wait
+// CHECK-NOT: tilegpu.load_buffer
+// CHECK: scf.for
+// CHECK: tilegpu.load_buffer
+func.func @too_many_registers(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %row: i64 {tile.divisibility = 8 : i64}, %rows: i64, %c: !acc, %b: !tb, %n: i32) -> !acc
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %pa = tile.make_block_ptr %p, shape [%rows, %rows], strides [%row, %l1], offsets [%l0, %l0] : !tile.ptr<bf16> -> !ptr
+  %x = tile.load %pa : !ptr -> !tl
+  %a = tilegpu.convert_layout %x : !tl -> !ta
+  %r:6 = scf.for %i = %c0 to %n step %c1 iter_args(%d = %c, %e = %c, %f = %c, %g = %c, %h = %c, %j = %c) -> (!acc, !acc, !acc, !acc, !acc, !acc) : i32 {
+    %k = tile.dot %a, %b, %d : !ta, !tb -> !acc
+    scf.yield %e, %f, %g, %h, %j, %k : !acc, !acc, !acc, !acc, !acc, !acc
+  }
+  return %r#0 : !acc
+}
+
+// -----
+
+// expected-error@+1 {{the function has no attribute tilegpu.target}}
+func.func @no_target() {
+  return
 }
