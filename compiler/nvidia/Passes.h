@@ -12,6 +12,8 @@ namespace fattn::nvidia {
 
 /// `-nvidia-lower-tensors`: the kernels of a module become programs of one thread; see compiler/gpu/lower/LowerTensors.cpp.
 std::unique_ptr<mlir::Pass> createLowerTensorsPass();
+/// `-nvidia-order-registers`: see OrderRegisters.cpp.
+std::unique_ptr<mlir::Pass> createOrderRegistersPass();
 /// `-nvidia-mark-kernels`: see MarkKernels.cpp.
 std::unique_ptr<mlir::Pass> createMarkKernelsPass();
 

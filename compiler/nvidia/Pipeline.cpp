@@ -47,6 +47,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(createLowerTensorsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createOrderRegistersPass());
 
   // Everything becomes the LLVM dialect.
   pm.addPass(createSCFToControlFlowPass());

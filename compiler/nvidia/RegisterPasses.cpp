@@ -20,6 +20,7 @@ struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
 
 void registerPasses() {
   registerPass(createLowerTensorsPass);
+  registerPass(createOrderRegistersPass);
   registerPass(createMarkKernelsPass);
   PassPipelineRegistration<PipelineArguments>("nvidia-pipeline", "Everything from tile to the LLVM and NVVM dialects",
                                               [](OpPassManager& pm, const PipelineArguments& arguments) {
