@@ -47,15 +47,18 @@ Comparison compare(const Timing& before, const Timing& now, std::optional<double
   // Under a load that comes and goes, times have several modes, and a median may sit in another one the next time.
   const auto within = [](double value, const Timing& timing) { return value >= timing.lowUs && value <= timing.highUs; };
   const bool overlap = within(now.medianUs, before) || within(before.medianUs, now);
-  const auto judge = [&](double ratio) {
-    if (overlap) return Verdict::Same;
-    return ratio > 1 + result.threshold ? Verdict::Faster : ratio < 1 / (1 + result.threshold) ? Verdict::Slower : Verdict::Same;
+  const auto judge = [](double ratio, double threshold) {
+    return ratio > 1 + threshold ? Verdict::Faster : ratio < 1 / (1 + threshold) ? Verdict::Slower : Verdict::Same;
   };
-  if (overlap) result.threshold = std::max(result.threshold, std::abs(result.ratio - 1));
-  result.verdict = judge(result.ratio);
-  if (result.verdict != Verdict::Same && ceilingBefore && ceilingNow && *ceilingBefore > 0 && *ceilingNow > 0) {
-    const double machine = *ceilingNow / *ceilingBefore;
-    if (judge(machine) == result.verdict && judge(result.ratio / machine) == Verdict::Same) result.verdict = Verdict::Machine;
+  const double machine = ceilingBefore && ceilingNow && *ceilingBefore > 0 ? *ceilingNow / *ceilingBefore : 1;
+  const Verdict plain = judge(result.ratio, result.threshold), moved = judge(machine, result.threshold);
+  result.threshold += std::abs(machine - 1);  // what a run's own noise does not show: how far the machine was off between the runs
+  result.verdict = judge(result.ratio, result.threshold);
+  if (plain != Verdict::Same && plain == moved && judge(result.ratio / machine, result.threshold) == Verdict::Same)
+    result.verdict = Verdict::Machine;
+  if (overlap) {
+    result.threshold = std::max(result.threshold, std::abs(result.ratio - 1));
+    result.verdict = Verdict::Same;
   }
   return result;
 }

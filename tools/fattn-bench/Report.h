@@ -63,9 +63,9 @@ struct Comparison {
   double threshold = 0;  ///< how far from 1 the ratio has to be to mean something
 };
 
-/// A ratio counts where it is off 1 by more than 3 standard errors of both medians together, and by more than 1%, and neither median lies
-/// between the quartiles of the other run. Where the ceiling of the
-/// device itself moved as much, the change is the machine's and not the kernel's.
+/// A ratio counts where it is off 1 by more than 3 standard errors of both medians together, by more than 1%, and by more than the device's
+/// own ceiling has moved on top; and where neither median lies between the quartiles of the other run. If the ceiling moved the same way
+/// and as far, the change is the machine's and not the kernel's.
 Comparison compare(const Timing& before, const Timing& now, std::optional<double> ceilingBefore, std::optional<double> ceilingNow);
 
 /// One comparison for each measurement of `now`. An earlier one is found by the problem and, where that has several, the configuration.

@@ -40,6 +40,13 @@ TEST(Compare, BlamesTheMachineForWhatItsCeilingDid) {
   EXPECT_EQ(verdict(timing(100), timing(80), 1000, 1250), Verdict::Machine);
 }
 
+TEST(Compare, TakesADriftOfTheMachineForNoise) {
+  EXPECT_EQ(verdict(timing(100), timing(103)), Verdict::Slower);
+  EXPECT_EQ(verdict(timing(100), timing(103), 1000, 970), Verdict::Machine);
+  EXPECT_EQ(verdict(timing(100), timing(103), 1000, 1025), Verdict::Same) << "3% slower on a machine that was off by 2.5%";
+  EXPECT_NEAR(compare(timing(100), timing(103), 1000, 1025).threshold, 0.035, 1e-9);
+}
+
 // The same kernel measured twice, 500 times over: hardly ever a verdict. A tenth slower: nearly always.
 TEST(Compare, IsRightOnRandomRuns) {
   std::mt19937 random(7);
