@@ -40,15 +40,10 @@ std::uint64_t slot(T value) {
   return bits;
 }
 
-/// A program of the tile language, loaded and ready.
+/// A compiled kernel, loaded and ready.
 class Kernel : public Ceiling {
  public:
-  Kernel(Device& device, const std::string& target, const TileConfig& config, const dsl::Program& program) : device_(device) {
-    compiler::CompileOptions options;
-    options.target = kernels::codeTarget(target);
-    options.config = config;
-    module_ = device.load(compiler::compile(dsl::internal::module(program), options));
-  }
+  Kernel(Device& device, const compiler::Binary& binary) : device_(device), module_(device.load(binary)) {}
   void launch() override { device_.launch(*module_, grid, arguments); }
 
   Grid grid;
@@ -59,6 +54,18 @@ class Kernel : public Ceiling {
   Device& device_;
   std::unique_ptr<Module> module_;
 };
+
+bool isHost(const std::string& target) { return target.starts_with("host"); }
+
+compiler::Binary compileFor(const std::string& target, const TileConfig& config, const dsl::Program& program) {
+  compiler::CompileOptions options;
+  options.target = kernels::codeTarget(target);
+  if (!isHost(target)) options.config = config;
+  return compiler::compile(dsl::internal::module(program), options);
+}
+
+/// Elements that one program copies.
+std::int64_t copyBlock(const std::string& target) { return isHost(target) ? 16384 : 2048; }
 
 dsl::Program traceCopy(std::int64_t block) {
   using namespace dsl;
@@ -73,6 +80,8 @@ dsl::Program traceCopy(std::int64_t block) {
 struct Block {
   std::int64_t m, n, k;
 };
+
+Block dotBlock(const std::string& target) { return isHost(target) ? Block{64, 64, 128} : Block{128, 128, 64}; }
 
 /// Every trip multiplies the same tiles, into an accumulator that it needs from the trip before.
 dsl::Program traceDots(DType type, Block block) {
@@ -98,13 +107,18 @@ double launchUs(Device& device, Ceiling& ceiling) {
 
 }  // namespace
 
+compiler::Binary compileCopy(const std::string& target) { return compileFor(target, {.warps = 4}, traceCopy(copyBlock(target))); }
+
+compiler::Binary compileDots(const std::string& target, DType type) {
+  return compileFor(target, {.stages = 1, .warps = 8}, traceDots(type, dotBlock(target)));
+}
+
 std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target) {
-  const bool host = device.kind() == DeviceKind::Host;
   const Capabilities can = device.capabilities();
-  const std::int64_t block = host ? 16384 : 2048;
+  const std::int64_t block = copyBlock(target);
   std::int64_t bytes = std::clamp<std::int64_t>(4 * can.cacheBytes, std::int64_t{64} << 20, std::int64_t{512} << 20);
   bytes = std::min(bytes, can.memoryBytes / 16) / (block * 4) * (block * 4);
-  auto kernel = std::make_unique<Kernel>(device, target, host ? TileConfig{} : TileConfig{.warps = 4}, traceCopy(block));
+  auto kernel = std::make_unique<Kernel>(device, compileCopy(target));
   kernel->memory.push_back(allocate(device, bytes));
   kernel->memory.push_back(allocate(device, bytes));
   kernel->arguments = {slot(kernel->memory[0].get()), slot(kernel->memory[1].get()), slot(bytes / 4)};
@@ -114,10 +128,8 @@ std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target) 
 }
 
 std::unique_ptr<Ceiling> matrixCeiling(Device& device, const std::string& target, DType type, double microseconds) {
-  const bool host = device.kind() == DeviceKind::Host;
-  const Block block = host ? Block{64, 64, 128} : Block{128, 128, 64};
-  const TileConfig config = host ? TileConfig{} : TileConfig{.stages = 1, .warps = 8};
-  auto kernel = std::make_unique<Kernel>(device, target, config, traceDots(type, block));
+  const Block block = dotBlock(target);
+  auto kernel = std::make_unique<Kernel>(device, compileDots(target, type));
   for (std::int64_t rows : {block.m, block.n}) kernel->memory.push_back(randomTile(device, type, rows, block.k));
   kernel->memory.push_back(allocate(device, block.m * block.n * 4));
   std::int32_t trips = 64;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "compiler/emit/Binary.h"
 #include "fattn/DType.h"
 #include "fattn/Device.h"
 
@@ -24,6 +25,10 @@ class Ceiling {
 std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target);
 /// Multiplies tiles of this type. One launch takes about `microseconds`. Throws Error.
 std::unique_ptr<Ceiling> matrixCeiling(Device& device, const std::string& target, DType type, double microseconds = 3000);
+
+/// The kernels behind them, compiled for a device or a chip.
+compiler::Binary compileCopy(const std::string& target);
+compiler::Binary compileDots(const std::string& target, DType type);
 
 }  // namespace fattn::bench
 

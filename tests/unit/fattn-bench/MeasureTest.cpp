@@ -62,5 +62,17 @@ TEST(CeilingsTest, OfTheHostAreCountedAndTakeAboutTheTimeAskedFor) {
   }
 }
 
+// The same kernels on a GPU, as far as they can be looked at without one.
+TEST(CeilingsTest, OfAGpuUseItsInstructions) {
+  const compiler::Binary copy = compileCopy("nvidia:sm_90");
+  EXPECT_NE(copy.bytes.find("ld.global"), std::string::npos);
+  EXPECT_NE(copy.bytes.find(".v4"), std::string::npos) << "16 bytes at a time";
+  for (DType type : {DType::F16, DType::BF16}) {
+    const compiler::Binary dots = compileDots("nvidia:sm_90", type);
+    EXPECT_NE(dots.bytes.find("mma.sync"), std::string::npos) << name(type);
+    EXPECT_EQ(dots.threads, 256);
+  }
+}
+
 }  // namespace
 }  // namespace fattn::bench
