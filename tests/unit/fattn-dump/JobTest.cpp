@@ -164,6 +164,33 @@ TEST(Dump, FailuresAreSentencesWithExitCodes) {
   EXPECT_EQ(run("--target host:avx2 --emit tile,obj").code, tool::kUsage) << "an object is no text";
 }
 
+TEST(Dump, AGpusKernelNeedsNoGpu) {
+  const Result r = run("--target nvidia:sm_90 --head-dim 64 --emit tilegpu,llvm,ptx -g");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find("= tilegpu."), std::string::npos);
+  EXPECT_NE(r.out.find("@llvm.nvvm.mma"), std::string::npos);
+  EXPECT_NE(r.out.find("mma.sync"), std::string::npos);
+  EXPECT_NE(r.out.find("\t.loc\t1 "), std::string::npos);
+}
+
+TEST(Dump, SassKnowsItsSource) {
+  for (const char* program : {"ptxas", "nvdisasm"})
+    if (!findProgram(program)) GTEST_SKIP() << "no " << program << " in PATH";
+  const Result r = run("--target nvidia:sm_90 --head-dim 64 --emit sass -g");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find("HMMA"), std::string::npos);
+  EXPECT_NE(r.out.find("//## File \"kernels/AttentionForward.cpp\", line "), std::string::npos);
+}
+
+TEST(Dump, ACubinIsTheObjectOfAnNvidiaKernel) {
+  if (!findProgram("ptxas")) GTEST_SKIP() << "no ptxas in PATH";
+  const Result r = run("--target nvidia:sm_80 --head-dim 64 --emit obj");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_TRUE(
+      r.out.starts_with("\x7f"
+                        "ELF"));
+}
+
 TEST(Dump, SassSaysWhichProgramsAreMissing) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nonexistent", 1);
