@@ -140,7 +140,8 @@ TunedLookup lookUpTuned(const AttentionConfig& config) {
 std::optional<TileConfig> tunedTile(const AttentionConfig& config) {
   TunedLookup lookup = lookUpTuned(config);
   const bool finished = lookup.rule == TunedRule::Exact && lookup.choice->winner;
-  if (!finished && cache::tuneMode() == cache::TuneMode::On && tuneWithinCompile(config)) lookup = lookUpTuned(config);
+  if (!finished && !namesChip(resolve(config).target) && cache::tuneMode() == cache::TuneMode::On && tuneWithinCompile(config))
+    lookup = lookUpTuned(config);
   return lookup.rule == TunedRule::Default ? std::nullopt : std::optional(lookup.tile);
 }
 

@@ -26,7 +26,8 @@ constexpr double kDisturbed = 0.1;  // spread of the safe configuration over its
 constexpr double kContender = 1.2;  // times the best: slower ones cannot win any more
 constexpr std::size_t kLevels[] = {16, 8};
 constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 60;
-constexpr double kRankSeconds = 3, kRankShare = 0.25;  // the ranking may take the larger of these, the second of the budget
+constexpr double kRankSeconds = 3;                       // after which the ranking ends, if it has had its least turns
+constexpr int kLeastTurns = 12, kLeastTurnsInHaste = 6;  // the second where the budget is spent
 
 // Disturbances only ever make a launch slower: of a few launches the lower quartile says more than the median.
 double score(std::span<const double> us) { return quantile(us, 0.25); }
@@ -294,7 +295,7 @@ void Session::recordTurns(std::span<const Contestant> contestants, const std::op
 
 void Session::rank(std::vector<Contestant>& contestants) {
   Verdict verdict;
-  const double end = spent() + std::max(kRankSeconds, kRankShare * settings_.budgetSeconds);
+  const double begin = spent();
   for (int turn = 0; turn < kTurnsOfRanking; turn += 2) {
     if (stopped()) return;
     takeTurn(contestants, false);
@@ -305,7 +306,8 @@ void Session::rank(std::vector<Contestant>& contestants) {
     bestUs_ = median(first.turns);
     safe_.us = median(contestants[0].turns);
     report(Step::Rank, static_cast<std::size_t>(turn) + 2, kTurnsOfRanking, nullptr);
-    if (verdict.decided || contestants.size() == 1 || (turn >= 4 && (timeIsUp(1) || spent() > end))) break;
+    const bool enough = spent() - begin > kRankSeconds && turn + 2 >= kLeastTurns, late = timeIsUp(1) && turn + 2 >= kLeastTurnsInHaste;
+    if (verdict.decided || contestants.size() == 1 || enough || late) break;
   }
   const Contestant& first = contestants[verdict.winner];
   outcome_.winner = cache::TuneWinner{.tile = first.tile, .medianUs = bestUs_, .spreadUs = spread(first.turns), .timeMs = nowMs()};

@@ -120,7 +120,7 @@ struct TuneTool : testing::Test {
 };
 
 TEST_F(TuneTool, ASecondProcessFindsTheWinnerWithoutMeasuring) {
-  const Outcome first = start("--json --head-dim 16 --dtype f32 --heads 1 --seqlen 64");
+  const Outcome first = start("--json --head-dim 16 --dtype f32 --heads 1 --seqlen 64 --budget 60s");
   ASSERT_EQ(first.code, 0) << first.err;
   const json result = first.object().at("results").at(0);
   EXPECT_EQ(result.at("status"), "tuned");
