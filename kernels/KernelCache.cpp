@@ -84,14 +84,7 @@ Kernel KernelCache::get(const AttentionConfig& config) {
     if (found != entries_.end() && found->second->ready.load(std::memory_order_acquire)) return Kernel(found->second->kernel);
   }
   requireSupported(config);
-  AttentionConfig resolved = choose(config);
-  std::shared_ptr<Entry> entry = entryOf(keyOf(resolved));
-  std::unique_lock compiling(entry->compiling);
-  if (!entry->ready.load(std::memory_order_relaxed)) {
-    entry->kernel = build(resolved);
-    entry->ready.store(true, std::memory_order_release);
-  }
-  compiling.unlock();
+  std::shared_ptr<Entry> entry = builtByChoice(config);
   std::lock_guard lock(mutex_);
   if (!entries_.contains(key)) {
     auto target = std::make_unique<std::string>(config.target);
@@ -99,6 +92,29 @@ Kernel KernelCache::get(const AttentionConfig& config) {
     entries_.emplace(Key{key, std::move(target)}, entry);
   }
   return Kernel(entry->kernel);
+}
+
+std::shared_ptr<KernelCache::Entry> KernelCache::built(const AttentionConfig& resolved) {
+  std::shared_ptr<Entry> entry = entryOf(keyOf(resolved));
+  std::lock_guard compiling(entry->compiling);
+  if (!entry->ready.load(std::memory_order_relaxed)) {
+    entry->kernel = build(resolved);
+    entry->ready.store(true, std::memory_order_release);
+  }
+  return entry;
+}
+
+// What was tuned with another compiler or driver may not work with this one. The defaults do, and a file never fails a compilation.
+std::shared_ptr<KernelCache::Entry> KernelCache::builtByChoice(const AttentionConfig& config) {
+  const AttentionConfig chosen = choose(config), safe = resolve(config);
+  try {
+    return built(chosen);
+  } catch (const Error& error) {
+    if (chosen.tile == safe.tile) throw;
+    log::write(log::Level::Warning, "the tuned configuration does not compile, and the default " + safe.tile->toString() +
+                                        " takes its place: " + nameOf(chosen) + ": " + error.constraint());
+  }
+  return built(safe);
 }
 
 std::shared_ptr<KernelCache::Entry> KernelCache::entryOf(const KeyView& key) {

@@ -87,6 +87,8 @@ class KernelCache {
 
   static KeyView keyOf(const AttentionConfig& config);
   std::shared_ptr<Entry> entryOf(const KeyView& key);
+  std::shared_ptr<Entry> built(const AttentionConfig& resolved);
+  std::shared_ptr<Entry> builtByChoice(const AttentionConfig& config);
   AttentionConfig choose(const AttentionConfig& config) const;
   std::shared_ptr<const Kernel::Impl> build(const AttentionConfig& resolved);
 

@@ -96,7 +96,12 @@ std::string problemName(const AttentionConfig& config) {
 
 std::string shippedDevice(const std::string& target) {
   if (target.starts_with("host")) return hostLevel(target);
-  if (namesChip(target)) return slug(target) + "-";
+  if (namesChip(target)) {
+    std::string chip = slug(target);
+    // "nvidia-sm_90a" has instructions of its own, but is the same chip.
+    while (target.starts_with("nvidia:") && chip.back() >= 'a' && chip.back() <= 'z') chip.pop_back();
+    return chip + "-";
+  }
   Device& device = openDevice(target);
   const std::string description = device.description();
   std::string product = slug(std::string_view(description).substr(0, description.find(',')));

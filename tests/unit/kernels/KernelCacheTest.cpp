@@ -125,6 +125,23 @@ TEST(KernelCache, AFailureIsReportedAndTriedAgain) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST(KernelCache, ATunedConfigurationThatDoesNotCompileGivesWayToTheDefault) {
+  compiler::Binary binary = slotCopier();
+  kernels::KernelCache cache(
+      [&](const AttentionConfig& resolved) {
+        if (resolved.tile->block_m == 16) throw Error(ErrorCode::CompileError, "16 is too few");
+        return binary;
+      },
+      [](const AttentionConfig&) { return TileConfig{.block_m = 16}; });
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cache.get({.head_dim = 64, .target = "host"}).info().tile, (TileConfig{.block_m = 64, .block_n = 64}));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fattn: warning: the tuned configuration does not compile, and the default BLOCK_M=64,BLOCK_N=64 takes its place: "
+            "attention f16 head_dim 64 for host with BLOCK_M=16,BLOCK_N=64: 16 is too few\n");
+  EXPECT_THROW(cache.get({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 16}}), Error)
+      << "what the caller chose is the caller's";
+}
+
 TEST(KernelCache, WhatWasTunedIsAskedForOpenTilesOnly) {
   Counting counting;
   std::vector<std::int64_t> asked;

@@ -82,6 +82,7 @@ TEST(ShippedDevice, IsTheLevelOfAHostAndTheChipOfAGpu) {
   EXPECT_EQ(shippedDevice("host:avx512bf16"), "host-avx512bf16");
   EXPECT_EQ(shippedDevice("host:sse2"), "host-sse2");
   EXPECT_EQ(shippedDevice("nvidia:sm_90"), "nvidia-sm_90-");
+  EXPECT_EQ(shippedDevice("nvidia:sm_90a"), "nvidia-sm_90-");
 }
 
 TEST(PlanTuning, AChipWithoutADeviceCannotBeTunedFor) try {
