@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous copies by cp.async: 4, 8 or 16 bytes a thread, each copy of a tile a group of its own.
 //
-//   cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside and the copy is wanted, else 0
-// With a size of 0 nothing is read and the bytes become zero: what padding wants, and allowed where the copy is not wanted.
+//   @%wanted cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside, else 0
+// With a size of 0 nothing is read and the bytes become zero, as padding wants. A copy that is not wanted must not even do that: nobody
+// waits for it, and its bytes may be another buffer's by then.
 // Source: PTX ISA 8.7, "cp.async". Test: tests/lit/nvidia/copies.mlir.
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "compiler/layout/Queries.h"
 #include "compiler/nvidia/BufferAccess.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/transforms/Divisibility.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -38,6 +40,21 @@ std::vector<std::vector<int64_t>> copyVectors(tilegpu::CopyAsyncOp op, const Buf
   return {};
 }
 
+/// One instruction; 16 bytes bypass the first-level cache. LLVM has it without a predicate.
+void copy(ImplicitLocOpBuilder& b, Value into, Value from, int64_t bytes, Value size, Value wanted) {
+  if (!wanted) {
+    auto modifier = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
+    NVVM::CpAsyncOp::create(b, into, from, static_cast<uint32_t>(bytes), modifier, size);
+    return;
+  }
+  std::string text = std::string("@$2 cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0], [$1], " + std::to_string(bytes);
+  SmallVector<Value> operands = {LLVM::PtrToIntOp::create(b, b.getI32Type(), into), from, wanted};
+  if (size) operands.push_back(size);
+  LLVM::InlineAsmOp::create(
+      b, TypeRange(), operands, text + (size ? ", $3;" : ";"), std::string("r,l,b") + (size ? ",r" : "") + ",~{memory}",
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
 }  // namespace
 
 LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
@@ -51,13 +68,12 @@ LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
                                "and in a thread of the layout "
                             << layout.str();
   Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
-  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout, wanted);
+  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
   int64_t bytes = elementBytes * static_cast<int64_t>(groups[0].size());
-  auto modifier = bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA;
   for (const std::vector<int64_t>& group : groups) {
-    Value copied = global.inside(group[0]), size;
-    if (copied) size = arith::SelectOp::create(to.b, copied, to.i32(bytes), to.i32(0));
-    NVVM::CpAsyncOp::create(to.b, shared->pointer(group[0]), global.address(group[0]), static_cast<uint32_t>(bytes), modifier, size);
+    Value inside = global.inside(group[0]), size;
+    if (inside) size = arith::SelectOp::create(to.b, inside, to.i32(bytes), to.i32(0));
+    copy(to.b, shared->pointer(group[0]), global.address(group[0]), bytes, size, wanted);
   }
   NVVM::CpAsyncCommitGroupOp::create(to.b);
   return success();

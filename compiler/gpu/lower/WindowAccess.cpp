@@ -47,8 +47,8 @@ Value moved(ImplicitLocOpBuilder& b, Type unit, Value pointer, Value elements) {
 }  // namespace
 
 WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, ArrayRef<int64_t> checked,
-                           const LinearLayout& layout, Value wanted)
-    : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))), wanted_(wanted) {
+                           const LinearLayout& layout)
+    : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
   ImplicitLocOpBuilder& b = to.b;
   Value ofThread, ofWindow;
   for (int d = 0; d < type.getRank(); ++d) {
@@ -59,7 +59,6 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
-  if (!bounds_.empty()) wanted_ = {};
 }
 
 /// The coordinate of a register is compared as an immediate: sums with the thread's place would be kept in registers throughout a loop.
@@ -73,7 +72,6 @@ WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
   Bounds bounds{.dim = d, .first = {}, .last = {}, .low = {}, .high = {}};
   bounds.first = clamped(arith::SubIOp::create(b, zero, window_.offsets[d]));
   bounds.last = clamped(arith::SubIOp::create(b, window_.shape[d], window_.offsets[d]));
-  if (wanted_ && bounds_.empty()) bounds.last = arith::SelectOp::create(b, wanted_, bounds.last, to_.i32(0));
   bounds.high = arith::SubIOp::create(b, bounds.last, thread_[d]);
   // Where LLVM finds that the offset is not negative, `first` is 0 and the comparison with `low` always true.
   Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, bounds.first, to_.i32(0));
@@ -136,7 +134,7 @@ Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
 
 Value WindowAccess::inside(int64_t r) {
   layout::Coords coords = Lowering::registerPart(layout_, r);
-  Value result = wanted_;
+  Value result;
   for (const Bounds& bounds : bounds_) {
     int64_t coordinate = coords[bounds.dim];
     Value& cached = inside_[{bounds.dim, coordinate}];

@@ -14,13 +14,13 @@ namespace fattn::gpu {
 
 class WindowAccess {
  public:
-  /// `checked` are the dimensions whose bounds count. Where `wanted` (i1, may be null) is false everything counts as outside.
+  /// `checked` are the dimensions whose bounds count.
   WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, llvm::ArrayRef<int64_t> checked,
-               const layout::LinearLayout& layout, mlir::Value wanted = {});
+               const layout::LinearLayout& layout);
 
   /// Of the element in register r.
   mlir::Value address(int64_t r);
-  /// Whether that element lies inside the array and is wanted (i1); null where nothing is to be asked.
+  /// Whether that element lies inside the array (i1); null where no dimension is checked.
   mlir::Value inside(int64_t r);
 
  private:
@@ -43,7 +43,6 @@ class WindowAccess {
   llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
   mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
   llvm::SmallVector<Bounds, 3> bounds_;
-  mlir::Value wanted_;  ///< where no bounds have taken it in
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
   std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };

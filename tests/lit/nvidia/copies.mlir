@@ -1,4 +1,4 @@
-// Asynchronous copies: the engine's sizes, zero fill outside and where the copy is not wanted, one group a copy.
+// Asynchronous copies: the engine's sizes, zero fill outside, nothing where the copy is not wanted, one group a copy.
 // RUN: fattn-opt %s -nvidia-lower-tensors -canonicalize -cse -split-input-file -verify-diagnostics | FileCheck %s
 
 #copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 32, dim1: 16">
@@ -6,19 +6,20 @@
 
 // Rows 16 apart: the global address moves by 16 strides, the shared one by 16 rows of 32 bytes.
 // CHECK-LABEL: func.func @checked
+// CHECK-SAME: %[[PRED:[a-z0-9]+]]: i1)
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 16 : i32
 // CHECK-DAG: %[[NONE:.*]] = arith.constant 0 : i32
-// CHECK: %[[LAST:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NONE]] : i32
-// CHECK: %[[HIGH:.*]] = arith.subi %[[LAST]], %{{.*}} : i32
+// CHECK: %[[HIGH:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
 // CHECK: %[[LOW:.*]] = arith.select
 // CHECK: %[[BELOW:.*]] = arith.cmpi sgt, %[[HIGH]], %[[NONE]] : i32
 // CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[LOW]], %[[NONE]] : i32
 // CHECK: %[[IN:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]
 // CHECK: %[[SIZE:.*]] = arith.select %[[IN]], %[[BYTES]], %[[NONE]] : i32
-// CHECK: nvvm.cp.async.shared.global %[[TO:[0-9]+]], %[[FROM:[0-9]+]], 16, cache =  cg, %[[SIZE]]
-// CHECK: llvm.getelementptr %[[FROM]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
-// CHECK: llvm.getelementptr %[[TO]][512]
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, 16, cache =  cg, %{{.*}}
+// CHECK: llvm.ptrtoint %[[TO:[0-9]+]] : !llvm.ptr<3> to i32
+// CHECK: llvm.inline_asm has_side_effects "@$2 cp.async.cg.shared.global [$0], [$1], 16, $3;", "r,l,b,r,~{memory}" %{{.*}}, %[[FROM:[0-9]+]], %[[PRED]], %[[SIZE]]
+// CHECK-DAG: llvm.getelementptr %[[FROM]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
+// CHECK-DAG: llvm.getelementptr %[[TO]][512]
+// CHECK: cp.async.cg.shared.global [$0], [$1], 16, $3;
 // CHECK-NEXT: nvvm.cp.async.commit.group
 // CHECK-NEXT: nvvm.cp.async.wait.group 3
 func.func @checked(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %rows: i64, %stride: i64 {tile.divisibility = 8 : i64}, %row: i64, %pred: i1)
