@@ -19,6 +19,8 @@ namespace {
 
 using tool::UsageError;
 
+constexpr std::size_t kMostProblems = 10000;
+
 constexpr const char* kDescription =
     "Finds the fastest tile configuration for each shape, keeps it in the cache that fattn::compile reads, and shows, moves and checks\n"
     "what is there. Without a subcommand it runs.";
@@ -173,11 +175,14 @@ std::vector<AttentionConfig> parseProblems(const Text& text) {
   const std::vector<std::int64_t> lengths = parseNumbers(given(text.seqlen, "2048"), "--seqlen");
   const std::vector<std::int64_t> lengthsK = text.seqlenK.empty() ? none : parseNumbers(text.seqlenK, "--seqlen-k");
   const std::vector<std::int64_t> heads = parseNumbers(given(text.heads, "32"), "--heads");
+  const std::vector<bool> masks = parseCausal(text.causal);
+  const std::size_t count = types.size() * dims.size() * dimsV.size() * masks.size() * heads.size() * lengths.size() * lengthsK.size();
+  if (count > kMostProblems) fail(fmt::format("the lists make {} problems; {} can be tuned in one run", count, kMostProblems));
   std::vector<AttentionConfig> problems;
   for (DType type : types)
     for (std::int64_t dim : dims)
       for (std::int64_t dimV : dimsV)
-        for (bool causal : parseCausal(text.causal))
+        for (bool causal : masks)
           for (std::int64_t h : heads)
             for (std::int64_t length : lengths)
               for (std::int64_t lengthK : lengthsK)

@@ -117,6 +117,9 @@ TEST(Options, MistakesAreNamedWithWhatWouldBeRight) {
       {{"explain", "1,2,3"}, "the shape '1,2,3' has 3 fields, needs 4: B,H,Sq[:Sk],D[:Dv]", "for example 1,32,2048,64"},
       {{"explain", "1,2,3:4:5,64"}, "the shape '1,2,3:4:5,64': '3:4:5' has more than two parts", ""},
       {{"cache", "prune", "--tuned-bytes", "many"}, "--tuned-bytes 'many': expected a number of bytes, for example 64K, 512M or 2G", ""},
+      {{"--seqlen", "1..1m", "--seqlen-k", "1..1m", "--heads", "1..1m"},
+       "the lists make 18522 problems; 10000 can be tuned in one run",
+       ""},
       {{"--budget", "soon"}, "--budget 'soon': expected a time, for example 90, 120s or 2m", ""}};
   for (const Case& one : cases) {
     auto options = parseCommandLine(one.arguments);
