@@ -101,7 +101,7 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
   let description = [{
     Copies the tile that `ptr` points at into slot `slot`, as `tile.load` with padding 0 would read it; the data is there for the executing
     thread after `tilegpu.copy_wait` of the token, and for the others after a barrier behind that. Where `pred` is given and false, nothing is
-    copied (the slot's contents are undefined), and the token is complete. Every copy_async is one group of its own: groups complete in order.
+    copied, and the slot may be written with anything until `tilegpu.copy_wait` of the token. Every copy_async is one group of its own: groups complete in order.
 
     `layout` says which thread copies which elements: vectors of its registers that follow each other in both memories.
 

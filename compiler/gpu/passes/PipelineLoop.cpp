@@ -17,7 +17,7 @@
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
-// - In the last trips, copies of what would lie outside of the loop are predicated.
+// - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
 #include "compiler/gpu/passes/PipelineLoop.h"
@@ -329,7 +329,21 @@ class Pipeliner {
     (*result)->setDiscardableAttrs(attributes);
     sinkReads(*result);
     if (lateStages) peelLastTrip(*result);
+    drain(*result);
     return result;
+  }
+
+  /// Copies whose predicate did not hold may still write their slots: these are free for others when that is over.
+  void drain(scf::ForOp pipelined) {
+    OpBuilder b(pipelined.getContext());
+    if (lateStages)
+      b.setInsertionPoint(pipelined->getBlock()->getTerminator());  // of the branch around the loop and its last trip
+    else
+      b.setInsertionPointAfter(pipelined);
+    SmallVector<Value> tokens;
+    for (Value result : pipelined.getResults())
+      if (isa<TokenType>(result.getType())) tokens.push_back(result);
+    if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, IntegerAttr());
   }
 
   /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false. In the loop, that of the stage

@@ -6,9 +6,10 @@
 //   %u = copy_async %q, %c[0]                       copy_wait %t {pending = 1}
 //   %x = load_buffer %b[0]                          %x = load_buffer %b[0]
 //
-// A wait moves down its block to the first operation that touches a buffer of its copies; waits in a row become one. In a loop it does not
-// pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have finished reading
-// the slots that the copies below refill, and one barrier then serves both.
+// A wait moves down its block to the first operation that touches a buffer of its copies, and stays where there is none (behind a loop it
+// ends the buffer's life); waits in a row become one. In a loop it does not pass a copy: the barrier behind the wait, which the copied data
+// needs, is also the one behind which other threads have finished reading the slots that the copies below refill, and one barrier then
+// serves both.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
@@ -32,10 +33,9 @@ void sink(CopyWaitOp wait) {
   bool inLoop = isInLoop(wait);
   Operation* place = wait->getNextNode();
   for (; !place->hasTrait<OpTrait::IsTerminator>(); place = place->getNextNode()) {
-    if (isa<BarrierOp>(place) || touches(place, buffers)) break;
-    if (inLoop && isa<CopyAsyncOp>(place)) break;
+    bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && isa<CopyAsyncOp>(place));
+    if (stop) return wait->moveBefore(place);
   }
-  wait->moveBefore(place);
 }
 
 /// For each token, the copies issued since its own.

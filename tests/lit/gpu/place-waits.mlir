@@ -63,6 +63,20 @@ func.func @carried(%p: !ptr, %n: i32, %slot: i32) {
   return
 }
 
+// A wait whose data nobody reads below stays: what comes may use the bytes for something else.
+// CHECK-LABEL: func.func @last
+// CHECK: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tile.device_print
+func.func @last(%p: !ptr, %x: !tile1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %t
+  tile.device_print "x", %x : !tile1
+  return
+}
+
 // Where one branch copies and the other does not, only what both leave in flight may stay.
 // CHECK-LABEL: func.func @branches
 // CHECK: tilegpu.copy_wait %{{.*}} {pending = 0 : i64}

@@ -13,7 +13,7 @@
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
 
-// Two buffers: both are waited for at the first wait, the copies stand behind that, and the address of the next trip's copy is computed
+// Behind the loop nothing is in flight any more. Two buffers: both are waited for at the first wait, the copies stand behind that, and the address of the next trip's copy is computed
 // apart from this trip's %at.
 // CHECK-LABEL: func.func @two_buffers
 // CHECK-SAME: %[[P:[a-z0-9]+]]: !tile.block_ptr{{.*}}, %[[N:[a-z0-9]+]]: i32
@@ -35,6 +35,8 @@
 // CHECK: tilegpu.load_buffer %[[A]][%[[OUT]]]
 // CHECK: tilegpu.load_buffer %[[B]][%[[OUT]]]
 // CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[NA]], %[[NB]]
+// CHECK: }
+// CHECK-NEXT: tilegpu.copy_wait %{{.*}}#3, %{{.*}}#4
 
 // The second wait where its data is read.
 // APART-LABEL: func.func @two_buffers
