@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NVIDIA back end from top to bottom.
+#include "compiler/gpu/lower/Passes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/nvidia/Passes.h"
 #include "compiler/transforms/Passes.h"
@@ -45,6 +46,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
 
   // The program of one thread.
   pm.addPass(createLowerTensorsPass());
+  pm.addPass(gpu::createExpandMathPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createOrderRegistersPass());

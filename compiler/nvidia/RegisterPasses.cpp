@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of NVIDIA's passes on command lines.
+#include "compiler/gpu/lower/Passes.h"
 #include "compiler/nvidia/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
@@ -22,6 +23,7 @@ void registerPasses() {
   registerPass(createLowerTensorsPass);
   registerPass(createOrderRegistersPass);
   registerPass(createMarkKernelsPass);
+  registerPass(gpu::createExpandMathPass);
   PassPipelineRegistration<PipelineArguments>("nvidia-pipeline", "Everything from tile to the LLVM and NVVM dialects",
                                               [](OpPassManager& pm, const PipelineArguments& arguments) {
                                                 buildPipeline(pm, {.target = arguments.target,

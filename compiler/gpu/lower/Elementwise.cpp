@@ -224,9 +224,51 @@ LogicalResult lowerOnTile(Lowering& to, Operation* op) {
 
 }  // namespace
 
+namespace {
+
+/// A choice between two windows is one of each of their numbers.
+LogicalResult lowerWindowSelect(Lowering& to, arith::SelectOp op) {
+  Value condition = to.scalar(op.getCondition());
+  const Window yes = to.window(op.getTrueValue()), no = to.window(op.getFalseValue());
+  auto choose = [&](Value a, Value b) { return a == b ? a : arith::SelectOp::create(to.b, condition, a, b).getResult(); };
+  Window result{.base = choose(yes.base, no.base), .shape = {}, .strides = {}, .offsets = {}};
+  for (auto part : {&Window::shape, &Window::strides, &Window::offsets})
+    for (auto [a, b] : llvm::zip(yes.*part, no.*part)) (result.*part).push_back(choose(a, b));
+  to.set(op.getResult(), std::move(result));
+  return success();
+}
+
+/// arith.mulsi_extended and the like: two results for each register.
+LogicalResult lowerExtended(Lowering& to, Operation* op) {
+  bool onTile = tile::isTile(op->getResult(0).getType());
+  size_t count = onTile ? static_cast<size_t>(tilegpu::layoutOf(op->getResult(0))->inputSize(kRegister)) : 1;
+  SmallVector<Registers, 2> results(op->getNumResults());
+  for (size_t r = 0; r < count; ++r) {
+    SmallVector<Value> operands;
+    SmallVector<Type> types;
+    for (Value operand : op->getOperands())
+      operands.push_back(tile::isTile(operand.getType()) ? to.registers(operand)[r] : to.scalar(operand));
+    for (Type type : op->getResultTypes()) types.push_back(to.registerType(elementOf(type)));
+    Operation* one = to.b.create(op->getLoc(), op->getName().getIdentifier(), operands, types, op->getAttrs());
+    for (auto [into, value] : llvm::zip(results, one->getResults())) into.push_back(value);
+  }
+  for (auto [result, registers] : llvm::zip(op->getResults(), results)) {
+    if (onTile)
+      to.set(result, std::move(registers));
+    else
+      to.setScalar(result, registers.front());
+  }
+  return success();
+}
+
+}  // namespace
+
 LogicalResult lowerElementwise(Lowering& to, Operation* op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op)) return lowerConstant(to, constant);
+  if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp, arith::AddUIExtendedOp>(op)) return lowerExtended(to, op);
   if (op->getNumResults() == 0) return op->emitOpError() << "has no lowering for a GPU";
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<tile::BlockPtrType>(select.getType()))
+    return lowerWindowSelect(to, select);
   Pointwise pointwise(to, op);
   if (failed(pointwise.verify())) return failure();
   if (tile::isTile(op->getResult(0).getType())) return lowerOnTile(to, op);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the machine has no instruction for becomes arithmetic on f32: polynomials for sin, cos, erf and their like, and other functions by
+// way of those.
+//
+//   %y = math.erf %x : f32        =>        a quotient of polynomials of %x, clamped to -1 .. 1
+//
+// Assumption: A1 functions that the machine has were lowered before, with better instructions. Test: tests/lit/gpu/expand-math.mlir.
+#include "compiler/gpu/lower/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+namespace {
+
+/// math.round, exp2 and what else LLVM generates code for stay as they are.
+constexpr const char* kExpanded[] = {"tan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "powf", "fpowi"};
+
+struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
+
+  StringRef getArgument() const override { return "gpu-expand-math"; }
+  StringRef getDescription() const override { return "Expand functions that the machine has no instruction for"; }
+  void getDependentDialects(DialectRegistry& registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    SmallVector<StringRef> names(std::begin(kExpanded), std::end(kExpanded));
+    math::populateExpansionPatterns(patterns, names);
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
+
+}  // namespace fattn::gpu
