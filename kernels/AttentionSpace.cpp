@@ -17,13 +17,14 @@ namespace {
 // A row a kind of target, found by how its name begins; 0 leaves a choice to the compiler, as where it ignores it.
 struct SpaceRow {
   std::string_view prefix;
-  std::vector<std::int32_t> blockM, blockN, stages, warps, schedules;
+  std::vector<std::int32_t> blockM, blockN, stages, warps;
+  std::vector<std::int32_t> schedules;  // beside the compiler's first, for configurations that are good with that
 };
 
 const std::vector<SpaceRow>& rows() {
-  static const std::vector<SpaceRow> table = {{"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {0}},
-                                              {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {0}},
-                                              {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {0}}};
+  static const std::vector<SpaceRow> table = {{"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}},
+                                              {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {2, 3, 4}},
+                                              {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}}};
   return table;
 }
 
@@ -95,15 +96,25 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
     for (std::int32_t m : row.blockM)
       for (std::int32_t n : row.blockN)
         for (std::int32_t stages : row.stages)
-          for (std::int32_t warps : row.warps)
-            for (std::int32_t schedule : row.schedules)
-              space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = schedule});
+          for (std::int32_t warps : row.warps) space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps});
   }
   const TileConfig safe = defaultTile(config);
   std::ranges::sort(space, {}, [&](const TileConfig& tile) {
-    return std::tuple(distance(tile, safe), tile.block_m, tile.block_n, tile.stages, tile.warps, tile.schedule);
+    return std::tuple(distance(tile, safe), tile.block_m, tile.block_n, tile.stages, tile.warps);
   });
   return space;
+}
+
+std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile) {
+  std::vector<TileConfig> variants;
+  const std::string chip = codeTarget(config.target);
+  for (const SpaceRow& row : rows())
+    for (std::int32_t schedule : row.schedules) {
+      if (!chip.starts_with(row.prefix) || tile.schedule == schedule) continue;
+      variants.push_back(tile);
+      variants.back().schedule = schedule;
+    }
+  return variants;
 }
 
 std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {

@@ -14,6 +14,10 @@ namespace fattn::kernels {
 /// Every combination of the target's choices, those next to the default first. `config` is resolved.
 std::vector<TileConfig> attentionSpace(const AttentionConfig& config);
 
+/// The same configuration with each other order of the loop's work that is worth trying, once it is known to be good; none where the
+/// target's compiler offers none. `config` is resolved.
+std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile);
+
 /// Why a tile configuration cannot work, or can only waste, on `chip` for lengths of a shape's bucket, in one sentence; nothing where it
 /// may work. It is an estimate from the machine table, made before compiling; what it lets through may still fail. `config` is resolved but
 /// for its shape, of which 0 is unknown.

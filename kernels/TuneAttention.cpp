@@ -67,7 +67,9 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
   tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
   settings.overlap = openDevice(plan.config.target).kind() != DeviceKind::Host;
   if (options.resume) settings.known = store.read(plan.key).points;
-  return tune::search({.candidates = plan.candidates, .safe = *plan.config.tile}, callbacks, settings);
+  tune::Space space{.candidates = plan.candidates, .safe = *plan.config.tile};
+  space.variants = [&](const TileConfig& tile) { return attentionVariants(plan.config, tile); };
+  return tune::search(space, callbacks, settings);
 }
 
 bool tuneWithinCompile(const AttentionConfig& config) try {

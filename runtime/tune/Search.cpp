@@ -18,11 +18,12 @@ using cache::TunePoint;
 using Status = TunePoint::Status;
 
 // The numbers of docs/tuning.md.
-constexpr double kSweepShare = 0.55, kHalveShare = 0.75;  // of the budget, at which a step ends
-constexpr double kHopelessAtOnce = 2, kHopeless = 1.25;   // times the best, after the first launches and after a few
-constexpr double kSweepUs = 20000, kLongUs = 10000;       // launches of a candidate are to take this long; longer ones need no warm-up
+constexpr double kSweepShare = 0.55, kRefineShare = 0.65, kHalveShare = 0.8;  // of the budget, at which a step ends
+constexpr double kHopelessAtOnce = 2, kHopeless = 1.25;                       // times the best, after the first launches and after a few
+constexpr double kSweepUs = 20000, kLongUs = 10000;  // launches of a candidate are to take this long; longer ones need no warm-up
 constexpr std::size_t kMostSamples = 20, kFirstLaunches = 2, kDisturbedLaunches = 4;
 constexpr double kDisturbed = 0.1;  // spread of the safe configuration over its median from which on a device counts as disturbed
+constexpr std::size_t kRefined = 3;
 constexpr double kContender = 1.2;  // times the best: slower ones cannot win any more
 constexpr std::size_t kLevels[] = {16, 8};
 constexpr int kTurnsOfLevel = 4, kTurnsOfRanking = 60;
@@ -57,9 +58,10 @@ class Session {
   bool timeIsUp(double share) const { return spent() > share * settings_.budgetSeconds; }
   bool stopped() const { return settings_.stop.stop_requested(); }
 
-  std::vector<TileConfig> prune();
+  std::vector<TileConfig> prune(const std::vector<TileConfig>& tiles);
   void measureSafe();
-  void sweep(std::vector<TileConfig> tiles);
+  void sweep(std::vector<TileConfig> tiles, double share);
+  void refine();
   std::vector<double> sample(Trial& trial) const;
   void tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial);
   void requireHealth(const TileConfig& suspect, const std::string& failure);
@@ -111,11 +113,13 @@ void Session::report(Step step, std::size_t done, std::size_t total, const TuneP
 }
 
 // What cannot work is known without trying, and what an earlier search has found out need not be tried again.
-std::vector<TileConfig> Session::prune() {
+std::vector<TileConfig> Session::prune(const std::vector<TileConfig>& tiles) {
   std::vector<TileConfig> open;
   std::vector<TunePoint> pruned;
-  for (const TileConfig& tile : space_.candidates) {
-    if (tile == space_.safe || std::ranges::find(open, tile) != open.end()) continue;
+  for (const TileConfig& tile : tiles) {
+    const bool seen = tile == space_.safe || std::ranges::find(open, tile) != open.end() ||
+                      std::ranges::find(entries_, tile, &Entry::tile) != entries_.end();
+    if (seen) continue;
     if (std::optional<std::string> reason = callbacks_.reject ? callbacks_.reject(tile) : std::nullopt) {
       pruned.push_back({.tile = tile, .status = Status::Pruned, .reason = std::move(*reason), .timeMs = nowMs()});
       continue;
@@ -129,7 +133,7 @@ std::vector<TileConfig> Session::prune() {
     ++outcome_.reused;
     if (known->status == Status::Measured) entries_.push_back({.tile = tile, .trial = {}, .us = known->medianUs});
   }
-  outcome_.pruned = pruned.size();
+  outcome_.pruned += pruned.size();
   if (!pruned.empty()) keep(pruned);
   return open;
 }
@@ -212,10 +216,10 @@ void Session::tryOne(const TileConfig& tile, std::unique_ptr<Trial> trial) {
   report(Step::Sweep, done_, total_, &point);
 }
 
-void Session::sweep(std::vector<TileConfig> tiles) {
+void Session::sweep(std::vector<TileConfig> tiles, double share) {
   CompileQueue queue(tiles, callbacks_.compile, settings_.jobs, settings_.overlap);
   std::size_t tried = 0;
-  while (!stopped() && !timeIsUp(kSweepShare)) {
+  while (!stopped() && !timeIsUp(share)) {
     std::optional<CompileQueue::Result> result = queue.next();
     if (!result) break;
     ++tried;
@@ -225,8 +229,19 @@ void Session::sweep(std::vector<TileConfig> tiles) {
     else
       keepFailure(tiles[result->index], std::move(result->failure));
   }
-  outcome_.untried = tiles.size() - tried;
+  outcome_.untried += tiles.size() - tried;
   if (outcome_.untried != 0) outcome_.ending = Ending::Budget;
+}
+
+void Session::refine() {
+  if (!space_.variants || stopped()) return;
+  std::ranges::sort(entries_, {}, &Entry::us);
+  std::vector<TileConfig> tiles = space_.variants(safe_.tile);
+  for (const Entry& entry : std::span(entries_).first(std::min(entries_.size(), kRefined)))
+    for (const TileConfig& variant : space_.variants(entry.tile)) tiles.push_back(variant);
+  tiles = prune(tiles);
+  total_ += tiles.size();
+  sweep(std::move(tiles), kRefineShare);
 }
 
 // A trial that was let go, or was never made as its figure is an old one.
@@ -246,7 +261,7 @@ void Session::halve(std::vector<Contestant>& contestants) {
   for (std::size_t level = 0; level < levels; ++level) {
     if (contestants.size() <= settings_.finalists) return;
     contestants.resize(std::min(contestants.size(), kLevels[level]));
-    const double share = kSweepShare + (kHalveShare - kSweepShare) * static_cast<double>(level + 1) / static_cast<double>(levels);
+    const double share = kRefineShare + (kHalveShare - kRefineShare) * static_cast<double>(level + 1) / static_cast<double>(levels);
     for (int turn = 0; turn < kTurnsOfLevel && !stopped() && (turn == 0 || !timeIsUp(share)); ++turn) {
       takeTurn(contestants, turn % 2 != 0);
       report(Step::Halve, level * kTurnsOfLevel + static_cast<std::size_t>(turn) + 1, levels * kTurnsOfLevel, nullptr);
@@ -318,10 +333,11 @@ void Session::rank(std::vector<Contestant>& contestants) {
 }
 
 Outcome Session::run() {
-  std::vector<TileConfig> open = prune();
+  std::vector<TileConfig> open = prune(space_.candidates);
   total_ = open.size() + 1;
   measureSafe();
-  sweep(std::move(open));
+  sweep(std::move(open), kSweepShare);
+  refine();
   std::vector<Contestant> contestants;
   std::ranges::sort(entries_, {}, &Entry::us);
   for (Entry& entry : entries_) {

@@ -3,6 +3,7 @@
 //
 //   prune     what the machine cannot hold is recorded with the reason and costs nothing
 //   sweep     every candidate is compiled, in parallel and ahead, and launched a few times; fewer where it is clearly hopeless
+//   refine    the best three and the safe one are tried with the variants that they have
 //   halve     the best sixteen take turns, then the best eight: their order in the sweep is mostly noise
 //   check     the best four must compute what the safe configuration computes
 //   rank      they and the safe configuration take turns, forwards and backwards (ABBA); each is compared with the safe one's time of the
@@ -37,7 +38,9 @@ class Trial {
 /// What is searched.
 struct Space {
   std::vector<TileConfig> candidates;  ///< the promising ones first: a budget may end before the last
-  TileConfig safe;                     ///< what is used untuned: correct, and the one to beat; need not be among the candidates
+  /// Choices that matter less than the candidates' own and are tried for the best few of them only. May be empty.
+  std::function<std::vector<TileConfig>(const TileConfig&)> variants{};
+  TileConfig safe;  ///< what is used untuned: correct, and the one to beat; need not be among the candidates
 };
 
 struct Progress;

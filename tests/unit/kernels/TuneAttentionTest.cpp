@@ -29,6 +29,13 @@ TEST(AttentionSpace, BeginsWithTheDefaultAndHoldsEachPointOnce) {
   }
 }
 
+TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
+  EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}).empty());
+  std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4});
+  ASSERT_EQ(variants.size(), 3u);
+  EXPECT_EQ(variants[0].toString(), "BLOCK_M=64,BLOCK_N=64,WARPS=4,SCHEDULE=2");
+}
+
 std::string misfit(const AttentionConfig& c, const TileConfig& tile) { return attentionMisfit(c, tile, c.target).value_or("fits"); }
 
 TEST(AttentionMisfit, NamesTheResourceThatIsShort) {

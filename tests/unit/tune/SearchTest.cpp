@@ -211,6 +211,24 @@ TEST(Search, WhatIsKnownIsNotMeasuredAgainInTheSweep) {
   EXPECT_EQ(second.compiled[tile(128, 96).toString()], 1);
 }
 
+TEST(Search, VariantsAreTriedForTheBestOnly) {
+  FakeDevice device;
+  device.us = [](const TileConfig& t) { return bowl(t) * (t.schedule == 3 ? 0.9 : t.schedule == 2 ? 1.1 : 1); };
+  Space space = grid();
+  space.variants = [](const TileConfig& t) {
+    std::vector<TileConfig> both(2, t);
+    both[0].schedule = 2;
+    both[1].schedule = 3;
+    return both;
+  };
+  Outcome outcome = search(space, device.callbacks(), device.settings());
+  TileConfig best = tile(128, 96);
+  best.schedule = 3;
+  EXPECT_EQ(outcome.winner->tile, best);
+  EXPECT_EQ(outcome.measured, 49u + 2 * 4) << "the default and three others";
+  EXPECT_EQ(outcome.untried, 0u);
+}
+
 TEST(Search, RepeatedCandidatesAreTriedOnce) {
   FakeDevice device;
   Space space{.candidates = {tile(32, 32), tile(64, 64), tile(32, 32)}, .safe = tile(64, 64)};
