@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace fattn::tilegpu {
 
-using layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout, layout::Operand;
+using layout::kRegister, layout::kWarp, layout::LinearLayout, layout::Operand;
 
 /// The layouts below are those of one family of instructions, whose operands are all in registers.
 static bool isUsable(const gpu::MatrixInstruction& row) { return row.layout == "mma.m16n8"; }

@@ -57,7 +57,7 @@ LayoutId LayoutPool::derive(LayoutId id, const Rule& rule) {
     LinearLayout result = apply(layouts_[static_cast<size_t>(id)], rule);
     if (result.isSurjective()) entry->second = number(std::move(result));
   } catch (const Error&) {
-    // No linear layout: kNoLayout says so.
+    entry->second = kNoLayout;  // there is no such linear layout
   }
   return entry->second;
 }

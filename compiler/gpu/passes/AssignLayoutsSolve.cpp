@@ -40,6 +40,15 @@ static double bytesOf(Value tile) {
   return elements * bitsOf(tile) / 8;
 }
 
+/// The heaviest first, equal ones in their order.
+template <typename T, typename Weight>
+static void sortByWeight(std::vector<T>& values, Weight weight) {
+  std::multimap<double, T, std::greater<>> sorted;
+  for (const T& value : values) sorted.emplace(weight(value), value);
+  values.clear();
+  for (auto& [heavy, value] : sorted) values.push_back(value);
+}
+
 void Assignment::collectAnchors() {
   for (Operation* op : operations_) {
     if (isa<tile::LoadOp, tile::StoreOp>(op)) {
@@ -53,11 +62,10 @@ void Assignment::collectAnchors() {
           anchors_.push_back({tile, pool_.blocked(shapeOf(tile), -1, bitsOf(tile), bitsOf(tile) / 8), bytesOf(tile) * frequencyOf(op)});
     }
   }
-  llvm::stable_sort(anchors_, [](const Anchor& a, const Anchor& b) { return a.weight > b.weight; });
-  auto work = [](tile::DotOp dot) {
+  sortByWeight(anchors_, [](const Anchor& anchor) { return anchor.weight; });
+  sortByWeight(dots_, [](tile::DotOp dot) {
     return frequencyOf(dot) * static_cast<double>(dot.getType().getNumElements()) * static_cast<double>(dot.getA().getType().getDimSize(1));
-  };
-  llvm::stable_sort(dots_, [&](tile::DotOp a, tile::DotOp b) { return work(a) > work(b); });
+  });
 }
 
 /// Gives the value this layout and follows the edges to all that has none yet.
