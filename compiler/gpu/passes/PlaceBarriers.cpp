@@ -15,6 +15,9 @@
 //     waited for, is what the loop's schedule sees to: an issue is no write for reads that follow.
 // Buffers conflict where they are the same or their bytes overlap (-tilegpu-allocate-shared has run; without offsets all are distinct).
 //
+// Global memory is a hazard as well where a program reads what it wrote, or writes what it read: other threads may hold the same elements.
+// Pointers that come from different arguments of the kernel lead to different arrays, those that lead to none may lead anywhere.
+//
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
 //
@@ -34,12 +37,18 @@ struct Done {
   bool read = false, stored = false, copied = false;
   bool operator==(const Done&) const = default;
 };
-using State = llvm::MapVector<Value, Done>;
+struct State {
+  llvm::MapVector<Value, Done> buffers;
+  llvm::SetVector<Operation*> global;  ///< that accessed global memory
+
+  void clear() { *this = {}; }
+};
 
 bool join(State& into, const State& other) {
   bool changed = false;
-  for (const auto& [buffer, done] : other) {
-    Done& known = into[buffer];
+  for (Operation* op : other.global) changed |= into.global.insert(op);
+  for (const auto& [buffer, done] : other.buffers) {
+    Done& known = into.buffers[buffer];
     Done both{known.read || done.read, known.stored || done.stored, known.copied || done.copied};
     changed |= !(both == known);
     known = both;
@@ -56,12 +65,57 @@ bool overlap(Value a, Value b) {
   return begin(first) < end(second) && begin(second) < end(first);
 }
 
-bool conflicts(Operation* op, const BufferAccess& access, Value buffer, const Done& done) {
+bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
   if (!overlap(access.buffer, buffer)) return false;
   if (!access.write) return done.stored || done.copied;
   if (!access.copy) return done.read || done.stored || done.copied;
   // A thread writes the same places with every copy into a buffer, and its copies complete in order.
   return done.read || done.stored || (done.copied && access.buffer != buffer);
+}
+
+/// The pointer of an access to global memory; null for other operations.
+Value globalPointer(Operation* op) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return copy.getPtr();
+  return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op) ? op->getOperand(0) : Value();
+}
+
+/// The argument of the kernel that a pointer comes from; null where that is not known.
+Value arrayOf(Value pointer) {
+  while (true) {
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      Operation* parent = argument.getOwner()->getParentOp();
+      if (isa<func::FuncOp>(parent)) return pointer;
+      auto loop = dyn_cast<scf::ForOp>(parent);
+      OpOperand* init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      if (!init) return {};
+      pointer = init->get();
+      continue;
+    }
+    Operation* def = pointer.getDefiningOp();
+    if (!isa<tile::MakeBlockPtrOp, tile::AdvanceOp, tile::AddPtrOp, tile::AssumeDivisibleOp, tile::SplatOp, tile::BroadcastOp,
+             tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp, ConvertLayoutOp>(def))
+      return {};
+    pointer = def->getOperand(0);
+  }
+}
+
+/// The layout that a thread's part of the access follows from.
+Attribute accessLayout(Operation* op) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return copy.getLayout();
+  Type type = isa<tile::StoreOp, tile::ScatterOp>(op) ? op->getOperand(1).getType() : op->getResult(0).getType();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? tensor.getEncoding() : Attribute();
+}
+
+bool conflictInGlobal(Operation* first, Operation* second) {
+  auto writes = [](Operation* op) { return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op); };
+  if (first == second || (!writes(first) && !writes(second))) return false;
+  if (isa<tile::AtomicAddOp>(first) && isa<tile::AtomicAddOp>(second)) return false;
+  Value a = arrayOf(globalPointer(first)), b = arrayOf(globalPointer(second));
+  if (a && b && a != b) return false;
+  // The same window in the same layout: every thread meets its own elements only. In a loop the pointer may have moved between the two.
+  bool same = globalPointer(first) == globalPointer(second) && accessLayout(first) == accessLayout(second);
+  return !same || !accessLayout(first) || first->getParentOfType<LoopLikeOpInterface>();
 }
 
 class BarrierFlow {
@@ -97,16 +151,19 @@ class BarrierFlow {
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
     if (op->getNumRegions() != 0) return visitBranches(op, state);
     SmallVector<BufferAccess, 2> accesses = accessesOf(op);
-    if (accesses.empty()) return;
-    bool wait = isa<CopyWaitOp>(op);
+    bool wait = isa<CopyWaitOp>(op), global = globalPointer(op) != nullptr;
+    if (accesses.empty() && !global) return;
     bool needed = !wait && llvm::any_of(accesses, [&](const BufferAccess& access) {
-      return llvm::any_of(state, [&](const auto& entry) { return conflicts(op, access, entry.first, entry.second); });
+      return llvm::any_of(state.buffers, [&](const auto& entry) { return conflicts(access, entry.first, entry.second); });
     });
+    needed |= global && llvm::any_of(state.global, [&](Operation* other) { return conflictInGlobal(other, op); });
     need(op, needed, state);
+    if (global) state.global.insert(op);
     for (const BufferAccess& access : accesses) {
-      if (!access.write) state[access.buffer].read = true;
-      if (access.write && !access.copy) state[access.buffer].stored = true;
-      if (wait) state[access.buffer].copied = true;
+      Done& done = state.buffers[access.buffer];
+      done.read |= !access.write;
+      done.stored |= access.write && !access.copy;
+      done.copied |= wait;
     }
   }
 

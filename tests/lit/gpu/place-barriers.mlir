@@ -184,3 +184,42 @@ func.func @lazy_exchange(%v: !tile1, %if: i1) -> !tile1 {
   }
   return %r : !tile1
 }
+
+// Global memory: what a program stored is loaded behind a barrier, unless every thread has its own elements. Other arguments are other
+// arrays; stores to one array in a loop do not wait for each other, in-place updates that move along do.
+// CHECK-LABEL: func.func @global
+// CHECK: tile.store
+// CHECK-NEXT: tile.load %{{.*}} -> tensor<16x8xf32, #[[SAME:.*]]>
+// CHECK-NEXT: tile.load %arg1
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+// CHECK: scf.for
+// CHECK-NEXT: tile.advance
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+// CHECK: }
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: tile.advance
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: }
+func.func @global(%base: !tile.ptr<f32>, %other: !ptr, %v: !tile1, %n: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %p = tile.make_block_ptr %base, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !ptr
+  tile.store %p, %v : !ptr, !tile1
+  %x = tile.load %p : !ptr -> !tile1
+  %o = tile.load %other : !ptr -> !tile1
+  %y = tile.load %p : !ptr -> tensor<16x8xf32, #rows>
+  scf.for %i = %c0 to %n step %c1 : i64 {
+    %q = tile.advance %p, [%i, %c0] : !ptr
+    %z = tile.load %q : !ptr -> !tile1
+    tile.store %q, %z : !ptr, !tile1
+  }
+  scf.for %i = %c0 to %n step %c1 : i64 {
+    %q = tile.advance %other, [%i, %c0] : !ptr
+    tile.store %q, %v : !ptr, !tile1
+  }
+  return
+}
