@@ -69,9 +69,13 @@ std::string optionSections(const CommandInfo& command) {
   for (const OptionInfo& option : command.options)
     if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
   // What has no dash comes first, --help and --version last.
-  std::ranges::stable_sort(groups, {}, [](const std::string& group) { return group == "Arguments" ? 0 : group == "Options" ? 2 : 1; });
+  const auto rank = [](const std::string& group) { return group == "Arguments" ? 0 : group == "Options" ? 2 : 1; };
+  std::vector<std::string> ordered;
+  for (int wanted : {0, 1, 2})
+    for (const std::string& group : groups)
+      if (rank(group) == wanted) ordered.push_back(group);
   std::string text;
-  for (const std::string& group : groups) {
+  for (const std::string& group : ordered) {
     if (groups.size() > 1) text += fmt::format(".SS {}\n", escaped(group == "Options" ? "General" : group));
     for (const OptionInfo& option : command.options)
       if (option.group == group) text += optionEntry(option);

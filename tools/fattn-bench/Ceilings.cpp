@@ -36,7 +36,7 @@ Memory randomTile(Device& device, DType type, std::int64_t rows, std::int64_t co
 template <class T>
 std::uint64_t slot(T value) {
   std::uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(value));
+  std::memcpy(&bits, static_cast<const void*>(&value), sizeof(value));
   return bits;
 }
 

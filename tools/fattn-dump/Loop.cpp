@@ -180,7 +180,7 @@ class LoopReader {
     for (Draft& each : drafts)
       if (!each.ops.empty()) kept.push_back(std::move(each));
     for (Draft& each : kept) llvm::sort(each.ops, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
-    llvm::stable_sort(kept, [](const Draft& a, const Draft& b) {
+    llvm::sort(kept, [](const Draft& a, const Draft& b) {
       if (std::popcount(a.needs) != std::popcount(b.needs)) return std::popcount(a.needs) < std::popcount(b.needs);
       return a.ops.front()->isBeforeInBlock(b.ops.front());
     });

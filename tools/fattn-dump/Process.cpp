@@ -23,7 +23,8 @@ std::optional<std::string> findProgram(const std::string& name) {
   const char* path = std::getenv("PATH");
   if (path == nullptr) return std::nullopt;
   for (const std::string& folder : tool::split(path, ':'))
-    if (const std::string file = folder + "/" + name; !folder.empty() && ::access(file.c_str(), X_OK) == 0) return file;
+    if (std::filesystem::path file = std::filesystem::path(folder) / name; !folder.empty() && ::access(file.c_str(), X_OK) == 0)
+      return file.string();
   return std::nullopt;
 }
 

@@ -42,7 +42,7 @@ std::string readFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-const std::string kKernel = "--target host:avx2 --dtype f32 --head-dim 16 --config BLOCK_M=16,BLOCK_N=16";
+constexpr const char* kKernel = "--target host:avx2 --dtype f32 --head-dim 16 --config BLOCK_M=16,BLOCK_N=16";
 
 constexpr const char* kModule = R"(module {
   func.func @twice(%p: !tile.ptr<f32>) attributes {tile.kernel} {
@@ -58,16 +58,16 @@ constexpr const char* kModule = R"(module {
 )";
 
 TEST(Dump, OneStageIsPrintedAsItIs) {
-  const Result tile = run(kKernel + " --emit tile");
+  const Result tile = run(std::string(kKernel) + " --emit tile");
   EXPECT_EQ(tile.code, tool::kOk) << tile.err;
   EXPECT_TRUE(tile.out.starts_with("module {")) << tile.out.substr(0, 100);
   EXPECT_NE(tile.out.find("tile.dot"), std::string::npos);
-  const Result dsl = run(kKernel + " --emit dsl");
+  const Result dsl = run(std::string(kKernel) + " --emit dsl");
   EXPECT_NE(dsl.out.find("Tile s = dot(q, trans(load("), std::string::npos) << "the source is built in";
 }
 
 TEST(Dump, SeveralStagesGetHeadings) {
-  const Result r = run(kKernel + " --emit tile,llvm,asm");
+  const Result r = run(std::string(kKernel) + " --emit tile,llvm,asm");
   EXPECT_EQ(r.code, tool::kOk) << r.err;
   const std::size_t tile = r.out.find("// ---- tile.mlir\n"), llvm = r.out.find("; ---- optimized.ll\n"),
                     assembly = r.out.find("# ---- host.s\n");
@@ -77,21 +77,21 @@ TEST(Dump, SeveralStagesGetHeadings) {
 }
 
 TEST(Dump, LineTablesComeWithTheirOption) {
-  const Result r = run(kKernel + " --emit llvm,asm -g");
+  const Result r = run(std::string(kKernel) + " --emit llvm,asm -g");
   EXPECT_NE(r.out.find("!DILocation("), std::string::npos);
   EXPECT_NE(r.out.find("\t.loc\t"), std::string::npos);
   EXPECT_NE(r.out.find("AttentionForward.cpp"), std::string::npos);
 }
 
 TEST(Dump, APassIsShownAndAMisspelledOneNamed) {
-  const Result r = run(kKernel + " --after tile-split-loops");
+  const Result r = run(std::string(kKernel) + " --after tile-split-loops");
   EXPECT_EQ(r.code, tool::kOk) << r.err;
   EXPECT_TRUE(r.out.starts_with("module {"));
-  const Result wrong = run(kKernel + " --after tile-split-loop");
+  const Result wrong = run(std::string(kKernel) + " --after tile-split-loop");
   EXPECT_EQ(wrong.code, tool::kUsage);
   EXPECT_EQ(wrong.err,
             "fattn-dump: error: --after: no pass of host:avx2 is called 'tile-split-loop'\n  hint: did you mean tile-split-loops?\n");
-  const Result none = run(kKernel + " --after nothing-like-it");
+  const Result none = run(std::string(kKernel) + " --after nothing-like-it");
   EXPECT_NE(none.err.find("its passes are canonicalize, cse, tile-fold-advances"), std::string::npos) << none.err;
 }
 
@@ -116,7 +116,7 @@ TEST(Dump, AFolderGetsNumberedFilesAndThePage) {
 }
 
 TEST(Dump, ThePagesDataTiesLinesToSources) {
-  const Result r = run(kKernel + " --html");
+  const Result r = run(std::string(kKernel) + " --html");
   ASSERT_EQ(r.code, tool::kOk) << r.err;
   const std::string open = "<script id=\"data\" type=\"application/json\">";
   const std::size_t begin = r.out.find(open) + open.size();
