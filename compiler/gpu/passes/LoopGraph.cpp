@@ -399,11 +399,13 @@ class FreeOps {
 
 std::string LoopGraph::legend() const {
   std::vector<std::string> parts;
-  for (auto [node, ops] : llvm::zip(model.nodes, operations))
-    parts.push_back(node.kind == gpu::NodeKind::Dot
-                        ? fmt::format("{} = dot {} x {} x {}", node.name, node.dot.m, node.dot.n, node.dot.k)
-                        : fmt::format("{} = {} operations from {}", node.name, ops.size(), ops.front()->getName().getStringRef().str()));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  for (auto [node, ops] : llvm::zip(model.nodes, operations)) {
+    std::string what = node.kind == gpu::NodeKind::Dot
+                           ? fmt::format("dot {} x {} x {}", node.dot.m, node.dot.n, node.dot.k)
+                           : fmt::format("{} operations from {}", ops.size(), ops.front()->getName().getStringRef().str());
+    parts.push_back(fmt::format("{} = {} ({} registers)", node.name, what, node.registers));
+  }
+  return fmt::format("{}; {} more registers", fmt::join(parts, ", "), model.fixedRegisters);
 }
 
 LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return Builder(loop, fetches, ahead).run(); }

@@ -15,7 +15,7 @@ struct LoopGraph {
   llvm::SmallVector<mlir::Operation*> free;                     ///< computed from scalars alone: they go with whoever needs them
   std::string unfit;                                            ///< why the loop has no model, in words; empty where it has one
 
-  /// "A = dot 128 x 64 x 128, a = arithmetic of 12 operations, ...".
+  /// "A = dot 128 x 64 x 128 (64 registers), a = 12 operations from math.exp2 (32 registers); 150 more registers".
   std::string legend() const;
 };
 

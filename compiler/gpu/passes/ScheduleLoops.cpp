@@ -41,6 +41,12 @@ gpu::Target withRegisterDots(const gpu::Target& target) {
   return result;
 }
 
+gpu::Schedule textOrder(int nodes) {
+  gpu::Schedule schedule{.size = nodes};
+  for (int node = 0; node < nodes; ++node) schedule.order[node] = static_cast<std::uint8_t>(node);
+  return schedule;
+}
+
 std::string message(const Error& error) {
   return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint());
 }
@@ -95,6 +101,8 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     }
     try {
       gpu::CostedLoop costed = gpu::cost(graph.model, withRegisterDots(targetOf(loop)));
+      // What the text needs anyway is no reason to refuse an order that needs no more: the code generator spills what is over.
+      costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, textOrder(costed.size())).registers);
       if (!forced.empty()) {
         choice.schedule = gpu::forceSchedule(costed, forced);
       } else {
@@ -124,7 +132,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
         loop.emitRemark() << "keeps the order of the text: " << choice->why << "; " << graph.legend();
     }
     StagedOps compute;
-    if (choice->schedule && inTextOrder(*choice->schedule)) choice->schedule.reset();
+    if (choice->schedule && *choice->schedule == textOrder(choice->schedule->size)) choice->schedule.reset();
     if (choice->schedule) {
       compute = stagedOps(graph, *choice->schedule);
       for (auto& entry : compute)
@@ -137,12 +145,6 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
     if (failed(pipelineLoop(loop, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
     return success();
-  }
-
-  static bool inTextOrder(const gpu::Schedule& schedule) {
-    for (int place = 0; place < schedule.size; ++place)
-      if (schedule.order[place] != place || schedule.stage[place] != 0) return false;
-    return true;
   }
 
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};
