@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What crosses warps goes through shared memory; what does not stays.
+// RUN: fattn-opt %s -pass-pipeline='builtin.module(func.func(tilegpu-decompose-conversions))' | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (0,8), 2 -> (0,16) | dim0: 16, dim1: 32">
+#renamed = #tilegpu.regs<"register: 1 -> (8,0), 2 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (0,8), 2 -> (0,16) | dim0: 16, dim1: 32">
+#row = #tilegpu.regs<"register: 1 -> (8); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 -> (0), 2 -> (0) | dim0: 16">
+#other = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (0,8); lane: 1 -> (2,0), 2 -> (4,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 -> (8,0), 2 -> (0,16) | dim0: 16, dim1: 32">
+#column = #tilegpu.regs<"register: 1 -> (1); lane: 1 -> (2), 2 -> (4), 4 -> (0), 8 -> (0), 16 -> (0); warp: 1 -> (8), 2 -> (16) | dim0: 32">
+
+// CHECK-LABEL: func.func @through_shared
+// CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 16x32xf32
+// CHECK: tilegpu.store_buffer %{{.*}}, %[[B]]
+// CHECK: %[[R:.*]] = tilegpu.load_buffer %[[B]]
+// CHECK: return %[[R]]
+func.func @through_shared(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #other> {
+  %y = tilegpu.convert_layout %x : tensor<16x32xf32, #acc> -> tensor<16x32xf32, #other>
+  return %y : tensor<16x32xf32, #other>
+}
+
+// Only names change: the lowering does that.
+// CHECK-LABEL: func.func @renamed
+// CHECK: tilegpu.convert_layout
+// CHECK-NOT: tilegpu.alloc
+func.func @renamed(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #renamed> {
+  %y = tilegpu.convert_layout %x : tensor<16x32xf32, #acc> -> tensor<16x32xf32, #renamed>
+  return %y : tensor<16x32xf32, #renamed>
+}
+
+// Memory holds no index: it goes as an i64.
+// CHECK-LABEL: func.func @index
+// CHECK: arith.index_cast {{.*}} to tensor<16x32xi64
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 16x32xi64
+// CHECK: arith.index_cast {{.*}} to tensor<16x32xindex
+func.func @index(%x: tensor<16x32xindex, #acc>) -> tensor<16x32xindex, #other> {
+  %y = tilegpu.convert_layout %x : tensor<16x32xindex, #acc> -> tensor<16x32xindex, #other>
+  return %y : tensor<16x32xindex, #other>
+}
+
+// Four warps beside each other: each reduces its 8 columns, and 16 x 4 results go through memory.
+// CHECK-LABEL: func.func @warps
+// CHECK: %[[S:.*]] = tile.reshape %{{.*}} -> tensor<16x4x8xf32
+// CHECK: %[[P:.*]] = tile.reduce %[[S]] axis 2
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 16x4xf32
+// CHECK: %[[L:.*]] = tilegpu.load_buffer
+// CHECK: %[[R:.*]] = tile.reduce %[[L]] axis 1
+// CHECK-NEXT: ^bb0
+// CHECK: arith.addf
+// CHECK: return %[[R]]
+func.func @warps(%x: tensor<16x32xf32, #acc>) -> tensor<16xf32, #row> {
+  %0 = tile.reduce %x axis 1 : tensor<16x32xf32, #acc> -> tensor<16xf32, #row> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  return %0 : tensor<16xf32, #row>
+}
+
+// Along the rows each warp has all elements.
+// CHECK-LABEL: func.func @within
+// CHECK-NOT: tilegpu.alloc
+// CHECK: tile.reduce %{{.*}} axis 0
+func.func @within(%x: tensor<16x32xf32, #acc>) -> tensor<32xf32, #column> {
+  %0 = tile.reduce %x axis 0 : tensor<16x32xf32, #acc> -> tensor<32xf32, #column> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  return %0 : tensor<32xf32, #column>
+}
+
+// A running sum has all of a line in one thread.
+// CHECK-LABEL: func.func @cumsum
+// CHECK: tilegpu.store_buffer
+// CHECK: %[[L:.*]] = tilegpu.load_buffer
+// CHECK: %[[S:.*]] = tile.cumsum %[[L]] axis 1 reverse
+// CHECK: tilegpu.store_buffer %[[S]]
+// CHECK: tilegpu.load_buffer
+func.func @cumsum(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #acc> {
+  %z = tile.cumsum %x axis 1 reverse : tensor<16x32xf32, #acc>
+  return %z : tensor<16x32xf32, #acc>
+}
