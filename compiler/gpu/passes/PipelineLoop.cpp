@@ -62,7 +62,17 @@ SmallVector<Operation*> sliceOf(scf::ForOp loop, Operation* op) {
   return sorted;
 }
 
+/// The memory that a copy or a store fills is the loop's to have several slots of: it lives outside, and nothing else writes it.
+bool isOnlyWriter(scf::ForOp loop, Operation* op, Value buffer) {
+  auto writes = [](Operation* user) { return isa<CopyAsyncOp, StoreBufferOp>(user); };
+  return loop.isDefinedOutsideOfLoop(buffer) && buffer.getDefiningOp<AllocOp>() &&
+         llvm::none_of(buffer.getUsers(), [&](Operation* user) { return user != op && writes(user); });
+}
+
 bool canRunAhead(scf::ForOp loop, Operation* fetch) {
+  auto copy = dyn_cast<CopyAsyncOp>(fetch);
+  auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
+  if (!isOnlyWriter(loop, copy ? copy.getOperation() : store.getOperation(), copy ? copy.getBuffer() : store.getBuffer())) return false;
   return llvm::none_of(sliceOf(loop, fetch), [](Operation* op) {
     return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
   });
@@ -103,7 +113,7 @@ class Pipeliner {
     ahead = std::min(ahead, std::max<int64_t>(0, trips - 1));
   }
 
-  /// First and last stage in which the body reads the buffer.
+  /// First and last stage in which the body reads the buffer; where nothing does, the first stage that a copy can be ahead of.
   std::pair<unsigned, unsigned> readStages(Value buffer) {
     unsigned first = ~0U, last = 0;
     for (Operation* user : buffer.getUsers()) {
@@ -112,7 +122,8 @@ class Pipeliner {
       first = std::min(first, stage.at(op));
       last = std::max(last, stage.at(op));
     }
-    return {std::min(first, last), last};
+    if (first == ~0U) return {static_cast<unsigned>(ahead), static_cast<unsigned>(ahead)};
+    return {first, last};
   }
 
   /// Puts all waits for fetches behind the first.

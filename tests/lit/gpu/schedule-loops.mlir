@@ -147,3 +147,26 @@ func.func @registers(%ptr: !tile.block_ptr<16x8xf32>, %n: i32) -> tensor<16x8xf3
   }
   return %sum#0 : tensor<16x8xf32, #acc>
 }
+
+// What has two writers stays where it is, and what nobody reads is copied ahead like the rest.
+// CHECK-LABEL: func.func @writers
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x
+// CHECK: tilegpu.alloc : !tilegpu.buffer<2 x
+// CHECK: scf.for
+// CHECK: tilegpu.copy_async %{{.*}}, %{{.*}}[%c0_i32] {
+// CHECK: tilegpu.copy_async %{{.*}}, %{{.*}}[%c0_i32] {
+func.func @writers(%ptr: !tile.block_ptr<16x8xf32>, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %a = tilegpu.alloc : !tilegpu.buffer<1 x 16x8xf32, #shared>
+  %b = tilegpu.alloc : !tilegpu.buffer<1 x 16x8xf32, #shared>
+  scf.for %i = %c0 to %n step %c16 : i32 {
+    %t = tilegpu.copy_async %ptr, %a[%c0] {layout = #rows} : !tile.block_ptr<16x8xf32>, !tilegpu.buffer<1 x 16x8xf32, #shared>
+    tilegpu.copy_wait %t
+    %u = tilegpu.copy_async %ptr, %a[%c0] {layout = #rows} : !tile.block_ptr<16x8xf32>, !tilegpu.buffer<1 x 16x8xf32, #shared>
+    tilegpu.copy_wait %u
+    %v = tilegpu.copy_async %ptr, %b[%c0] {layout = #rows} : !tile.block_ptr<16x8xf32>, !tilegpu.buffer<1 x 16x8xf32, #shared>
+    tilegpu.copy_wait %v
+  }
+  return
+}
