@@ -8,7 +8,8 @@ import sys
 import tempfile
 import unittest
 
-import devtools
+sys.dont_write_bytecode = True
+import devtools  # noqa: E402
 
 DUMP = sys.argv[1]
 SCREENSHOTS = sys.argv[2] if len(sys.argv) > 2 else None
