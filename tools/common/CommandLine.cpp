@@ -29,6 +29,8 @@ int complain(std::string_view tool, const std::string& message, const std::strin
   return code;
 }
 
+bool flushOutput() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 static std::size_t editDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});

@@ -24,6 +24,9 @@ struct UsageError {
 /// Writes "TOOL: error: MESSAGE" and, on a line of its own, the hint to standard error; returns `code`.
 int complain(std::string_view tool, const std::string& message, const std::string& hint, int code);
 
+/// Writes out what is buffered; whether all that was printed to standard output has arrived.
+bool flushOutput();
+
 /// The candidate that `word` is a misspelling of; empty where none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 

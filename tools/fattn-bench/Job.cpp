@@ -148,7 +148,7 @@ int execute(const Options& options, tool::Progress& progress) {
     if (!(stream << json).flush()) throw Error(ErrorCode::IoError, fmt::format("cannot write '{}'", options.output));
   }
   fmt::print("{}", options.json ? json : printTable(run, comparisons, tool::wantsColor()));
-  if (std::fflush(stdout) != 0) throw Error(ErrorCode::IoError, "cannot write to standard output");
+  if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");
   for (const Comparison& c : comparisons)
     if (c.verdict == Verdict::Slower) return tool::kFailure;
   return tool::kOk;

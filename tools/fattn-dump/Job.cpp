@@ -126,7 +126,7 @@ void execute(const Options& options, tool::Progress& progress) {
     std::fwrite(page.data(), 1, page.size(), stdout);
   else
     print(stages);
-  if (std::fflush(stdout) != 0) throw Error(ErrorCode::IoError, "cannot write to standard output");
+  if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");
 }
 
 }  // namespace

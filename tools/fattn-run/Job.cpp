@@ -53,7 +53,7 @@ int execute(const Options& options, const EngineFactory& makeEngine, Progress& p
     if (spec) report.written.push_back(spec->path);
   progress.clear();
   fmt::print("{}", options.json ? printJson(report) : printTable(report, wantsColor()));
-  if (std::fflush(stdout) != 0) return complain("cannot write to standard output", "", kFailure);
+  if (!flushOutput()) return complain("cannot write to standard output", "", kFailure);
   return !report.check || report.check->passed() ? kOk : kFailure;
 }
 

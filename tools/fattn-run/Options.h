@@ -18,7 +18,7 @@
 
 namespace fattn::run {
 
-using namespace tool;
+using namespace tool;  // exit codes and usage errors
 
 struct Options {
   std::optional<io::FileSpec> q, k, v;  ///< all or none
