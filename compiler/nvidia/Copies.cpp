@@ -5,6 +5,8 @@
 // With a size of 0 nothing is read and the bytes become zero, as padding wants. A copy that is not wanted must not even do that: nobody
 // waits for it, and its bytes may be another buffer's by then.
 // Source: PTX ISA 8.7, "cp.async". Test: tests/lit/nvidia/copies.mlir.
+#include <fmt/format.h>
+
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "compiler/layout/Queries.h"
 #include "compiler/nvidia/BufferAccess.h"
@@ -47,12 +49,11 @@ void copy(ImplicitLocOpBuilder& b, Value into, Value from, int64_t bytes, Value 
     NVVM::CpAsyncOp::create(b, into, from, static_cast<uint32_t>(bytes), modifier, size);
     return;
   }
-  std::string text = std::string("@$2 cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0], [$1], " + std::to_string(bytes);
+  std::string text = fmt::format("@$2 cp.async.{}.shared.global [$0], [$1], {}{};", bytes == 16 ? "cg" : "ca", bytes, size ? ", $3" : "");
   SmallVector<Value> operands = {LLVM::PtrToIntOp::create(b, b.getI32Type(), into), from, wanted};
   if (size) operands.push_back(size);
-  LLVM::InlineAsmOp::create(
-      b, TypeRange(), operands, text + (size ? ", $3;" : ";"), std::string("r,l,b") + (size ? ",r" : "") + ",~{memory}",
-      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  LLVM::InlineAsmOp::create(b, TypeRange(), operands, text, size ? "r,l,b,r,~{memory}" : "r,l,b,~{memory}", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 }  // namespace

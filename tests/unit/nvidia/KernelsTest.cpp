@@ -80,7 +80,9 @@ TEST_P(Kernels, CompileAndAssemble) {
   ASSERT_EQ(status, 0) << log;
   EXPECT_EQ(log.find("warning"), std::string::npos) << log;
   EXPECT_NE(log.find("0 bytes spill stores, 0 bytes spill loads"), std::string::npos) << log;
-  if (!one.prints()) EXPECT_NE(log.find(" 0 bytes stack frame"), std::string::npos) << log;
+  if (!one.prints()) {
+    EXPECT_NE(log.find(" 0 bytes stack frame"), std::string::npos) << log;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nvidia, Kernels, testing::ValuesIn(cases()), [](const auto& info) {
