@@ -77,7 +77,8 @@ class Allocator {
   int64_t place() {
     std::vector<Lifetime*> order;
     for (Lifetime& lifetime : lifetimes) order.push_back(&lifetime);
-    std::ranges::stable_sort(order, [](Lifetime* a, Lifetime* b) { return a->bytes() > b->bytes(); });
+    // Equals in the order of the text, in which they lie in the vector.
+    std::ranges::sort(order, [](Lifetime* a, Lifetime* b) { return std::pair(-a->bytes(), a) < std::pair(-b->bytes(), b); });
     int64_t total = 0;
     std::vector<Lifetime*> placed;  // by offset
     for (Lifetime* lifetime : order) {

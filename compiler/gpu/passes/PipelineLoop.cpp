@@ -126,13 +126,17 @@ class Pipeliner {
     return {first, last};
   }
 
+  using Place = StagedOps::iterator;
   /// Puts all waits for fetches behind the first.
   void gatherWaits(ArrayRef<Operation*> fetches) {
     auto isWait = [&](auto& entry) {
       auto wait = dyn_cast<CopyWaitOp>(entry.first);
       return wait && llvm::any_of(wait.getTokens(), [&](Value token) { return llvm::is_contained(fetches, token.getDefiningOp()); });
     };
-    std::stable_partition(llvm::find_if(order, isWait), order.end(), isWait);
+    Place first = llvm::find_if(order, isWait);
+    StagedOps waiting, others;
+    for (auto& entry : llvm::make_range(first, order.end())) (isWait(entry) ? waiting : others).push_back(entry);
+    std::ranges::copy(others, std::ranges::copy(waiting, first).out);
   }
 
   static Value bufferOf(Operation* fetch) {
@@ -152,7 +156,6 @@ class Pipeliner {
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? after(store) : before(copy ? *copy->user_begin() : store));
   }
 
-  using Place = StagedOps::iterator;
   Place find(Operation* op) {
     return llvm::find_if(order, [&](auto& entry) { return entry.first == op; });
   }
