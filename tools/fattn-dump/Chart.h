@@ -33,7 +33,7 @@ struct Chart {
   double begin = 0, end = 0;
 };
 
-/// What the compiler makes of a loop: the program's own order, `programs` of them side by side on an SM, and beside it in words what the
+/// A loop in the order of its text, with its copies ahead: `programs` of them side by side on an SM, and beside it in words what the
 /// search finds best. Nothing where the machine table lacks a figure for it.
 std::optional<Chart> chartOf(const TileLoop& loop, const std::string& target, int programs);
 
