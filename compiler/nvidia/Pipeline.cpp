@@ -34,6 +34,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceCopiesPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}));
+  pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createSliceDotsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

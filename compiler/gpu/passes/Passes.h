@@ -25,6 +25,7 @@ std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const AssignLayoutsOptions& 
 std::unique_ptr<mlir::Pass> createRemoveConversionsPass();
 std::unique_ptr<mlir::Pass> createPlaceCopiesPass();
 std::unique_ptr<mlir::Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options);
+std::unique_ptr<mlir::Pass> createRematerializeLazyPass();
 std::unique_ptr<mlir::Pass> createSliceDotsPass();
 std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
 std::unique_ptr<mlir::Pass> createPlaceWaitsPass();

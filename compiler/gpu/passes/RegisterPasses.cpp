@@ -8,6 +8,7 @@ void registerPasses() {
   mlir::registerPass([] { return createRemoveConversionsPass(); });
   mlir::registerPass([] { return createPlaceCopiesPass(); });
   mlir::registerPass([] { return createScheduleLoopsPass({}); });
+  mlir::registerPass([] { return createRematerializeLazyPass(); });
   mlir::registerPass([] { return createSliceDotsPass(); });
   mlir::registerPass([] { return createDecomposeConversionsPass(); });
   mlir::registerPass([] { return createPlaceWaitsPass(); });

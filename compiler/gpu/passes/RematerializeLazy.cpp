@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an exact side needs of large tiles that nothing else needs any more is computed again there, so that it takes no registers on the
+// way:
+//
+//   %s = tile.dot %a, %b, %zero                       %s = tile.dot %a, %b, %zero
+//   %p = math.exp2 %s                                 %p = math.exp2 %s
+//   %z = tile.select_lazy %any usual(%p) {      =>    %z = tile.select_lazy %any usual(%p) {
+//     %r = tile.reduce %s ...                           %s2 = tile.dot %a, %b, %zero
+//                                                       %r = tile.reduce %s2 ...
+//
+// The exact side is rarely taken: its price does not count, registers on the usual side do. Here %s ends where %p is computed, in place.
+// Assumptions: A1 the value and what it is computed from, up to values that live on anyway, stand in the block of the select_lazy; A2 they
+// are free of effects, or loads of buffers that nothing writes in between; A3 every other use comes before the select_lazy; A4 the tile
+// takes at least kLeastRegisters of a thread. Test: tests/lit/gpu/rematerialize-lazy.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+constexpr int64_t kLeastRegisters = 16;  // fewer are not worth the code
+
+class Rematerializer {
+ public:
+  explicit Rematerializer(tile::SelectLazyOp lazy) : lazy(lazy), block(lazy->getBlock()) {}
+
+  void run() {
+    llvm::SetVector<Value> candidates;
+    lazy.getExact().walk([&](Operation* op) {
+      for (Value operand : op->getOperands())
+        if (dies(operand) && registersOf(operand.getType()) >= kLeastRegisters) candidates.insert(operand);
+    });
+    for (Value value : candidates) rematerialize(value);
+  }
+
+ private:
+  bool isInside(Operation* op) { return lazy.getExact().isAncestor(op->getParentRegion()); }
+
+  /// A1, A3: computed in this block, and used outside of the exact side before it only.
+  bool dies(Value value) {
+    Operation* op = value.getDefiningOp();
+    if (!op || op->getBlock() != block) return false;
+    return llvm::all_of(value.getUsers(), [&](Operation* user) {
+      if (isInside(user)) return true;
+      Operation* here = block->findAncestorOpInBlock(*user);
+      return here && here->isBeforeInBlock(lazy);
+    });
+  }
+
+  /// A2: whether the operation gives the same where the select_lazy stands.
+  bool isRepeatable(Operation* op) {
+    if (isMemoryEffectFree(op)) return true;
+    auto load = dyn_cast<LoadBufferOp>(op);
+    if (!load) return false;
+    for (Operation* later = op->getNextNode(); later != lazy; later = later->getNextNode()) {
+      WalkResult written = later->walk([&](Operation* inner) {
+        for (const BufferAccess& access : accessesOf(inner))
+          if (access.write && access.buffer == load.getBuffer()) return WalkResult::interrupt();
+        return WalkResult::advance();
+      });
+      if (written.wasInterrupted()) return false;
+    }
+    return true;
+  }
+
+  /// Everything to compute again for `value`, operands first; false where something cannot be.
+  bool collect(Value value, llvm::SetVector<Operation*>& slice) {
+    Operation* op = value.getDefiningOp();
+    if (!dies(value)) return true;  // lives on
+    if (slice.contains(op)) return true;
+    if (!isRepeatable(op)) return false;
+    WalkResult ok = op->walk([&](Operation* inner) {
+      for (Value operand : inner->getOperands())
+        if (!op->isAncestor(operand.getParentRegion()->getParentOp()) && !collect(operand, slice)) return WalkResult::interrupt();
+      return WalkResult::advance();
+    });
+    if (ok.wasInterrupted()) return false;
+    slice.insert(op);
+    return true;
+  }
+
+  void rematerialize(Value value) {
+    llvm::SetVector<Operation*> slice;
+    if (!collect(value, slice)) return;
+    OpBuilder b = OpBuilder::atBlockBegin(&lazy.getExact().front());
+    IRMapping map;
+    for (Operation* op : slice) b.clone(*op, map);
+    value.replaceUsesWithIf(map.lookup(value), [&](OpOperand& use) { return isInside(use.getOwner()); });
+  }
+
+  tile::SelectLazyOp lazy;
+  Block* block;
+};
+
+class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RematerializeLazyPass)
+  StringRef getArgument() const override { return "tilegpu-rematerialize-lazy"; }
+  StringRef getDescription() const override { return "Compute again on exact sides what takes registers on the usual ones"; }
+  void runOnOperation() override {
+    getOperation().walk([](tile::SelectLazyOp lazy) { Rematerializer(lazy).run(); });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createRematerializeLazyPass() { return std::make_unique<RematerializeLazyPass>(); }
+
+}  // namespace fattn::tilegpu
