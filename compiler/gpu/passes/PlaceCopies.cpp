@@ -74,10 +74,11 @@ LinearLayout accessOf(const gpu::Target& target, const LinearLayout& fragment, i
 /// The layout of the buffer: of all candidates that the writer's vectors fit in, the one with the fewest passes for everybody.
 std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int leastVector) {
   std::vector<layout::SharedLayout> candidates;
-  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits).layout);
+  // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
   layout::Coords shape = write.outputShape();
   for (int bytes : {128, 64, 32, 0})
     if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0) candidates.push_back(layout::swizzled(shape, bits, bytes));
+  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits).layout);
   candidates.push_back(layout::rowMajor(shape));
   const layout::SharedLayout* best = nullptr;
   int64_t fewest = 0;
