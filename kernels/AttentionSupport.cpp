@@ -93,7 +93,8 @@ void requireSupported(const AttentionConfig& config) {
 TileConfig defaultTile(const AttentionConfig& config) {
   if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
   std::int64_t widest = std::max(config.head_dim, config.head_dim_v);
-  if (config.dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = widest > 128 ? 1 : 2, .warps = 4};
+  // Splitting f32 operands takes registers for both parts.
+  if (config.dtype == DType::F32) return {.block_m = 64, .block_n = 16, .stages = 2, .warps = widest > 64 ? 8 : 4};
   if (widest > 128) return {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8};
   return {.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
 }

@@ -9,6 +9,8 @@
 //
 // f32 operands are rounded to tf32 for precision tf32. For precision ieee each is split into hi = tf32(x) and lo = tf32(x - hi), and the
 // product is lo hi + hi lo + hi hi, which is exact to about 2^-22 (a hi that is infinite makes NaN of lo: infinite operands give NaN).
+// The instruction truncates its sums, an error that grows with the accumulator: each step's products are summed from zero, and the sum is
+// added by an ordinary addition, which rounds to nearest.
 #include "compiler/layout/Nvidia.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -130,19 +132,14 @@ class DotEmitter {
   LogicalResult emit() {
     Registers result = to_.registers(op_.getAcc());
     bool split = instruction_.bits == 32 && op_.getPrecision() == tile::Precision::ieee;
-    using Parts = std::pair<Part, Part>;
-    SmallVector<Parts> products = {{Part::High, Part::High}};
-    if (split) products = {{Part::Low, Part::High}, {Part::High, Part::Low}, {Part::High, Part::High}};
     SmallVector<int64_t> rows = c_.places(0), columns = c_.places(1);
     for (int64_t k = 0; k < op_.getA().getType().getDimSize(1); k += instruction_.k)
-      for (auto [partOfA, partOfB] : products)
-        for (int64_t column : columns)
-          for (int64_t row : rows) {
-            SmallVector<int64_t> a = a_.at(row, k), b = b_.at(k, column), c = c_.at(row, column);
-            if (a.empty() || b.empty() || c.empty()) return wrongLayouts();
-            const SmallVector<Value>& wordsOfA = words(op_.getA(), a, partOfA);
-            multiply(wordsOfA, words(op_.getB(), b, partOfB), c, result);
-          }
+      for (int64_t column : columns)
+        for (int64_t row : rows) {
+          Place place{a_.at(row, k), b_.at(k, column), c_.at(row, column)};
+          if (place.a.empty() || place.b.empty() || place.c.empty()) return wrongLayouts();
+          split ? multiplySplit(place, result) : multiplyWhole(place, result);
+        }
     to_.set(op_.getResult(), std::move(result));
     return success();
   }
@@ -157,6 +154,30 @@ class DotEmitter {
 
  private:
   enum class Part { High, Low };
+
+  /// The registers of one instruction's fragments.
+  struct Place {
+    SmallVector<int64_t> a, b, c;
+  };
+
+  void multiplyWhole(const Place& place, Registers& accumulator) {
+    const SmallVector<Value>& wordsOfA = words(op_.getA(), place.a, Part::High);
+    multiply(wordsOfA, words(op_.getB(), place.b, Part::High), place.c, accumulator);
+  }
+
+  /// The three products of split operands, summed from zero and then added. The sum's registers live no longer than that.
+  void multiplySplit(const Place& place, Registers& accumulator) {
+    Registers sum(accumulator.size());
+    for (int64_t r : place.c) sum[static_cast<size_t>(r)] = arith::ConstantOp::create(to_.b, to_.b.getF32FloatAttr(0));
+    for (auto [a, b] : {std::pair(Part::Low, Part::High), std::pair(Part::High, Part::Low), std::pair(Part::High, Part::High)}) {
+      const SmallVector<Value>& wordsOfA = words(op_.getA(), place.a, a);
+      multiply(wordsOfA, words(op_.getB(), place.b, b), place.c, sum);
+    }
+    for (int64_t r : place.c) {
+      Value& total = accumulator[static_cast<size_t>(r)];
+      total = arith::AddFOp::create(to_.b, total, sum[static_cast<size_t>(r)]);
+    }
+  }
 
   LinearLayout fragment(Operand operand) const { return layout::nvidia::mma(operand, instruction_.k, instruction_.bits); }
 
