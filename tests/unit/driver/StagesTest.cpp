@@ -116,8 +116,8 @@ TEST(LineTables, ChangeNoPtx) {
     std::istringstream text(ptx);
     std::string line, kept;
     while (std::getline(text, line))
-      if (!line.starts_with("\t.loc") && !line.starts_with("\t.file") && !line.starts_with("$L__") && line.find(".debug_") == std::string::npos &&
-          line.find_first_not_of(" \t") != std::string::npos && !line.starts_with("//"))
+      if (!line.starts_with("\t.loc") && !line.starts_with("\t.file") && !line.starts_with("$L__") &&
+          line.find(".debug_") == std::string::npos && line.find_first_not_of(" \t") != std::string::npos && !line.starts_with("//"))
         kept += line + "\n";
     return kept;
   };

@@ -135,7 +135,7 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
   store double %p, ptr %second
   ret void
 })",
-                                             1));
+                                                   1));
   struct {
     float e, unused;
     double root;
@@ -170,7 +170,7 @@ define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
   store float %e, ptr %p3
   ret void
 })",
-                                             1));
+                                                   1));
   struct {
     float input;
     std::uint16_t bf16, bf16FromDouble;
