@@ -68,7 +68,8 @@ LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
     return op.emitOpError() << "needs at least 4 bytes that are proven to be aligned and follow each other in global memory, in the buffer "
                                "and in a thread of the layout "
                             << layout.str();
-  Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
+  // What several threads hold is copied by one of them: two copies of the same bytes race, though for nothing.
+  Value wanted = gpu::both(to.b, op.getPred() ? to.scalar(op.getPred()) : Value(), gpu::isHolder(to, gpu::holdersOf(layout)));
   gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
   int64_t bytes = elementBytes * static_cast<int64_t>(groups[0].size());
   for (const std::vector<int64_t>& group : groups) {

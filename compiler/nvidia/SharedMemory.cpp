@@ -10,6 +10,7 @@
 #include "compiler/nvidia/BufferAccess.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -148,6 +149,9 @@ LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
   FailureOr<BufferAccess> access = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
   if (failed(access)) return failure();
   int64_t bytes = tilegpu::elementBits(element) / 8;
+  OpBuilder::InsertionGuard behind(to.b);
+  if (Value holder = gpu::isHolder(to, gpu::holdersOf(layout)))
+    to.b.setInsertionPointToStart(scf::IfOp::create(to.b, holder, /*withElseRegion=*/false).thenBlock());
   for (const std::vector<int64_t>& group : bufferVectors(*access, bytes)) {
     SmallVector<Value> elements;
     for (int64_t r : group) elements.push_back(registers[static_cast<size_t>(r)]);

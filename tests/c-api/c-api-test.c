@@ -120,7 +120,7 @@ static void test_refused_configurations(void) {
   fattn_kernel* kernel = NULL;
   REFUSED(fattn_compile("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"headdim\": 16}", &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile: configuration: unknown key \"headdim\"\n  hint: the legal keys are op, dtype, head_dim, head_dim_v, causal, "
-          "target, tile");
+          "target, tile, alignment");
   REFUSED(fattn_supports("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 512}"), FATTN_UNSUPPORTED,
           "fattn_supports: head_dim is 512; it must be a multiple of 8 from 8 to 256\n  hint: the nearest supported head_dim is 256");
   EXPECT(fattn_compile("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 512}", &kernel) == FATTN_UNSUPPORTED);

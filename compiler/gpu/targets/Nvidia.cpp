@@ -88,9 +88,11 @@ std::vector<Target> nvidia() {
   Target sm89 = base("nvidia:sm_89", 100, 48, 128);
   sm89.matrix = mmas(512, true);  // [W] Ada; GeForce products do half of it with f32 accumulators
   Target sm90 = base("nvidia:sm_90", 228, 64, 128);
-  sm90.matrix = mmas(1363.6, true);                                         // [M] two thirds of what wgmma does
-  sm90.matrix.back().cycles = MatrixCycles{.perColumn = 16.0 * 32 / 3400};  // [M] fp8
-  sm90.rates.convert = 64;                                                  // [G] and [M]: f32 pairs to bf16x2, counted in lanes
+  sm90.matrix = mmas(1363.6, true);  // [M] two thirds of what wgmma does
+  // fp8 is emulated by conversions and 16-bit products: it has no cycles of its own.
+  for (MatrixInstruction& row : sm90.matrix)
+    if (row.takes(F8E4M3)) row.cycles.reset();
+  sm90.rates.convert = 64;  // [G] and [M]: f32 pairs to bf16x2, counted in lanes
   sm90.copies.push_back(bulkTensor());
   Target sm90a = sm90;
   sm90a.name = "nvidia:sm_90a";

@@ -123,14 +123,18 @@ TEST_F(CudaDriver, TheEnvironmentNamesTheLibrary) {
       {
         setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
         driver.devices = 2;
-        bool right = openDevice("").name() == "host" && driver.count("cuInit") == 0;  // the default needs no driver
+        bool right = openDevice("host").name() == "host" && driver.count("cuInit") == 0;  // the host needs no driver
+        unsetenv("FATTN_TARGET");
+        right = right && openDevice("").name() == "cuda:0";
+        setenv("FATTN_TARGET", "cuda:1", 1);
+        right = right && openDevice("").name() == "cuda:1";
         right = right && openDevice("cuda:1").description() == "Fake H200, sm_90, 132 SMs, 140.0 GiB, driver for CUDA 13.0";
         std::string names;
         for (Device* device : listDevices()) names += device->name() + " ";
         std::fprintf(stderr, "%s%d", names.c_str(), right ? 1 : 0);
         _exit(0);
       },
-      testing::ExitedWithCode(0), "host cuda:0 cuda:1 1");
+      testing::ExitedWithCode(0), "cuda:0 cuda:1 host 1");
 }
 
 }  // namespace

@@ -104,8 +104,8 @@ TEST(LoopModelVerify, NamesWhatIsWrong) {
 }
 
 TEST(LoopModelCost, WhatATargetCannotPriceIsNamed) {
-  EXPECT_EQ(messageOf([] { cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_90")); }),
-            "the table has no cycles for mma.sync on nvidia:sm_90, which dot S needs\n  hint: schedule it for a target that has them");
+  EXPECT_EQ(messageOf([] { cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_100")); }),
+            "the table has no cycles for tcgen05.mma on nvidia:sm_100, which dot S needs\n  hint: schedule it for a target that has them");
   LoopModel fp8 = forwardLoop(128, 128, 2);
   fp8.nodes[0].dot.type = DType::F8E4M3;
   EXPECT_EQ(messageOf([&] { cost(fp8, findTarget("nvidia:sm_80")); }),
