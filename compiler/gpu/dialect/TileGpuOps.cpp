@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace fattn::tilegpu {
 
-using layout::kLane, layout::kRegister, layout::kWarp;
+using layout::kLane, layout::kWarp;
 
 /// A tile with a home in registers, for messages.
 static LogicalResult verifyHome(Operation* op, Type type) {

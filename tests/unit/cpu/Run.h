@@ -20,7 +20,9 @@ inline const char* const kLevels[] = {"host", "host:sse2", "host:avx2", "host:av
 
 /// Arguments are 8-byte slots in the order of the program's parameters. False where this processor lacks the level's instructions.
 inline bool run(const dsl::Program& program, const std::string& level, Grid grid, std::span<const std::uint64_t> arguments) {
-  compiler::Binary binary = compiler::compile(dsl::internal::module(program), {.target = level, .config = {}, .dumpDir = {}});
+  compiler::CompileOptions options;
+  options.target = level;
+  compiler::Binary binary = compiler::compile(dsl::internal::module(program), options);
   Device& device = openDevice("host");
   std::unique_ptr<Module> module;
   try {
