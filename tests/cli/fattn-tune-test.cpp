@@ -327,9 +327,11 @@ TEST_F(TuneTool, ExitCodesTellWhatIsWrong) {
   const Outcome unkept = start(std::string(kSmall), "FATTN_CACHE_DIR=/proc/nothing");
   EXPECT_EQ(unkept.code, 1);
   EXPECT_NE(unkept.err.find("fattn-tune: error: what is measured cannot be kept in /proc/nothing/v1\n"), std::string::npos) << unkept.err;
+#ifndef __SANITIZE_ADDRESS__  // which ends a process that asks for more memory than there is, where it would go on
   const Outcome large = start("--json --head-dim 256 --dtype f32 --heads 1m --seqlen 1m,64 --batch 1m --budget 2s");
   EXPECT_EQ(large.code, 1);
   EXPECT_EQ(large.object().at("results").at(0).at("status"), "failed") << large.out;
+#endif
 }
 
 TEST_F(TuneTool, ATerminalShowsABarAndNoLines) {

@@ -140,7 +140,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_option("--seed", text.seed, "of the random inputs and of the rows --check samples (0)")->type_name("N")->group("Tensors");
   app.add_flag("--causal", options.shape.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
   app.add_option("--scale", text.scale, "factor of the scores (1 / sqrt(D))")->type_name("X")->group("Kernel");
-  app.add_option("--target", text.target, "where to run (host)")->type_name("TARGET")->group("Kernel");
+  app.add_option("--target", text.target, "where to run (the first GPU, else the host)")->type_name("TARGET")->group("Kernel");
   app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
   app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Kernel");
   app.add_flag("--check", options.check, "compare with a float64 reference")->group("Actions");

@@ -27,7 +27,7 @@ struct Options {
   io::Layout layout = io::Layout::BHSD;
   std::optional<DType> dtype;   ///< f32, f16 or bf16; where not given, that of the files
   std::optional<double> scale;  ///< finite
-  std::string target = "host";
+  std::string target;           ///< "" = the default device
   TileConfig config;
   bool check = false, bench = false, json = false;
   std::uint64_t seed = 0;

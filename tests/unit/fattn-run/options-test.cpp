@@ -38,7 +38,7 @@ TEST(Options, DefaultsAreASmallRandomProblem) {
   EXPECT_EQ(o.shape.headsKv, 8);
   EXPECT_EQ(o.shape.lenQ, 1024);
   EXPECT_EQ(o.shape.dim, 64);
-  EXPECT_EQ(o.target, "host");
+  EXPECT_EQ(o.target, "") << "the default device";
   EXPECT_EQ(o.threads, 0);
   EXPECT_FALSE(o.check || o.bench || o.json || o.shape.causal);
 }
