@@ -71,15 +71,15 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
         Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0}))) * scale;
         Tile column = columns + n;
         Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
-        s = where(visible, s, -kInfinity);
-        Tile p = exp2(s - expand(m, 1));
+        Tile p = where(visible, exp2(s - expand(m, 1)), 0.0f);
         Tile sum = reduce_sum(p, 1);
         auto [p2, l2, m2, o2] = select_lazy(
             !(sum < redoLimit(config.dtype)),
             [&] {
-              Tile top = max(max(m, reduce_max(s, 1)), kFloor);
+              Tile seen = where(visible, s, -kInfinity);
+              Tile top = max(max(m, reduce_max(seen, 1)), kFloor);
               Tile alpha = exp2(m - top);
-              Tile exact = exp2(s - expand(top, 1));
+              Tile exact = exp2(seen - expand(top, 1));
               return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
             },
             p, l + sum, m, o);

@@ -18,7 +18,7 @@ namespace fattn::cpu {
 
 void buildPipeline(OpPassManager& pm, const HostTarget& target) {
   // On tiles, the same for every target.
-  transforms::buildTilePipeline(pm);
+  transforms::buildTilePipeline(pm, transforms::MaskedLoops::Split);
 
   // Tiles become loops over vectors and scratch memory.
   pm.addPass(createLowerTilesPass(target));

@@ -21,7 +21,7 @@ namespace fattn::nvidia {
 
 void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // On tiles, the same for every target. Exact sides are branched around: what only they use moves there, and what leaves is narrow.
-  transforms::buildTilePipeline(pm);
+  transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
   pm.addPass(transforms::createSinkLazyPass());
 
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.

@@ -13,14 +13,22 @@ namespace fattn::transforms {
 std::unique_ptr<mlir::Pass> createFoldAdvancesPass();
 /// `-tile-split-loops`: see SplitLoops.cpp.
 std::unique_ptr<mlir::Pass> createSplitLoopsPass();
+/// `-tile-guard-masks`: see GuardMasks.cpp.
+std::unique_ptr<mlir::Pass> createGuardMasksPass();
 /// `-tile-fold-scales`: see FoldScales.cpp.
 std::unique_ptr<mlir::Pass> createFoldScalesPass();
 
 /// `-tile-sink-lazy`: see SinkLazy.cpp. For targets that branch around an exact side: not one of the pipeline below.
 std::unique_ptr<mlir::Pass> createSinkLazyPass();
 
+/// How the trips that need no mask are spared it.
+enum class MaskedLoops {
+  Split,  ///< they get a loop of their own: where starting a loop costs little
+  Guard,  ///< they branch around it: where loops are pipelined
+};
+
 /// What every target runs, in order.
-void buildTilePipeline(mlir::OpPassManager& pm);
+void buildTilePipeline(mlir::OpPassManager& pm, MaskedLoops masked);
 /// Makes them known to command-line tools.
 void registerPasses();
 

@@ -5,13 +5,13 @@
 
 namespace fattn::transforms {
 
-void buildTilePipeline(mlir::OpPassManager& pm) {
+void buildTilePipeline(mlir::OpPassManager& pm, MaskedLoops masked) {
   pm.addPass(mlir::createCanonicalizerPass());
   pm.addPass(mlir::createCSEPass());
   // Block pointers carried through loops become offsets from the induction variable: their strides are known in the loop.
   pm.addPass(createFoldAdvancesPass());
-  // Where a mask is known to be true in the first (or last) trips, these get a loop of their own without it.
-  pm.addPass(createSplitLoopsPass());
+  // Where a mask is known to be true in the first trips, these do without it.
+  pm.addPass(masked == MaskedLoops::Split ? createSplitLoopsPass() : createGuardMasksPass());
   // x * c - m becomes one fma.
   pm.addPass(createFoldScalesPass());
   pm.addPass(mlir::createCanonicalizerPass());
@@ -21,6 +21,7 @@ void buildTilePipeline(mlir::OpPassManager& pm) {
 void registerPasses() {
   mlir::registerPass([] { return createFoldAdvancesPass(); });
   mlir::registerPass([] { return createSplitLoopsPass(); });
+  mlir::registerPass([] { return createGuardMasksPass(); });
   mlir::registerPass([] { return createFoldScalesPass(); });
   mlir::registerPass([] { return createSinkLazyPass(); });
 }

@@ -95,11 +95,11 @@ Stage sourceStage(const Stage& tile) {
   return stage;
 }
 
-/// The busiest loop of the program, once the passes that are the same for every target have run on it.
+/// The busiest loop of the program, once the passes that are the same for every GPU have run on it.
 std::optional<TileLoop> loopOf(mlir::ModuleOp module, const TileConfig& config) {
   mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
   mlir::PassManager passes(module.getContext());
-  transforms::buildTilePipeline(passes);
+  transforms::buildTilePipeline(passes, transforms::MaskedLoops::Guard);
   passes.addPass(transforms::createSinkLazyPass());
   if (mlir::failed(passes.run(*copy))) return std::nullopt;  // compile() says why
   return findLoop(*copy, 32 * std::max(config.warps, 1), std::max(config.stages, 1));

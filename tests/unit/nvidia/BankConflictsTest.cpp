@@ -52,7 +52,7 @@ Counted count(const std::string& kernel, const std::string& target) {
   mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(FATTN_KERNELS "/" + kernel + ".mlir", &context);
   mlir::PassManager pm(&context);
-  transforms::buildTilePipeline(pm);
+  transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
   pm.addPass(tilegpu::createAssignLayoutsPass({.target = target, .warps = 4}));
   pm.addPass(tilegpu::createRemoveConversionsPass());
   pm.addPass(tilegpu::createPlaceCopiesPass());
