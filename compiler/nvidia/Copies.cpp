@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous copies by cp.async: 4, 8 or 16 bytes a thread, each copy of a tile a group of its own.
 //
+//   cp.async.cg.shared.global [%s], [%g], 16;                     where the whole window is inside of its array and wanted, else
 //   @%wanted cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside, else 0
 // With a size of 0 nothing is read and the bytes become zero, as padding wants. A copy that is not wanted must not even do that: nobody
 // waits for it, and its bytes may be another buffer's by then.
@@ -14,6 +15,7 @@
 #include "compiler/transforms/Divisibility.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -56,27 +58,65 @@ void copy(ImplicitLocOpBuilder& b, Value into, Value from, int64_t bytes, Value 
                             /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
+/// A thread's part of one copy, vector by vector.
+class ThreadCopy {
+ public:
+  ThreadCopy(Lowering& to, tilegpu::CopyAsyncOp op, BufferAccess& shared, const std::vector<std::vector<int64_t>>& groups)
+      : to_(to),
+        groups_(groups),
+        bytes_(op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size())),
+        pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
+        holder_(gpu::isHolder(to, gpu::holdersOf(op.getLayout().getLayout()))),
+        global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), op.getLayout().getLayout()) {
+    for (const std::vector<int64_t>& group : groups) pointers_.emplace_back(shared.pointer(group[0]), global_.address(group[0]));
+  }
+
+  /// A window that lies inside of its array, as nearly all do, is copied without looking at each vector.
+  void emit() {
+    Value inside = global_.insideWhole();
+    if (!inside) return copyAll(wanted(), /*checked=*/false);
+    auto branch = scf::IfOp::create(to_.b, TypeRange(), gpu::both(to_.b, inside, pred_), /*addThenBlock=*/true, /*addElseBlock=*/true);
+    to_.b.setInsertionPointToStart(branch.thenBlock());
+    copyAll(holder_, /*checked=*/false);
+    scf::YieldOp::create(to_.b);
+    to_.b.setInsertionPointToStart(branch.elseBlock());
+    copyAll(wanted(), /*checked=*/true);
+    scf::YieldOp::create(to_.b);
+    to_.b.setInsertionPointAfter(branch);
+  }
+
+ private:
+  Value wanted() { return gpu::both(to_.b, pred_, holder_); }
+
+  void copyAll(Value wanted, bool checked) {
+    for (const auto& [group, pointers] : llvm::zip_equal(groups_, pointers_)) {
+      Value size;
+      if (checked) size = arith::SelectOp::create(to_.b, global_.inside(group[0]), to_.i32(bytes_), to_.i32(0));
+      copy(to_.b, pointers.first, pointers.second, bytes_, size, wanted);
+    }
+  }
+
+  Lowering& to_;
+  const std::vector<std::vector<int64_t>>& groups_;
+  int64_t bytes_;
+  Value pred_;    ///< whether there is anything to copy, the same in all threads; may be null
+  Value holder_;  ///< what several threads hold is copied by one: two copies of the same bytes race, though for nothing; may be null
+  gpu::WindowAccess global_;
+  SmallVector<std::pair<Value, Value>> pointers_;  ///< shared and global
+};
+
 }  // namespace
 
 LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
   const layout::LinearLayout& layout = op.getLayout().getLayout();
   FailureOr<BufferAccess> shared = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
   if (failed(shared)) return failure();
-  int64_t elementBytes = op.getBuffer().getType().getElementBytes();
-  auto groups = copyVectors(op, *shared, elementBytes);
+  auto groups = copyVectors(op, *shared, op.getBuffer().getType().getElementBytes());
   if (groups.empty())
     return op.emitOpError() << "needs at least 4 bytes that are proven to be aligned and follow each other in global memory, in the buffer "
                                "and in a thread of the layout "
                             << layout.str();
-  // What several threads hold is copied by one of them: two copies of the same bytes race, though for nothing.
-  Value wanted = gpu::both(to.b, op.getPred() ? to.scalar(op.getPred()) : Value(), gpu::isHolder(to, gpu::holdersOf(layout)));
-  gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
-  int64_t bytes = elementBytes * static_cast<int64_t>(groups[0].size());
-  for (const std::vector<int64_t>& group : groups) {
-    Value inside = global.inside(group[0]), size;
-    if (inside) size = arith::SelectOp::create(to.b, inside, to.i32(bytes), to.i32(0));
-    copy(to.b, shared->pointer(group[0]), global.address(group[0]), bytes, size, wanted);
-  }
+  ThreadCopy(to, op, *shared, groups).emit();
   NVVM::CpAsyncCommitGroupOp::create(to.b);
   return success();
 }

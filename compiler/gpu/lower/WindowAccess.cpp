@@ -58,7 +58,7 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
     ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
-  for (int64_t d : checked) bounds_.push_back(boundsOf(static_cast<int>(d), type.getShape()[d]));
+  for (int64_t d : checked) checked_.emplace_back(static_cast<int>(d), type.getShape()[d]);
 }
 
 /// The coordinate of a register is compared as an immediate: sums with the thread's place would be kept in registers throughout a loop.
@@ -133,6 +133,8 @@ Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
 }
 
 Value WindowAccess::inside(int64_t r) {
+  if (bounds_.empty())
+    for (auto [d, size] : checked_) bounds_.push_back(boundsOf(d, size));
   layout::Coords coords = Lowering::registerPart(layout_, r);
   Value result;
   for (const Bounds& bounds : bounds_) {
@@ -140,6 +142,17 @@ Value WindowAccess::inside(int64_t r) {
     Value& cached = inside_[{bounds.dim, coordinate}];
     if (!cached) cached = insideOf(bounds, coordinate);
     result = both(to_.b, result, cached);
+  }
+  return result;
+}
+
+Value WindowAccess::insideWhole() {
+  ImplicitLocOpBuilder& b = to_.b;
+  Value result;
+  for (auto [d, size] : checked_) {
+    Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, window_.offsets[d], to_.i64(0));
+    Value end = arith::AddIOp::create(b, window_.offsets[d], to_.i64(size));
+    result = both(b, result, both(b, starts, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, window_.shape[d])));
   }
   return result;
 }

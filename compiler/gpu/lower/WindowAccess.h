@@ -20,8 +20,11 @@ class WindowAccess {
 
   /// Of the element in register r.
   mlir::Value address(int64_t r);
-  /// Whether that element lies inside the array (i1); null where no dimension is checked.
+  /// Whether that element lies inside the array (i1); null where no dimension is checked. What all elements share is computed where this is
+  /// called first, and has to dominate the other calls.
   mlir::Value inside(int64_t r);
+  /// Whether the whole window does (i1, the same in all threads of a block); null where no dimension is checked.
+  mlir::Value insideWhole();
 
  private:
   struct Bounds {
@@ -40,9 +43,10 @@ class WindowAccess {
   const layout::LinearLayout& layout_;
   mlir::Type unit_;  ///< what addresses count
   llvm::SmallVector<mlir::Value, 3> thread_;
-  llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
-  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
-  llvm::SmallVector<Bounds, 3> bounds_;
+  llvm::SmallVector<int64_t, 3> threadBits_;               ///< of a coordinate, that lane or warp can set
+  mlir::Value origin_;                                     ///< the address of register 0 where its coordinates are 0
+  llvm::SmallVector<std::pair<int, int64_t>, 3> checked_;  ///< dimensions and the window's sizes along them
+  llvm::SmallVector<Bounds, 3> bounds_;                    ///< of these
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
   std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };

@@ -7,9 +7,9 @@
 // CHECK-LABEL: func.func @window
 // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : i32
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
+// CHECK: %[[PAD:.*]] = llvm.bitcast %{{.*}} : vector<8xbf16> to vector<4xi32>
 // CHECK: %[[HIGH:.*]] = arith.subi %{{.*}}, %[[ROW:.*]] : i32
 // CHECK: %[[LOW:.*]] = arith.select
-// CHECK: %[[PAD:.*]] = llvm.bitcast %{{.*}} : vector<8xbf16> to vector<4xi32>
 // CHECK: %[[BELOW:.*]] = arith.cmpi sgt, %[[HIGH]], %[[C0]]
 // CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[LOW]], %[[C0]]
 // CHECK: %[[IN:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]

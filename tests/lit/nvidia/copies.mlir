@@ -4,22 +4,35 @@
 #copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 32, dim1: 16">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0) | dim0: 32, dim1: 16">
 
-// Rows 16 apart: the global address moves by 16 strides, the shared one by 16 rows of 32 bytes.
+// Rows 16 apart: the global address moves by 16 strides, the shared one by 16 rows of 32 bytes. A wanted window that lies inside as a whole
+// is copied without predicates and sizes; else each vector is looked at.
 // CHECK-LABEL: func.func @checked
 // CHECK-SAME: %[[PRED:[a-z0-9]+]]: i1)
 // CHECK-DAG: %[[BYTES:.*]] = arith.constant 16 : i32
+// CHECK-DAG: %[[ROWS:.*]] = arith.constant 32 : i64
 // CHECK-DAG: %[[NONE:.*]] = arith.constant 0 : i32
+// CHECK: %[[TWO:.*]] = arith.muli %{{.*}}, %c16_i64 : i64
+// CHECK: %[[FROM2:.*]] = llvm.getelementptr %[[FROM:[0-9]+]][%[[TWO]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
+// CHECK: %[[TO2:.*]] = llvm.getelementptr %[[TO:[0-9]+]][512]
+// CHECK: %[[STARTS:.*]] = arith.cmpi sge, %arg3, %{{.*}} : i64
+// CHECK: %[[END:.*]] = arith.addi %arg3, %[[ROWS]] : i64
+// CHECK: %[[ENDS:.*]] = arith.cmpi sle, %[[END]], %arg1 : i64
+// CHECK: %[[WHOLE:.*]] = arith.andi %[[STARTS]], %[[ENDS]]
+// CHECK: %[[PLAIN:.*]] = arith.andi %[[WHOLE]], %[[PRED]]
+// CHECK: scf.if %[[PLAIN]]
+// CHECK-NEXT: nvvm.cp.async.shared.global %[[TO]], %[[FROM]], 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK-NEXT: nvvm.cp.async.shared.global %[[TO2]], %[[FROM2]], 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK-NEXT: } else {
 // CHECK: %[[HIGH:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
 // CHECK: %[[LOW:.*]] = arith.select
 // CHECK: %[[BELOW:.*]] = arith.cmpi sgt, %[[HIGH]], %[[NONE]] : i32
 // CHECK: %[[ABOVE:.*]] = arith.cmpi sle, %[[LOW]], %[[NONE]] : i32
 // CHECK: %[[IN:.*]] = arith.andi %[[BELOW]], %[[ABOVE]]
 // CHECK: %[[SIZE:.*]] = arith.select %[[IN]], %[[BYTES]], %[[NONE]] : i32
-// CHECK: llvm.ptrtoint %[[TO:[0-9]+]] : !llvm.ptr<3> to i32
-// CHECK: llvm.inline_asm has_side_effects "@$2 cp.async.cg.shared.global [$0], [$1], 16, $3;", "r,l,b,r,~{memory}" %{{.*}}, %[[FROM:[0-9]+]], %[[PRED]], %[[SIZE]]
-// CHECK-DAG: llvm.getelementptr %[[FROM]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i16
-// CHECK-DAG: llvm.getelementptr %[[TO]][512]
-// CHECK: cp.async.cg.shared.global [$0], [$1], 16, $3;
+// CHECK: llvm.ptrtoint %[[TO]] : !llvm.ptr<3> to i32
+// CHECK: llvm.inline_asm has_side_effects "@$2 cp.async.cg.shared.global [$0], [$1], 16, $3;", "r,l,b,r,~{memory}" %{{.*}}, %[[FROM]], %[[PRED]], %[[SIZE]]
+// CHECK: llvm.inline_asm has_side_effects "@$2 cp.async.cg.shared.global [$0], [$1], 16, $3;", "r,l,b,r,~{memory}" %{{.*}}, %[[FROM2]], %[[PRED]]
+// CHECK-NEXT: }
 // CHECK-NEXT: nvvm.cp.async.commit.group
 // CHECK-NEXT: nvvm.cp.async.wait.group 3
 func.func @checked(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %rows: i64, %stride: i64 {tile.divisibility = 8 : i64}, %row: i64, %pred: i1)
