@@ -73,6 +73,10 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
   return found.wasInterrupted();
 }
 
+bool splitsOperands(tile::DotOp dot) {
+  return dot.getA().getType().getElementType().isF32() && dot.getPrecision() == tile::Precision::ieee;
+}
+
 int64_t registersOf(Type type) {
   const layout::LinearLayout* layout = layoutOf(type);
   if (!layout) return 0;

@@ -3,6 +3,7 @@
 #ifndef FATTN_COMPILER_GPU_PASSES_BUFFERS_H
 #define FATTN_COMPILER_GPU_PASSES_BUFFERS_H
 
+#include "compiler/dialect/Tile.h"
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -30,6 +31,10 @@ bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& bu
 
 /// 32-bit registers a thread needs for a tile; 0 for anything else.
 int64_t registersOf(mlir::Type type);
+
+/// Whether a dot's operands become two numbers an element, the second what the first one's precision leaves (3xTF32): f32 of precision
+/// ieee.
+bool splitsOperands(tile::DotOp dot);
 
 }  // namespace fattn::tilegpu
 

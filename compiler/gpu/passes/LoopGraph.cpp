@@ -271,11 +271,10 @@ class Builder {
       for (Operation* op : operations) {
         if (auto dot = dyn_cast<tile::DotOp>(op)) {
           auto a = dot.getA().getType(), b = dot.getB().getType();
-          bool three = a.getElementType().isF32() && dot.getPrecision() == tile::Precision::ieee;  // 3xTF32
           node.dot = {.type = tile::dtypeOf(a.getElementType()),
                       .m = static_cast<int>(a.getDimSize(0)),
                       .n = static_cast<int>(b.getDimSize(1)),
-                      .k = static_cast<int>(a.getDimSize(1)) * (three ? 3 : 1),
+                      .k = static_cast<int>(a.getDimSize(1)) * (splitsOperands(dot) ? 3 : 1),
                       .aInShared = false};
         } else if (node.kind == gpu::NodeKind::Arithmetic) {
           gpu::ArithmeticWork work = workOf(op);

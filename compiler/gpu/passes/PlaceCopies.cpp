@@ -132,10 +132,11 @@ class Placer {
  private:
   /// Three quarters of a thread's registers for what the loop carries, its largest product and these fragments; the last quarter is for
   /// addresses, operands of the current step and what arithmetic needs.
-  bool fitsInRegisters(Operation* loop, Type fragment) {
+  bool fitsInRegisters(Operation* loop, Operation* user, Type fragment) {
     int64_t limit = gpu::registerLimit(target, 1, static_cast<int>(warps) * target.warpSize);
     int64_t& held = heldIn[loop];
-    int64_t more = registersOf(fragment);
+    auto dot = dyn_cast<tile::DotOp>(user);
+    int64_t more = registersOf(fragment) * (dot && splitsOperands(dot) ? 2 : 1);  // both parts are the same in every trip
     if (registersIn(loop) + held + more > limit * 3 / 4) return false;
     held += more;
     return true;
@@ -216,7 +217,7 @@ class Placer {
     RankedTensorType readType = withLayout(load.getType(), use.inLoad());
     Operation* loop = loopBetween(load, user);
     OpBuilder b(user);
-    if (loop && fitsInRegisters(loop, readType)) b.setInsertionPoint(loop);
+    if (loop && fitsInRegisters(loop, user, readType)) b.setInsertionPoint(loop);
     Value value = LoadBufferOp::create(b, load.getLoc(), readType, buffer, zero, b.getDenseI64ArrayAttr({}));
     if (!llvm::is_sorted(use.order)) {
       SmallVector<int64_t> permutation(use.order.begin(), use.order.end());

@@ -160,6 +160,58 @@ func.func @too_many_registers(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}
 
 // -----
 
+#tl = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,128), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (0,64); warp: 1 | dim0: 16, dim1: 256">
+#ta = #tilegpu.regs<"register: 1 -> (8,0), 2 -> (0,4), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64), 64 -> (0,128); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 256">
+#tb = #tilegpu.regs<"register: 1 -> (4,0), 2 -> (8,0), 4 -> (16,0), 8 -> (32,0), 16 -> (64,0), 32 -> (128,0); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 | dim0: 256, dim1: 8">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+!ta = tensor<16x256xf32, #ta>
+!tb = tensor<256x8xf32, #tb>
+!tl = tensor<16x256xf32, #tl>
+!acc = tensor<16x8xf32, #acc>
+!ptr = !tile.block_ptr<16x256xf32>
+
+// 128 registers live through the loop where an operand is rounded to tf32; split in two they would be 256.
+// CHECK-LABEL: func.func @rounded
+// CHECK: tilegpu.load_buffer
+// CHECK: scf.for
+// CHECK-NOT: tilegpu.load_buffer
+// CHECK-LABEL: func.func @split
+// CHECK-NOT: tilegpu.load_buffer
+// CHECK: scf.for
+// CHECK: tilegpu.load_buffer
+func.func @rounded(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %row: i64 {tile.divisibility = 8 : i64}, %rows: i64, %c: !acc, %b: !tb, %n: i32) -> !acc
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %pa = tile.make_block_ptr %p, shape [%rows, %rows], strides [%row, %l1], offsets [%l0, %l0] : !tile.ptr<f32> -> !ptr
+  %x = tile.load %pa : !ptr -> !tl
+  %a = tilegpu.convert_layout %x : !tl -> !ta
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%d = %c) -> (!acc) : i32 {
+    %k = tile.dot %a, %b, %d precision tf32 : !ta, !tb -> !acc
+    scf.yield %k : !acc
+  }
+  return %r : !acc
+}
+func.func @split(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %row: i64 {tile.divisibility = 8 : i64}, %rows: i64, %c: !acc, %b: !tb, %n: i32) -> !acc
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %l0 = arith.constant 0 : i64
+  %l1 = arith.constant 1 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %pa = tile.make_block_ptr %p, shape [%rows, %rows], strides [%row, %l1], offsets [%l0, %l0] : !tile.ptr<f32> -> !ptr
+  %x = tile.load %pa : !ptr -> !tl
+  %a = tilegpu.convert_layout %x : !tl -> !ta
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%d = %c) -> (!acc) : i32 {
+    %k = tile.dot %a, %b, %d : !ta, !tb -> !acc
+    scf.yield %k : !acc
+  }
+  return %r : !acc
+}
+
+// -----
+
 // expected-error@+1 {{the function has no attribute tilegpu.target}}
 func.func @no_target() {
   return
