@@ -2,7 +2,10 @@
 // Says which functions are kernels, and how many threads a block of theirs has:
 //
 //   llvm.func @k(...) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64}
-//   =>  ... {nvvm.kernel, nvvm.reqntid = array<i32: 128>}
+//   =>  ... {nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 128>}
+//
+// One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
+// nothing. (The driver's assembler does not.)
 //
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
@@ -30,6 +33,7 @@ struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<LLVM::LLVMFu
       auto threads = static_cast<int32_t>(tilegpu::warpsOf(function) * tilegpu::targetOf(function).warpSize);
       function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(&getContext()));
       function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), DenseI32ArrayAttr::get(&getContext(), {threads}));
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), IntegerAttr::get(IntegerType::get(&getContext(), 32), 1));
     } catch (const Error& error) {
       function.emitOpError() << error.what();
       signalPassFailure();

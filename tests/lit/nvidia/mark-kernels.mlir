@@ -3,7 +3,7 @@
 // RUN: fattn-opt %s -pass-pipeline='builtin.module(llvm.func(nvidia-mark-kernels))' | FileCheck %s
 
 // CHECK: llvm.func @kernel
-// CHECK-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 256>
+// CHECK-SAME: nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 256>
 llvm.func @kernel(%p: !llvm.ptr<1>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 8 : i64} {
   llvm.return
 }

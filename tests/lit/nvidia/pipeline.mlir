@@ -5,7 +5,7 @@
 // RUN: fattn-opt %t.mlir -emit-ptx=chip=sm_80 | FileCheck %s
 
 // LLVM: llvm.func @product(%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64)
-// LLVM-SAME: nvvm.kernel, nvvm.reqntid = array<i32: 128>
+// LLVM-SAME: nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 128>
 // LLVM-SAME: tilegpu.shared_bytes = 32768 : i64
 
 // CHECK: .entry product(
