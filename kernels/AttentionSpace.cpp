@@ -102,6 +102,7 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
   std::ranges::sort(space, {}, [&](const TileConfig& tile) {
     return std::tuple(distance(tile, safe), tile.block_m, tile.block_n, tile.stages, tile.warps);
   });
+  if (space.empty() || space.front() != safe) space.insert(space.begin(), safe);
   return space;
 }
 

@@ -89,17 +89,6 @@ void requireSupported(const AttentionConfig& config) {
                 "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
 }
 
-// Measured figures belong into this table; see docs/performance.md.
-TileConfig defaultTile(const AttentionConfig& config) {
-  if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
-  std::int64_t widest = std::max(config.head_dim, config.head_dim_v);
-  // Splitting f32 operands takes registers for both parts.
-  if (config.dtype == DType::F32)
-    return {.block_m = 64, .block_n = widest > 64 && widest <= 128 ? 8 : 16, .stages = 2, .warps = widest > 64 ? 8 : 4};
-  if (widest > 128) return {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8};
-  return {.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
-}
-
 AttentionConfig resolve(const AttentionConfig& config) {
   AttentionConfig resolved = config;
   if (resolved.target.empty()) resolved.target = defaultTarget();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/Compile.h"
 
+#include <algorithm>
+
 #include "compiler/cpu/Passes.h"
 #include "compiler/dialect/Tile.h"
 #include "compiler/driver/StageDump.h"
@@ -98,9 +100,12 @@ void compileForHost(Job& job) {
 
 void compileForNvidia(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
-  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4, .schedule = 1});
-  nvidia::PipelineOptions options{
-      .target = std::string(target.name), .warps = config.warps, .stages = config.stages, .schedule = config.schedule - 1, .forced = {}};
+  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4});
+  nvidia::PipelineOptions options{.target = std::string(target.name),
+                                  .warps = config.warps,
+                                  .stages = config.stages,
+                                  .schedule = std::max(config.schedule, 1) - 1,
+                                  .forced = {}};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();

@@ -106,6 +106,9 @@ TileConfig TileConfig::withDefaults(const TileConfig& defaults) const {
   TileConfig result = *this;
   for (const Choice& choice : kChoices)
     if (result.*choice.member == 0) result.*choice.member = defaults.*choice.member;
+  TileConfig same = defaults;
+  same.schedule = result.schedule;
+  if (schedule == 0 && result != same) result.schedule = 0;
   return result;
 }
 

@@ -72,5 +72,13 @@ TEST(TileConfig, DefaultsFillOnlyWhatIsUnset) {
   EXPECT_EQ(merged, (TileConfig{.block_m = 16, .block_n = 32, .stages = 2}));
 }
 
+TEST(TileConfig, AScheduleIsThatOfItsOwnConfiguration) {
+  const TileConfig defaults{.block_m = 64, .block_n = 32, .schedule = 3};
+  EXPECT_EQ(TileConfig{}.withDefaults(defaults), defaults);
+  EXPECT_EQ((TileConfig{.block_m = 64}.withDefaults(defaults)), defaults);
+  EXPECT_EQ((TileConfig{.block_m = 16}.withDefaults(defaults)), (TileConfig{.block_m = 16, .block_n = 32}));
+  EXPECT_EQ((TileConfig{.block_m = 16, .schedule = 2}.withDefaults(defaults)), (TileConfig{.block_m = 16, .block_n = 32, .schedule = 2}));
+}
+
 }  // namespace
 }  // namespace fattn

@@ -27,7 +27,8 @@ struct TileConfig {
   std::string toString() const;
   /// Throws Error{InvalidArgument} naming the first choice that is out of its range, and the range.
   void validate() const;
-  /// This configuration with every unset choice taken from `defaults`.
+  /// This configuration with every unset choice taken from `defaults`; the schedule only where all others agree with them then, as it
+  /// numbers the orders of that one configuration.
   TileConfig withDefaults(const TileConfig& defaults) const;
 
   bool operator==(const TileConfig&) const = default;

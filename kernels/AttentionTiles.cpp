@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tile configurations where nothing is tuned. The figures behind the table: docs/performance.md, "Default tile configurations". On the
+// machine they were measured on none of them spills.
+#include <algorithm>
+#include <vector>
+
+#include "compiler/gpu/Target.h"
+#include "kernels/AttentionSupport.h"
+
+namespace fattn::kernels {
+namespace {
+
+// Best first; the last is for chips with little shared memory.
+std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
+  const bool padded = width % 16 != 0;  // columns of zeros and their checks take registers
+  if (dtype == DType::F32) {            // both parts of a split operand take registers
+    const TileConfig narrow{.block_m = 64, .block_n = 16, .stages = 2, .warps = 4},
+        shallow{.block_m = 128, .block_n = 8, .stages = 2, .warps = 8};
+    if (width <= 96) return {narrow};
+    if (width <= 112) return {shallow, narrow};
+    if (width <= 136) return {narrow};
+    if (width <= 184)
+      return {{.block_m = 128, .block_n = 16, .stages = 2, .warps = 8}, {.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
+    return {shallow, {.block_m = 64, .block_n = 8, .stages = 2, .warps = 8}};
+  }
+  const TileConfig usual{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
+  if (width >= 32 && width < 64) return {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = 3}};
+  if (width <= 80 || (width <= 128 && !padded)) return {usual};
+  if (width <= 128) return {{.block_m = 128, .block_n = 32, .stages = 2, .warps = 4, .schedule = 2}};
+  std::vector<TileConfig> wide = {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
+                                  {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = 2},
+                                  {.block_m = 64, .block_n = 32, .stages = 2, .warps = 4, .schedule = 2}};
+  if (width == 160 || width == 192) wide.insert(wide.begin(), {.block_m = 64, .block_n = 64, .stages = 2, .warps = 4, .schedule = 2});
+  return wide;
+}
+
+// Q and the ring of K and V; a tenth more for what moves between layouts.
+bool fits(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
+  std::int64_t elements = tile.block_m * config.head_dim + std::int64_t{tile.stages} * tile.block_n * (config.head_dim + config.head_dim_v);
+  return elements * sizeInBytes(config.dtype) * 11 / 10 <= machine.shared.bytesPerBlock;
+}
+
+}  // namespace
+
+TileConfig defaultTile(const AttentionConfig& config) {
+  if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
+  const gpu::Target& machine = gpu::findTarget(codeTarget(config.target));
+  const std::vector<TileConfig> tiles = candidates(config.dtype, std::max(config.head_dim, config.head_dim_v));
+  auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });
+  TileConfig tile = found == tiles.end() ? tiles.back() : *found;
+  if (!machine.name.starts_with("nvidia:sm_90")) tile.schedule = 0;  // which orders there are depends on the chip
+  return tile;
+}
+
+}  // namespace fattn::kernels

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configurations that are taken where nothing is tuned: they fit every chip, and on the one they were measured on nothing spills.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "compiler/driver/Compile.h"
+#include "compiler/gpu/Target.h"
+#include "dsl/Internal.h"
+#include "kernels/AttentionForward.h"
+#include "kernels/AttentionSupport.h"
+#include "tests/support/Command.h"
+
+namespace fattn {
+namespace {
+
+struct Case {
+  std::int64_t headDim;
+  DType dtype;
+  bool causal;
+};
+
+std::string ptxOf(const Case& one, const std::string& target) {
+  AttentionConfig config{.dtype = one.dtype, .head_dim = one.headDim, .causal = one.causal, .target = target};
+  const AttentionConfig resolved = kernels::resolve(config);
+  dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
+  compiler::CompileOptions options;
+  options.target = target;
+  options.config = *resolved.tile;
+  return compiler::compile(dsl::internal::module(program), options).bytes;
+}
+
+std::string nameOf(const Case& one, const std::string& target) {
+  return std::string(name(one.dtype)) + ", head_dim " + std::to_string(one.headDim) + (one.causal ? ", causal, " : ", ") + target;
+}
+
+TEST(DefaultTiles, FitEveryChip) {
+  for (std::string_view target : gpu::targetNames()) {
+    if (!target.starts_with("nvidia:")) continue;
+    for (std::int64_t headDim : {8, 64, 104, 136, 192, 256})
+      for (DType dtype : {DType::BF16, DType::F32}) {
+        const Case one{headDim, dtype, true};
+        EXPECT_NO_THROW(EXPECT_NE(ptxOf(one, std::string(target)).find(".entry"), std::string::npos)) << nameOf(one, std::string(target));
+      }
+  }
+}
+
+// From its table (docs/performance.md): rows of 128 where shared memory takes a ring of 64 keys, else less.
+TEST(DefaultTiles, LessSharedMemoryTakesSmallerOnes) {
+  auto tile = [](const char* target) {
+    return kernels::resolve({.dtype = DType::BF16, .head_dim = 256, .target = target}).tile.value_or(TileConfig{}).toString();
+  };
+  EXPECT_EQ(tile("nvidia:sm_90"), "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8");
+  EXPECT_EQ(tile("nvidia:sm_80"), "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8");
+  EXPECT_EQ(tile("nvidia:sm_86"), "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4");
+}
+
+TEST(DefaultTiles, DoNotSpill) {
+  if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("fattn-tiles-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  for (std::int64_t headDim : {16, 32, 64, 96, 104, 128, 160, 192, 224, 256})
+    for (DType dtype : {DType::BF16, DType::F32})
+      for (bool causal : {false, true}) {
+        const Case one{headDim, dtype, causal};
+        std::ofstream(folder / "k.ptx") << ptxOf(one, "nvidia:sm_90");
+        const std::string files = (folder / "k.cubin").string() + " " + (folder / "k.ptx").string();
+        auto [status, log] = test::runCommand("ptxas -v -arch=sm_90 -o " + files + " 2>&1");
+        EXPECT_EQ(status, 0) << nameOf(one, "nvidia:sm_90") << ": " << log;
+        EXPECT_NE(log.find(" 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"), std::string::npos)
+            << nameOf(one, "nvidia:sm_90") << ": " << log;
+      }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace fattn
