@@ -21,7 +21,7 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
     if (width <= 136) return {narrow};
     if (width <= 184)
       return {{.block_m = 128, .block_n = 16, .stages = 2, .warps = 8}, {.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
-    return {shallow, {.block_m = 64, .block_n = 8, .stages = 2, .warps = 8}};
+    return {{.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
   }
   const TileConfig usual{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
   if (width >= 32 && width < 64) return {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = 3}};

@@ -53,7 +53,7 @@ SharedLayout rowMajor(const Coords& shape, std::int64_t padInterval, std::int64_
   return SharedLayout(result.withOutputs(tileNames(shape.size())), padInterval, padAmount);
 }
 
-SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes) {
+SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes, int pieceBytes) {
   checkShape(shape);
   if (shape.size() != 2) invalid(fmt::format("a swizzled tile has rows and columns, not {} dimensions", shape.size()));
   if (swizzleBytes != 0 && swizzleBytes != 32 && swizzleBytes != 64 && swizzleBytes != 128) {
@@ -61,6 +61,8 @@ SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes) {
   }
   if (elementBits != 8 && elementBits != 16 && elementBits != 32)
     invalid(fmt::format("elements of {} bits; legal are 8, 16 and 32", elementBits));
+  if (pieceBytes != 16 && pieceBytes != 32 && pieceBytes != 64)
+    invalid(fmt::format("pieces of {} bytes; legal are 16, 32 and 64", pieceBytes));
   int elementBytes = elementBits / 8;
   std::int64_t columns = std::max(16, swizzleBytes) / elementBytes;  // of an atom
   if (shape[1] % columns) {
@@ -72,11 +74,13 @@ SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes) {
               LinearLayout::identity(kOffset, powerOfTwoIn(atoms), dim(1)) * LinearLayout::identity(kOffset, shape[0] / rows, dim(0)) *
               LinearLayout::identity(kOffset, atoms / powerOfTwoIn(atoms), dim(1));
   flat = flat.withOutputs(tileNames(2));
-  // Address bits 7, 8, 9 are xored into bits 4, 5, 6. Basis k of the offset leads where the swizzled address 2^k came from.
+  // Address bits 7, 8, 9 are xored into bits 4, 5, 6, from that of a piece on. Basis k of the offset leads where the swizzled address 2^k
+  // came from.
   f2::Columns bases = flat.columns();
   int shift = std::countr_zero(static_cast<unsigned>(elementBytes));
-  for (int bit = 0; bit < std::countr_zero(static_cast<unsigned>(std::max(16, swizzleBytes))) - 4; ++bit) {
-    std::size_t from = 7 + bit - shift, to = 4 + bit - shift;
+  int piece = std::countr_zero(static_cast<unsigned>(pieceBytes));
+  for (int bit = 0; bit < std::countr_zero(static_cast<unsigned>(std::max(16, swizzleBytes))) - piece; ++bit) {
+    std::size_t from = 7 + bit - shift, to = piece + bit - shift;
     if (from < bases.size()) bases[from] ^= flat.columns()[to];
   }
   return SharedLayout(LinearLayout::fromColumns(flat.inputs(), flat.outputs(), bases, flat.repeats()));

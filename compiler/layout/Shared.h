@@ -42,8 +42,9 @@ SharedLayout rowMajor(const Coords& shape, std::int64_t padInterval = 0, std::in
 
 /// The layout that TMA writes and wgmma reads (PTX ISA 8.7, "Tensor swizzling modes", "Shared memory matrix layout"): rows x columns in
 /// atoms of `swizzleBytes` (32, 64 or 128; 0: 16-byte columns without swizzle) a row; within an atom, address bits 4.. are xored with
-/// the bits from 7 on: 1, 2 or 3 of them. Atoms of further columns follow after all rows.
-SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes);
+/// the bits from 7 on: 1, 2 or 3 of them. Atoms of further columns follow after all rows. Pieces of more than 16 bytes are xored from a
+/// higher bit on, which no TMA writes, but which keeps rows together for readers of single columns.
+SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes, int pieceBytes = 16);
 
 /// What the banks are like. Defaults: NVIDIA since Volta, AMD's LDS.
 struct Banks {

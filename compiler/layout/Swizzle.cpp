@@ -102,7 +102,12 @@ void check(const LinearLayout& read, const LinearLayout& write, int elementBits)
 
 }  // namespace
 
-SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write, int elementBits, const Banks& banks) {
+bool keepsOrder(const SharedLayout& shared, const LinearLayout& registers, int count) {
+  f2::Columns columns = shared.elements().columns(kOffset), wanted = first(registers.columns(kRegister), log2(count));
+  return wanted == first(columns, static_cast<int>(wanted.size())) && std::ssize(wanted) == log2(count);
+}
+
+SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write, int elementBits, const Banks& banks, int inOrder) {
   check(read, write, elementBits);
   Problem problem{read, write, elementBits, banks};
   int most = log2(std::max(1, 128 / elementBits));
@@ -113,6 +118,7 @@ SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write,
     LinearLayout layout = build(shared, more, moreForRead, problem);
     if (!layout.isBijective()) return;
     SwizzleChoice choice = measure(SharedLayout(std::move(layout)), problem);
+    if (!keepsOrder(choice.layout, write, inOrder)) return;
     if (!best || better(choice, *best)) best = std::move(choice);
   };
   for (int size = static_cast<int>(both.size()); size >= 0; --size) {
@@ -124,6 +130,7 @@ SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write,
       for (int extra = static_cast<int>(more.size()); extra > 0; --extra) attempt(shared, first(more, extra), forRead);
     }
   }
+  if (!best) throw Error(ErrorCode::InvalidArgument, fmt::format("no layout keeps {} registers of the writer in order", inOrder));
   return *best;
 }
 

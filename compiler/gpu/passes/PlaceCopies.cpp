@@ -71,19 +71,22 @@ LinearLayout accessOf(const gpu::Target& target, const LinearLayout& fragment, i
   return fragment;
 }
 
-/// The layout of the buffer: of all candidates that the writer's vectors fit in, the one with the fewest passes for everybody.
-std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int leastVector) {
+/// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
+/// passes for everybody.
+std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int inOrder) {
   std::vector<layout::SharedLayout> candidates;
   // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
   layout::Coords shape = write.outputShape();
   for (int bytes : {128, 64, 32, 0})
-    if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0) candidates.push_back(layout::swizzled(shape, bits, bytes));
-  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits).layout);
+    for (int piece : {16, 32, 64})
+      if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0 && piece <= std::max(16, bytes))
+        candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
+  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, {}, inOrder).layout);
   candidates.push_back(layout::rowMajor(shape));
   const layout::SharedLayout* best = nullptr;
   int64_t fewest = 0;
   for (const layout::SharedLayout& candidate : candidates) {
-    if (layout::sharedVector(write, candidate, bits) < leastVector) continue;
+    if (!layout::keepsOrder(candidate, write, inOrder)) continue;
     auto passes = [&](const LinearLayout& side) {
       layout::BankReport report = layout::bankConflicts(side, candidate, bits);
       return int64_t{report.passes} * report.instructions;

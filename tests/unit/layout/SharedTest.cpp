@@ -144,6 +144,22 @@ TEST(Swizzle, TransposedTilesUseWideVectorsOnOneSide) {
   EXPECT_EQ(std::max(choice.read.vector, choice.write.vector), 8);
 }
 
+// Rows of keys that a dot wants as columns of 32 bits: alone the reader would have 16 bytes of four rows side by side.
+TEST(Swizzle, ACopyEngineKeepsItsElementsInOrder) {
+  LinearLayout write = blocked({.shape = {16, 128}, .elementBits = 32}),
+               read = tileFragment(nvidia::mma(Operand::B, 8, 32), {16, 128}, {1, 1});
+  SwizzleChoice free = chooseSwizzle(read, write, 32), kept = chooseSwizzle(read, write, 32, {}, 4);
+  EXPECT_FALSE(keepsOrder(free.layout, write, 4));
+  EXPECT_TRUE(keepsOrder(kept.layout, write, 4));
+  for (const SwizzleChoice& choice : {free, kept}) EXPECT_EQ(choice.read.conflicts() + choice.write.conflicts(), 0);
+  EXPECT_EQ(kept.write.vector, 4);
+  // The same for rows of 128 bytes that stay together.
+  SharedLayout rows = swizzled({16, 128}, 32, 128, 32);
+  EXPECT_TRUE(keepsOrder(rows, write, 4));
+  EXPECT_EQ(bankConflicts(read, rows, 32).conflicts() + bankConflicts(write, rows, 32).conflicts(), 0);
+  EXPECT_GT(bankConflicts(read, swizzled({16, 128}, 32, 128), 32).conflicts(), 0);
+}
+
 TEST(Swizzle, BulkCopiesGetTheWidestThatTheReaderLikes) {
   LinearLayout a = nvidia::matrixAccess(tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1}), 1, 16)->access;
   SwizzleChoice choice = chooseBulkSwizzle(a, 16);
@@ -155,6 +171,7 @@ TEST(Swizzle, BulkCopiesGetTheWidestThatTheReaderLikes) {
 
 TEST(Shared, Errors) {
   EXPECT_EQ(test::messageOf([] { swizzled({64, 64}, 16, 48); }), "there is no 48-byte swizzle; legal are 0, 32, 64 and 128");
+  EXPECT_EQ(test::messageOf([] { swizzled({64, 64}, 16, 128, 8); }), "pieces of 8 bytes; legal are 16, 32 and 64");
   EXPECT_EQ(test::messageOf([] { swizzled({64, 80}, 16, 128); }), "80 columns of 16 bits are no multiple of the atom's 64");
   EXPECT_EQ(test::messageOf([] { swizzled({64}, 16, 128); }), "a swizzled tile has rows and columns, not 1 dimensions");
   EXPECT_EQ(test::messageOf([] { rowMajor({4, 4}, 3, 1); }), "padding of 1 after every 3 elements; the interval is a power of two");
