@@ -19,7 +19,7 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
     if (width <= 96) return {narrow};
     if (width <= 112) return {shallow, narrow};
     if (width <= 136) return {narrow};
-    if (width <= 184)
+    if (width <= 168)
       return {{.block_m = 128, .block_n = 16, .stages = 2, .warps = 8}, {.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
     return {{.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
   }
