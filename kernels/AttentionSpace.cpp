@@ -19,12 +19,14 @@ struct SpaceRow {
   std::string_view prefix;
   std::vector<std::int32_t> blockM, blockN, stages, warps;
   std::vector<std::int32_t> schedules;  // beside the compiler's first, for configurations that are good with that
+  std::vector<std::int32_t> narrow;     // more of blockN for f32, both parts of whose operands take registers
 };
 
 const std::vector<SpaceRow>& rows() {
-  static const std::vector<SpaceRow> table = {{"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}},
-                                              {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {2, 3, 4}},
-                                              {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}}};
+  static const std::vector<SpaceRow> table = {
+      {"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}, {}},
+      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {2, 3, 4}, {8, 16}},
+      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}, {}}};
   return table;
 }
 
@@ -93,8 +95,10 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
   std::vector<TileConfig> space;
   for (const SpaceRow& row : rows()) {
     if (!chip.starts_with(row.prefix)) continue;
+    std::vector<std::int32_t> blockN = row.blockN;
+    if (config.dtype == DType::F32) blockN.insert(blockN.end(), row.narrow.begin(), row.narrow.end());
     for (std::int32_t m : row.blockM)
-      for (std::int32_t n : row.blockN)
+      for (std::int32_t n : blockN)
         for (std::int32_t stages : row.stages)
           for (std::int32_t warps : row.warps) space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps});
   }

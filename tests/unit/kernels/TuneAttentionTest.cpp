@@ -29,6 +29,22 @@ TEST(AttentionSpace, BeginsWithTheDefaultAndHoldsEachPointOnce) {
   }
 }
 
+TEST(AttentionSpace, NarrowBlocksAreForF32OnGpus) {
+  auto narrow = [](const AttentionConfig& c) {
+    return std::ranges::count_if(attentionSpace(c), [](const TileConfig& tile) { return tile.block_n < 32; });
+  };
+  EXPECT_GT(narrow(config("nvidia:sm_90", DType::F32)), 0);
+  EXPECT_EQ(narrow(config("nvidia:sm_90", DType::BF16)), 0);
+}
+
+// The default has an order of its own: it is a point beside those of the table.
+TEST(AttentionSpace, BeginsWithADefaultThatNamesASchedule) {
+  const AttentionConfig c = config("nvidia:sm_90", DType::BF16, 32);
+  const std::vector<TileConfig> space = attentionSpace(c);
+  EXPECT_EQ(space.front(), defaultTile(c));
+  EXPECT_EQ(space.front().schedule, 3);
+}
+
 TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}).empty());
   std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4});
