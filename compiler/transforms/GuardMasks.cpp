@@ -7,8 +7,8 @@
 // The loop stays one: its pipeline is filled and drained once, the values it keeps in registers are kept for one loop, and the machine
 // code is half as long. The masks themselves move into the branches.
 //
-// Assumptions: those of MaskedTrips.h; A4 the condition is a tile in the loop's own block. Masks used in another way stay as they are. Test:
-// tests/lit/transforms/guard-masks.mlir.
+// Assumptions: those of MaskedTrips.h; A4 the condition is a tile in the loop's own block. Masks used in another way stay as they are.
+// Test: tests/lit/transforms/guard-masks.mlir.
 #include "compiler/dialect/Tile.h"
 #include "compiler/transforms/MaskedTrips.h"
 #include "compiler/transforms/Passes.h"
