@@ -68,7 +68,10 @@ class ThreadCopy {
         pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
         holder_(gpu::isHolder(to, gpu::holdersOf(op.getLayout().getLayout()))),
         global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), op.getLayout().getLayout()) {
-    for (const std::vector<int64_t>& group : groups) pointers_.emplace_back(shared.pointer(group[0]), global_.address(group[0]));
+    for (const std::vector<int64_t>& group : groups) {
+      Value from = global_.address(group[0]);
+      pointers_.emplace_back(shared.pointer(group[0]), from);
+    }
   }
 
   /// A window that lies inside of its array, as nearly all do, is copied without looking at each vector.
