@@ -63,6 +63,8 @@ SharedLayout swizzled(const Coords& shape, int elementBits, int swizzleBytes, in
     invalid(fmt::format("elements of {} bits; legal are 8, 16 and 32", elementBits));
   if (pieceBytes != 16 && pieceBytes != 32 && pieceBytes != 64)
     invalid(fmt::format("pieces of {} bytes; legal are 16, 32 and 64", pieceBytes));
+  if (pieceBytes > std::max(16, swizzleBytes))
+    invalid(fmt::format("pieces of {} bytes do not fit into a {}-byte swizzle", pieceBytes, swizzleBytes));
   int elementBytes = elementBits / 8;
   std::int64_t columns = std::max(16, swizzleBytes) / elementBytes;  // of an atom
   if (shape[1] % columns) {

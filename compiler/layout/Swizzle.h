@@ -23,15 +23,15 @@ struct SwizzleChoice {
 
 /// The layout with the fewest passes, free of conflicts where one is, with the widest vectors among those. `read` and `write` hold the
 /// same tile. For ldmatrix pass nvidia::matrixAccess(...)->access. For a copy engine, which cannot shuffle what it moves at once, `inOrder`
-/// is how many of the writer's first registers it moves: only layouts with keepsOrder() are chosen from, and one of them is free of
-/// conflicts as well.
+/// is how many of the writer's first registers it moves: only layouts with keepsOrder() are chosen from, and not for every reader is one
+/// of those free of conflicts. Throws Error{InvalidArgument} where none keeps that many in order.
 SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write, int elementBits, const Banks& banks = {}, int inOrder = 1);
-
-/// Whether the elements in a thread's first `count` registers (a power of two) follow each other in this memory.
-bool keepsOrder(const SharedLayout& shared, const LinearLayout& registers, int count);
 
 /// The same among the layouts that a bulk tensor copy can write (swizzled(), widest first): the one the reader has fewest passes with.
 SwizzleChoice chooseBulkSwizzle(const LinearLayout& read, int elementBits, const Banks& banks = {});
+
+/// Whether the elements in a thread's first `count` registers (a power of two) follow each other in this memory.
+bool keepsOrder(const SharedLayout& shared, const LinearLayout& registers, int count);
 
 }  // namespace fattn::layout
 

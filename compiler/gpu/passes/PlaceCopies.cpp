@@ -77,10 +77,10 @@ std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const Lin
   std::vector<layout::SharedLayout> candidates;
   // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
   layout::Coords shape = write.outputShape();
-  for (int bytes : {128, 64, 32, 0})
-    for (int piece : {16, 32, 64})
-      if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0 && piece <= std::max(16, bytes))
-        candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
+  constexpr std::pair<int, int> kSwizzles[] = {{128, 16}, {128, 32}, {128, 64}, {64, 16}, {64, 32}, {32, 16}, {0, 16}};
+  for (auto [bytes, piece] : kSwizzles)
+    if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0)
+      candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
   for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, {}, inOrder).layout);
   candidates.push_back(layout::rowMajor(shape));
   const layout::SharedLayout* best = nullptr;

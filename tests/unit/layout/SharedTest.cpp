@@ -160,6 +160,19 @@ TEST(Swizzle, ACopyEngineKeepsItsElementsInOrder) {
   EXPECT_GT(bankConflicts(read, swizzled({16, 128}, 32, 128), 32).conflicts(), 0);
 }
 
+TEST(Swizzle, CopiesStayInOrderWhateverTheReader) {
+  std::mt19937 random = test::seeded(13);
+  const std::vector<Coords> shapes = {{64, 64}, {32, 32}, {16, 80}, {128, 32}};
+  for (int trial = 0; trial < 200; ++trial) {
+    const Coords& shape = shapes[random() % shapes.size()];
+    int bits = 8 << random() % 3, inOrder = 128 / bits;
+    LinearLayout read = test::randomTile(random, shape, shape[0] == 16 ? 1 : 2), write = blocked({.shape = shape, .elementBits = bits});
+    SwizzleChoice choice = chooseSwizzle(read, write, bits, {}, inOrder);
+    EXPECT_TRUE(keepsOrder(choice.layout, write, inOrder)) << trial << " read " << read.str();
+    EXPECT_EQ(choice.write.conflicts(), 0) << trial << " read " << read.str();
+  }
+}
+
 TEST(Swizzle, BulkCopiesGetTheWidestThatTheReaderLikes) {
   LinearLayout a = nvidia::matrixAccess(tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1}), 1, 16)->access;
   SwizzleChoice choice = chooseBulkSwizzle(a, 16);
@@ -172,6 +185,7 @@ TEST(Swizzle, BulkCopiesGetTheWidestThatTheReaderLikes) {
 TEST(Shared, Errors) {
   EXPECT_EQ(test::messageOf([] { swizzled({64, 64}, 16, 48); }), "there is no 48-byte swizzle; legal are 0, 32, 64 and 128");
   EXPECT_EQ(test::messageOf([] { swizzled({64, 64}, 16, 128, 8); }), "pieces of 8 bytes; legal are 16, 32 and 64");
+  EXPECT_EQ(test::messageOf([] { swizzled({64, 64}, 16, 32, 64); }), "pieces of 64 bytes do not fit into a 32-byte swizzle");
   EXPECT_EQ(test::messageOf([] { swizzled({64, 80}, 16, 128); }), "80 columns of 16 bits are no multiple of the atom's 64");
   EXPECT_EQ(test::messageOf([] { swizzled({64}, 16, 128); }), "a swizzled tile has rows and columns, not 1 dimensions");
   EXPECT_EQ(test::messageOf([] { rowMajor({4, 4}, 3, 1); }), "padding of 1 after every 3 elements; the interval is a power of two");
