@@ -9,17 +9,33 @@
 
 namespace fattn::transforms {
 
-/// sum of coefficient * scalar + something between `low` and `high`: all elements of an integer tile (or a scalar) at once.
+/// sum of coefficient * scalar + something between `low` and `high`: all elements of an integer tile (or a scalar) at once, in integers
+/// that do not wrap around.
 struct AffineBounds {
   llvm::SmallVector<std::pair<mlir::Value, int64_t>, 4> terms;
   int64_t low = 0, high = 0;
 
-  void add(const AffineBounds& other, int64_t factor);
+  /// Adds `factor` times the other. False where a number would leave kLimit: the sum is then void.
+  [[nodiscard]] bool add(const AffineBounds& other, int64_t factor);
   int64_t coefficientOf(mlir::Value v) const;
+  /// Whether no sum over the terms leaves kLimit: scalars of at most 32 bits have any value, wider ones at most kMostScalar.
+  bool fits() const;
+
+  /// Of every coefficient, bound and sum, so that 64-bit integers hold all of them.
+  static constexpr int64_t kLimit = int64_t{1} << 62;
+  /// The magnitude that wider scalars are taken to have. Who relies on it has to ask for it at run time.
+  static constexpr int64_t kMostScalar = int64_t{1} << 48;
+};
+
+/// What an operation that may wrap around computes on the way to a value, and the number of bits it has for it.
+struct IntegerResult {
+  AffineBounds bounds;
+  unsigned bits;
 };
 
 /// Understands arange, splat, broadcasts and other shape operations, constants, sign extensions, +, - and multiplication by constants.
-std::optional<AffineBounds> boundsOf(mlir::Value v);
+/// The bounds hold if each of the `results`, which the call appends to, lies within its bits.
+std::optional<AffineBounds> boundsOf(mlir::Value v, llvm::SmallVectorImpl<IntegerResult>& results);
 
 }  // namespace fattn::transforms
 

@@ -9,15 +9,15 @@ using namespace mlir;
 namespace fattn::transforms {
 
 /// right - left (or the other way round), minus one for strict comparisons: the mask is true wherever this is >= 0.
-static std::optional<AffineBounds> slackOf(arith::CmpIOp cmp) {
-  auto left = boundsOf(cmp.getLhs()), right = boundsOf(cmp.getRhs());
+static std::optional<AffineBounds> slackOf(arith::CmpIOp cmp, SmallVectorImpl<IntegerResult>& computed) {
+  auto left = boundsOf(cmp.getLhs(), computed), right = boundsOf(cmp.getRhs(), computed);
   if (!left || !right) return std::nullopt;
   using P = arith::CmpIPredicate;
   P p = cmp.getPredicate();
   bool less = p == P::slt || p == P::sle;
   if (!less && p != P::sgt && p != P::sge) return std::nullopt;
   AffineBounds slack = less ? *right : *left;
-  slack.add(less ? *left : *right, -1);
+  if (!slack.add(less ? *left : *right, -1)) return std::nullopt;
   if (p == P::slt || p == P::sgt) slack.low -= 1;
   return slack;
 }
@@ -33,13 +33,19 @@ bool MaskedTrips::isOutside(const AffineBounds& slack) const {
   return llvm::all_of(slack.terms, [&](auto& t) { return t.first == loop_.getInductionVar() || loop_.isDefinedOutsideOfLoop(t.first); });
 }
 
+bool MaskedTrips::isKnownBefore(const AffineBounds& slack, ArrayRef<IntegerResult> computed) const {
+  auto known = [&](const AffineBounds& bounds) { return isOutside(bounds) && bounds.fits(); };
+  return known(slack) && llvm::all_of(computed, [&](const IntegerResult& result) { return known(result.bounds); });
+}
+
 void MaskedTrips::collectMasks() {
   for (auto cmp : loop_.getBody()->getOps<arith::CmpIOp>()) {
     auto type = dyn_cast<RankedTensorType>(cmp.getType());
     if (!type || type.getNumElements() == 1) continue;
-    auto slack = slackOf(cmp);
-    if (!slack || !isOutside(*slack) || slack->coefficientOf(loop_.getInductionVar()) > 0) continue;  // A2
-    masks_.push_back({cmp, *slack});
+    SmallVector<IntegerResult, 0> computed;
+    auto slack = slackOf(cmp, computed);
+    if (!slack || !isKnownBefore(*slack, computed) || slack->coefficientOf(loop_.getInductionVar()) > 0) continue;  // A2
+    masks_.push_back({cmp, *slack, computed});
   }
 }
 
@@ -57,14 +63,14 @@ void MaskedTrips::collectChecks(Operation* access, Value ptr, ArrayRef<int64_t> 
   auto window = (advance ? advance.getPtr() : ptr).getDefiningOp<tile::MakeBlockPtrOp>();
   if (!window) return;
   for (int64_t d : dims) {
-    auto offset = boundsOf(window.getOffsets()[static_cast<unsigned>(d)]), slack = boundsOf(window.getShape()[static_cast<unsigned>(d)]);
-    auto delta = advance ? boundsOf(advance.getDeltas()[static_cast<unsigned>(d)]) : AffineBounds();
-    if (!offset || !slack || !delta) continue;
-    offset->add(*delta, 1);
-    if (!neverNegative(*offset)) continue;
-    slack->add(*offset, -1);
+    SmallVector<IntegerResult, 0> computed;
+    auto offset = boundsOf(window.getOffsets()[static_cast<unsigned>(d)], computed);
+    auto slack = boundsOf(window.getShape()[static_cast<unsigned>(d)], computed);
+    auto delta = advance ? boundsOf(advance.getDeltas()[static_cast<unsigned>(d)], computed) : AffineBounds();
+    if (!offset || !slack || !delta || !offset->add(*delta, 1) || !neverNegative(*offset)) continue;
+    if (!slack->add(*offset, -1)) continue;
     slack->low -= window.getResult().getType().getShape()[static_cast<unsigned>(d)];
-    if (isOutside(*slack) && slack->coefficientOf(loop_.getInductionVar()) < 0) out.push_back({access, d, *slack});
+    if (isKnownBefore(*slack, computed) && slack->coefficientOf(loop_.getInductionVar()) < 0) out.push_back({access, d, *slack, computed});
   }
 }
 
@@ -84,6 +90,54 @@ Value MaskedTrips::widen(OpBuilder& b, Value v) const {
   if (v.getType().isInteger(64)) return v;
   if (v.getType().isIndex()) return arith::IndexCastOp::create(b, loop_.getLoc(), b.getI64Type(), v);
   return arith::ExtSIOp::create(b, loop_.getLoc(), b.getI64Type(), v);
+}
+
+/// The greatest value of `sign` times the bounds in any trip, the induction variable being in [lo, hi].
+Value MaskedTrips::greatest(OpBuilder& b, const AffineBounds& bounds, int64_t sign, Value lo, Value hi) const {
+  Location loc = loop_.getLoc();
+  Value sum = constant(b, sign > 0 ? bounds.high : -bounds.low);
+  for (auto [v, c] : bounds.terms) {
+    Value at = v != loop_.getInductionVar() ? widen(b, v) : c * sign > 0 ? hi : lo;
+    sum = arith::AddIOp::create(b, loc, sum, arith::MulIOp::create(b, loc, at, constant(b, c * sign)));
+  }
+  return sum;
+}
+
+/// Whether wide scalars are as small as AffineBounds::fits() takes them to be; null where there are none.
+Value MaskedTrips::isSmall(OpBuilder& b, const AffineBounds& bounds) const {
+  Location loc = loop_.getLoc();
+  Value all;
+  auto require = [&](Value v) {
+    if (v.getType().isInteger() && v.getType().getIntOrFloatBitWidth() <= 32) return;
+    Value shifted = arith::AddIOp::create(b, loc, widen(b, v), constant(b, AffineBounds::kMostScalar));
+    Value small = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, shifted, constant(b, 2 * AffineBounds::kMostScalar));
+    all = all ? arith::AndIOp::create(b, loc, all, small).getResult() : small;
+  };
+  for (auto [v, c] : bounds.terms) {
+    if (v != loop_.getInductionVar()) {
+      require(v);
+      continue;
+    }
+    require(loop_.getLowerBound());
+    require(loop_.getUpperBound());
+  }
+  return all;
+}
+
+Value MaskedTrips::isWrapFree(OpBuilder& b, ArrayRef<IntegerResult> computed, Value lo, Value hi) const {
+  Location loc = loop_.getLoc();
+  Value all;
+  auto require = [&](Value condition) {
+    all = all && condition ? arith::AndIOp::create(b, loc, all, condition).getResult() : all ? all : condition;
+  };
+  for (const IntegerResult& result : computed) {
+    require(isSmall(b, result.bounds));
+    if (result.bits >= 64) continue;  // what fits() and isSmall() accept cannot wrap around
+    int64_t most = llvm::maxIntN(result.bits), least = llvm::minIntN(result.bits);
+    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, greatest(b, result.bounds, 1, lo, hi), constant(b, most)));
+    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, greatest(b, result.bounds, -1, lo, hi), constant(b, -least)));
+  }
+  return all;
 }
 
 /// Where something is first not known: the smallest lo + n * step with slack < 0, at least lo.
@@ -112,8 +166,13 @@ Value MaskedTrips::begin(OpBuilder& b, ArrayRef<Mask> masks, ArrayRef<Check> che
   Location loc = loop_.getLoc();
   Value lo = widen(b, loop_.getLowerBound()), hi = widen(b, loop_.getUpperBound());
   Value first = hi;
-  for (const Mask& mask : masks) first = arith::MinSIOp::create(b, loc, first, limitOf(b, mask.slack, lo, hi));
-  for (const Check& check : checks) first = arith::MinSIOp::create(b, loc, first, limitOf(b, check.slack, lo, hi));
+  auto limit = [&](const AffineBounds& slack, ArrayRef<IntegerResult> computed) {
+    first = arith::MinSIOp::create(b, loc, first, limitOf(b, slack, lo, hi));
+    for (Value condition : {isSmall(b, slack), isWrapFree(b, computed, lo, hi)})
+      if (condition) first = arith::SelectOp::create(b, loc, condition, first, lo);
+  };
+  for (const Mask& mask : masks) limit(mask.slack, mask.computed);
+  for (const Check& check : checks) limit(check.slack, check.computed);
   first = arith::MaxSIOp::create(b, loc, first, lo);
   Type type = loop_.getUpperBound().getType();
   if (type.isIndex()) return arith::IndexCastOp::create(b, loc, type, first);

@@ -3,6 +3,8 @@
 //
 // A mask is a conjunction of signed comparisons whose two sides are affine in the induction variable (AffineTiles.h). The slack of a
 // comparison, right side minus left side, falls linearly with the trips; it must be >= 0 at the least element.
+// Integers wrap around, so that a slack says nothing where an operation on the way to it does. Whether one does is asked before the loop,
+// for all trips at once; then no trip knows its masks.
 // Assumptions: A1 step is a positive constant; A2 the slack falls with the induction variable (then the known trips come first) or does not
 // depend on it; A3 the mask has more than one element.
 #ifndef FATTN_COMPILER_TRANSFORMS_MASKEDTRIPS_H
@@ -22,6 +24,7 @@ class MaskedTrips {
   struct Mask {
     mlir::arith::CmpIOp cmp;
     AffineBounds slack;
+    llvm::SmallVector<IntegerResult, 0> computed;  ///< on the way to the slack
   };
   /// A dimension of a load or store that the loop walks along; its window lies inside of the array where `slack` >= 0, as it never begins
   /// before it.
@@ -29,6 +32,7 @@ class MaskedTrips {
     mlir::Operation* access;
     int64_t dim;
     AffineBounds slack;
+    llvm::SmallVector<IntegerResult, 0> computed;  ///< on the way to the slack
   };
 
   explicit MaskedTrips(mlir::scf::ForOp loop);
@@ -45,10 +49,16 @@ class MaskedTrips {
  private:
   void collectMasks();
   void collectChecks(mlir::Operation* access, mlir::Value ptr, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<Check>& out) const;
+  /// Whether the slack and what it is computed from depend on nothing that the loop computes, and 64-bit integers hold them.
+  bool isKnownBefore(const AffineBounds& slack, llvm::ArrayRef<IntegerResult> computed) const;
   bool isOutside(const AffineBounds& slack) const;
   bool neverNegative(const AffineBounds& offset) const;
   mlir::Value constant(mlir::OpBuilder& b, int64_t v) const;
   mlir::Value widen(mlir::OpBuilder& b, mlir::Value v) const;
+  /// Whether no operation of `computed` wraps around in any trip, and all its scalars are at most kMostScalar.
+  mlir::Value isWrapFree(mlir::OpBuilder& b, llvm::ArrayRef<IntegerResult> computed, mlir::Value lo, mlir::Value hi) const;
+  mlir::Value greatest(mlir::OpBuilder& b, const AffineBounds& bounds, int64_t sign, mlir::Value lo, mlir::Value hi) const;
+  mlir::Value isSmall(mlir::OpBuilder& b, const AffineBounds& bounds) const;
   mlir::Value limitOf(mlir::OpBuilder& b, const AffineBounds& slack, mlir::Value lo, mlir::Value hi) const;
 
   mutable mlir::scf::ForOp loop_;
