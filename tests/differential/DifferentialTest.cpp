@@ -4,6 +4,7 @@
 // program; FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <iostream>
@@ -23,6 +24,7 @@ using generator::Array;
 using generator::Program;
 
 constexpr uint64_t kChunks = 10, kSeedsPerChunk = 25;
+constexpr uint64_t kAlignment = 256;  // of what arrays are misaligned to
 
 void interpret(Program& program) {
   std::vector<interpreter::Argument> arguments;
@@ -42,13 +44,20 @@ void runOnHost(Program& program, const std::string& target) {
   Device& device = openDevice("host");
   auto module = device.load(compiler::compile(*program.module, options));
   std::vector<uint64_t> slots;
+  std::vector<std::vector<char>> memory;
   for (auto& argument : program.arguments) {
-    if (auto* array = std::get_if<Array>(&argument))
-      slots.push_back(std::bit_cast<uint64_t>(array->bytes.data()));
-    else
+    if (auto* array = std::get_if<Array>(&argument)) {
+      std::vector<char>& bytes = memory.emplace_back(array->bytes.size() + kAlignment + array->misalignment);
+      slots.push_back(llvm::alignTo(std::bit_cast<uint64_t>(bytes.data()), kAlignment) + array->misalignment);
+      std::ranges::copy(array->bytes, std::bit_cast<char*>(slots.back()));
+    } else {
       slots.push_back(static_cast<uint64_t>(std::get<int64_t>(argument)));
+    }
   }
   device.launch(*module, {program.grid[0], program.grid[1], program.grid[2]}, slots);
+  for (auto [argument, slot] : llvm::zip_equal(program.arguments, slots))
+    if (auto* array = std::get_if<Array>(&argument))
+      std::copy_n(std::bit_cast<const char*>(slot), array->bytes.size(), array->bytes.data());
 }
 
 DialectRegistry allDialects() {

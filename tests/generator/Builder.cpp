@@ -10,22 +10,15 @@ using namespace mlir;
 
 namespace fattn::generator {
 
-uint64_t Random::next() {
-  uint64_t z = (state_ += 0x9E3779B97F4A7C15);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
-
 double unit(Type type) {
   int fraction = type.isF64() ? 53 : type.isF32() ? 24 : type.isF16() ? 11 : type.isBF16() ? 8 : isa<Float8E4M3FNType>(type) ? 4 : 3;
   return std::ldexp(1.0, -fraction);
 }
 
-Builder::Builder(MLIRContext& context, uint64_t seed)
-    : seed_(seed), random_(seed), b_(&context), loc_(NameLoc::get(StringAttr::get(&context, fmt::format("seed {}", seed)))) {
+Builder::Builder(MLIRContext& context, const std::string& name, Choices choices, const Options& options)
+    : random_(std::move(choices)), options_(options), b_(&context), loc_(NameLoc::get(StringAttr::get(&context, name))) {
   program_.module = ModuleOp::create(loc_);
-  program_.entry = fmt::format("random_{}", seed);
+  program_.entry = name;
   program_.grid = {static_cast<int32_t>(random_.between(1, 3)), static_cast<int32_t>(random_.between(1, 2)), 1};
   b_.setInsertionPointToEnd(program_.module->getBody());
   function_ = func::FuncOp::create(b_, loc_, program_.entry, b_.getFunctionType({}, {}));
@@ -47,20 +40,46 @@ Value Builder::addArgument(Type type, std::variant<Array, int64_t> contents, con
   return function_.getArgument(index);
 }
 
-/// Floating-point numbers are in [-2, 2], integers in [-8, 8].
-Value Builder::addArray(Type element, int64_t count, bool random) {
-  Array array{element, std::vector<char>(count * interpreter::bytesOf(element)), 0};
-  for (int64_t i = 0; i < count; ++i) {
-    bool isFloat = isa<FloatType>(element);
-    double number = random ? random_.uniform(-2, 2) : 0;
-    int64_t integer = random ? random_.between(-8, 8) : 0;
-    auto value = isFloat ? interpreter::Element::number(interpreter::roundTo(number, element)) : interpreter::Element::integer(integer);
-    interpreter::writeBytes(array.bytes.data() + i * interpreter::bytesOf(element), value, element);
+Builder::Placement Builder::place(Type element) {
+  int64_t elements = 16 / interpreter::bytesOf(element);
+  auto behind = [&] { return elements > 1 ? random_.between(1, elements - 1) * interpreter::bytesOf(element) : 0; };
+  if (options_.alignment == Alignment::Aligned) return {0, true, true};
+  if (options_.alignment == Alignment::Unaligned) return {behind(), false, false};
+  switch (random_.weighted(std::array{40, 15, 20, 25})) {
+    case 0:
+      return {0, true, true};
+    case 1:
+      return {0, true, false};
+    case 2:
+      return {0, false, random_.chance(50)};
+    default:
+      return {behind(), random_.chance(50), false};
   }
-  return addArgument(tile::PtrType::get(element), std::move(array), random ? "in" : "out");
 }
 
-Value Builder::addInteger(int64_t value) { return addArgument(b_.getI64Type(), value, "n"); }
+Value Builder::addArray(Type element, int64_t count, bool random, const Placement& placement) {
+  Fill fill;
+  if (random) fill.seed = random_.between(0, 255);
+  Array array = makeArray(element, count, fill);
+  array.misalignment = placement.misalignment;
+  Value pointer = addArgument(tile::PtrType::get(element), std::move(array), random ? "in" : "out");
+  if (placement.promised) function_.setArgAttr(cast<BlockArgument>(pointer).getArgNumber(), "tile.divisibility", b_.getI64IntegerAttr(16));
+  return pointer;
+}
+
+Value Builder::addInteger(int64_t value, int64_t divisibility) {
+  Value integer = addArgument(b_.getI64Type(), value, "n");
+  if (divisibility > 1)
+    function_.setArgAttr(cast<BlockArgument>(integer).getArgNumber(), "tile.divisibility", b_.getI64IntegerAttr(divisibility));
+  return integer;
+}
+
+int64_t Builder::stride(int64_t columns, Type element, const Placement& placement) {
+  int64_t elements = 16 / interpreter::bytesOf(element);
+  if (placement.alignedRows) return llvm::alignTo(columns, elements) + elements * random_.between(0, 1);
+  int64_t result = columns + random_.between(0, 3);
+  return options_.alignment == Alignment::Unaligned && result % elements == 0 ? result + 1 : result;
+}
 
 /// Where the program's window starts in a dimension.
 Value Builder::offset(int dim, int64_t size) { return arith::MulIOp::create(b_, loc_, id_[dim], constant(size)); }
@@ -73,11 +92,12 @@ Value Builder::window(ArrayRef<int64_t> shape, Type element, bool output) {
     int64_t all = size * program_.grid[dim];
     extents.push_back(random_.between(std::max<int64_t>(1, all - size), output ? all : all + 3));
   }
-  int64_t stride = extents[1] + random_.between(0, 3);
+  Placement placement = place(element);
   bool transposed = random_.chance(20);
-  if (transposed) stride = extents[0] + random_.between(0, 3);
-  Value base = addArray(element, stride * extents[transposed ? 1 : 0], !output);
-  SmallVector<Value> strides = {addInteger(stride), constant(1)}, sizes, offsets;
+  int64_t step = stride(extents[transposed ? 0 : 1], element, placement);
+  Value base = addArray(element, step * extents[transposed ? 1 : 0], !output, placement);
+  bool promised = placement.promised && placement.alignedRows;
+  SmallVector<Value> strides = {addInteger(step, promised ? 16 / interpreter::bytesOf(element) : 1), constant(1)}, sizes, offsets;
   if (transposed) std::swap(strides[0], strides[1]);
   for (int dim = 0; dim < 2; ++dim) {
     sizes.push_back(addInteger(extents[dim]));
@@ -171,14 +191,34 @@ void Builder::add(Tracked tile) {
 }
 
 Program Builder::finish() {
-  for (int64_t steps = random_.between(4, 14); steps > 0; --steps) step();
+  for (Choices::Repeat again(random_, 4, 14); again.next();) step();
   store(pool_.empty() ? any(true) : pool_.back());
-  for (int64_t more = random_.between(0, 2); more > 0; --more) store(any(random_.chance(70)));
+  for (Choices::Repeat again(random_, 0, 2); again.next();) store(any(random_.chance(70)));
   func::ReturnOp::create(b_, loc_);
+  program_.choices = random_.values();
+  program_.spans = random_.spans();
   return std::move(program_);
 }
 
-Program generate(MLIRContext& context, uint64_t seed) { return Builder(context, seed).finish(); }
+Program generate(MLIRContext& context, uint64_t seed, const Options& options) {
+  return Builder(context, fmt::format("random_{}", seed), Choices(seed), options).finish();
+}
+
+Program replay(MLIRContext& context, std::vector<uint64_t> choices, const Options& options) {
+  return Builder(context, "replayed", Choices(std::move(choices)), options).finish();
+}
+
+Array makeArray(Type element, int64_t count, const Fill& fill) {
+  Array array{.type = element, .bytes = std::vector<char>(count * interpreter::bytesOf(element)), .fill = fill};
+  Random random(fill.seed.value_or(0));
+  for (int64_t i = 0; fill.seed && i < count; ++i) {
+    interpreter::Element value = isa<FloatType>(element)
+                                     ? interpreter::Element::number(interpreter::roundTo(random.uniform(-2, 2), element))
+                                     : interpreter::Element::integer(random.between(fill.low, fill.high));
+    interpreter::writeBytes(array.bytes.data() + i * interpreter::bytesOf(element), value, element);
+  }
+  return array;
+}
 
 std::string compare(const Array& expected, const Array& actual) {
   int64_t size = interpreter::bytesOf(expected.type);

@@ -13,24 +13,6 @@
 
 namespace fattn::generator {
 
-/// SplitMix64: the same numbers with every standard library.
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t next();
-  /// In [low, high].
-  int64_t between(int64_t low, int64_t high) { return low + static_cast<int64_t>(next() % static_cast<uint64_t>(high - low + 1)); }
-  bool chance(int percent) { return between(1, 100) <= percent; }
-  double uniform(double low, double high) { return low + (high - low) * static_cast<double>(next() >> 11) * 0x1p-53; }
-  template <typename List>
-  auto pick(const List& list) {
-    return *(std::begin(list) + between(0, std::size(list) - 1));
-  }
-
- private:
-  uint64_t state_;
-};
-
 /// A tile, a bound of its magnitude, and of the difference between two implementations. 0 for integers, which are exact.
 struct Tracked {
   mlir::Value value;
@@ -44,7 +26,7 @@ struct Tracked {
 
 class Builder {
  public:
-  Builder(mlir::MLIRContext& context, uint64_t seed);
+  Builder(mlir::MLIRContext& context, const std::string& name, Choices choices, const Options& options);
   Program finish();
 
  private:
@@ -55,8 +37,17 @@ class Builder {
   Value constant(int64_t value, unsigned bits = 64);
   /// A new argument.
   Value addArgument(Type type, std::variant<Array, int64_t> contents, const std::string& name);
-  Value addArray(Type element, int64_t count, bool random);
-  Value addInteger(int64_t value);
+  /// How an array of these elements is aligned.
+  struct Placement {
+    int64_t misalignment = 0;
+    bool alignedRows = false;  ///< rows begin at multiples of 16 bytes if the first does
+    bool promised = false;     ///< the arguments say so
+  };
+  Placement place(Type element);
+  Value addArray(Type element, int64_t count, bool random, const Placement& placement);
+  Value addInteger(int64_t value, int64_t divisibility = 1);
+  /// Where a row begins after one of `columns` elements, and the value that says so.
+  int64_t stride(int64_t columns, Type element, const Placement& placement);
   /// A block pointer into a new array that the programs of the grid walk through, and the bound of what is in it.
   Value window(llvm::ArrayRef<int64_t> shape, Type element, bool output);
   Tracked load(llvm::ArrayRef<int64_t> shape, Type element);
@@ -106,8 +97,8 @@ class Builder {
   void step();
   void add(Tracked tile);
 
-  uint64_t seed_;
-  Random random_;
+  Choices random_;
+  Options options_;
   mlir::OpBuilder b_;
   mlir::Location loc_;
   Program program_;

@@ -122,7 +122,7 @@ Tracked Builder::lazy(Tracked usual) {
 void Builder::scatterAndCount(Tracked x) {
   int64_t size = x.type().getNumElements(), programs = program_.grid[0] * program_.grid[1];
   auto pointers = [&](Type element) { return RankedTensorType::get({size}, tile::PtrType::get(element)); };
-  Value base = addArray(x.element(), size * programs, false);
+  Value base = addArray(x.element(), size * programs, false, place(x.element()));
   std::get<Array>(program_.arguments.back()).tolerance = x.error;
   Value row = arith::MulIOp::create(b_, loc_, id_[1], constant(program_.grid[0]));
   Value program = arith::AddIOp::create(b_, loc_, row, id_[0]);
@@ -135,7 +135,7 @@ void Builder::scatterAndCount(Tracked x) {
   Value flat = tile::ReshapeOp::create(b_, loc_, RankedTensorType::get({size}, x.element()), x.value);
   tile::ScatterOp::create(b_, loc_, at, flat, mask);
 
-  Value counters = tile::SplatOp::create(b_, loc_, pointers(b_.getI32Type()), addArray(b_.getI32Type(), 4, false));
+  Value counters = tile::SplatOp::create(b_, loc_, pointers(b_.getI32Type()), addArray(b_.getI32Type(), 4, false, place(b_.getI32Type())));
   Value which = arith::AndIOp::create(b_, loc_, index, splat(3, integers).value);
   Value counter = tile::AddPtrOp::create(b_, loc_, counters, which);
   tile::AtomicAddOp::create(b_, loc_, integers, counter, splat(1, integers).value, mask);

@@ -159,13 +159,13 @@ Value Builder::condition(RankedTensorType like) {
   if (random_.chance(30)) {
     Tracked fresh = load(like.getShape(), randomFloat());
     Value limit = splat(0.25, fresh.type()).value;
-    auto predicate = random_.pick(std::array{arith::CmpFPredicate::OLT, arith::CmpFPredicate::UGE});
+    auto predicate = random_.pick({arith::CmpFPredicate::OLT, arith::CmpFPredicate::UGE});
     return arith::CmpFOp::create(b_, loc_, predicate, fresh.value, limit);
   }
   auto [row, column] = coordinates(like);
   if (random_.chance(50)) row = splat(static_cast<double>(random_.between(0, 12)), cast<RankedTensorType>(row.getType())).value;
-  return arith::CmpIOp::create(
-      b_, loc_, random_.pick(std::array{arith::CmpIPredicate::sle, arith::CmpIPredicate::sgt, arith::CmpIPredicate::eq}), column, row);
+  return arith::CmpIOp::create(b_, loc_, random_.pick({arith::CmpIPredicate::sle, arith::CmpIPredicate::sgt, arith::CmpIPredicate::eq}),
+                               column, row);
 }
 
 Tracked Builder::select(Value condition, Tracked x) {
@@ -291,7 +291,7 @@ Tracked Builder::gathered() {
   Value index = arith::MulIOp::create(b_, loc_, row, splat(static_cast<double>(n), integers).value);
   index = arith::AddIOp::create(b_, loc_, index, column);
   Value mask = arith::CmpIOp::create(b_, loc_, arith::CmpIPredicate::slt, index, splat(static_cast<double>(count), integers).value);
-  Value base = tile::SplatOp::create(b_, loc_, pointers, addArray(element, count, true));
+  Value base = tile::SplatOp::create(b_, loc_, pointers, addArray(element, count, true, place(element)));
   Value at = tile::AddPtrOp::create(b_, loc_, base, index);
   Value other = random_.chance(50) ? splat(-0.5, type).value : Value();
   return {tile::GatherOp::create(b_, loc_, type, at, mask, other), 2, 0};
