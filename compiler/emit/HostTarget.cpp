@@ -6,25 +6,26 @@
 #include "fattn/Error.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
+#include "runtime/base/HostLevel.h"
 
 namespace fattn::emit {
 namespace {
 
-struct Level {
-  const char *name, *cpu, *features;
-};
+using host::Level;
 
-constexpr std::array<Level, 4> kLevels = {{{"host:sse2", "x86-64", ""},
-                                           {"host:avx2", "x86-64-v3", ""},
-                                           {"host:avx512", "x86-64-v4", ""},
-                                           {"host:avx512bf16", "x86-64-v4", "+avx512bf16"}}};
+void fillFromLevel(cpu::HostTarget& target, Level level) {
+  target.lanes = level >= Level::Avx512 ? 16 : level == Level::Avx2 ? 8 : 4;
+  target.registers = level >= Level::Avx512 ? 32 : 16;
+  target.fma = target.halfConvert = level >= Level::Avx2;
+  target.scalef = level >= Level::Avx512;
+  target.bf16Dot = level >= Level::Avx512Bf16;
+}
 
-void fillFromLevel(cpu::HostTarget& target, int level) {
-  target.lanes = level >= 2 ? 16 : level == 1 ? 8 : 4;
-  target.registers = level >= 2 ? 32 : 16;
-  target.fma = target.halfConvert = level >= 1;
-  target.scalef = level >= 2;
-  target.bf16Dot = level >= 3;
+/// LLVM's names of a processor that has a level and nothing more.
+void nameLevel(cpu::HostTarget& target, Level level) {
+  static constexpr std::array kProcessors = {"x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4"};
+  target.cpu = kProcessors[static_cast<std::size_t>(level)];
+  target.features = level == Level::Avx512Bf16 ? "+avx512bf16" : "";
 }
 
 }  // namespace
@@ -36,21 +37,17 @@ cpu::HostTarget hostTarget(const std::string& name) {
     llvm::StringMap<bool> have = llvm::sys::getHostCPUFeatures();
     for (auto& feature : have) target.features += (feature.second ? ",+" : ",-") + feature.first().str();
     if (!target.features.empty()) target.features.erase(0, 1);
-    auto has = [&](const char* f) { return have.lookup(f); };
-    bool avx2 = has("avx2") && has("fma") && has("f16c");
-    bool avx512 = avx2 && has("avx512f") && has("avx512dq") && has("avx512bw") && has("avx512vl");
-    fillFromLevel(target, avx512 ? (has("avx512bf16") ? 3 : 2) : avx2 ? 1 : 0);
+    fillFromLevel(target, host::highestLevel().value_or(Level::Sse2));
     return target;
   }
   std::string legal = "host";
-  for (size_t i = 0; i < kLevels.size(); ++i) {
-    if (name == kLevels[i].name) {
-      target.cpu = kLevels[i].cpu;
-      target.features = kLevels[i].features;
-      fillFromLevel(target, i);
+  for (std::size_t i = 0; i < host::levelTargets().size(); ++i) {
+    if (name == host::levelTargets()[i]) {
+      fillFromLevel(target, static_cast<Level>(i));
+      nameLevel(target, static_cast<Level>(i));
       return target;
     }
-    legal += std::string(", ") + kLevels[i].name;
+    legal += ", " + host::levelTargets()[i];
   }
   throw Error(ErrorCode::InvalidArgument, "there is no host target '" + name + "'", "legal are " + legal);
 }

@@ -15,6 +15,7 @@
 #include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
 #include "fattn/Host.h"
+#include "runtime/base/HostLevel.h"
 #include "runtime/host/ObjectLoader.h"
 #include "runtime/host/ThreadPool.h"
 
@@ -133,6 +134,9 @@ class HostDevice : public Device {
     if (binary.target != "host" && !binary.target.starts_with("host:"))
       throw Error(ErrorCode::InvalidArgument, "the host device cannot load code for target '" + binary.target + "'",
                   "compile it for 'host'");
+    if (!isRunnable(binary.target))
+      throw Error(ErrorCode::Unsupported, "this processor cannot load code for target '" + binary.target + "', whose instructions it lacks",
+                  "compile it for one of the targets it runs: " + runnableTargetsText());
     auto object = loadObject(binary.bytes, binary.entry);
     pool_.reserveScratch(static_cast<std::size_t>(std::max<std::int64_t>(binary.scratchBytes, 0)));
     return std::make_unique<HostModule>(binary.args.size(), std::move(object));
@@ -188,29 +192,9 @@ HostDevice& instance() {
 }  // namespace
 
 void requireTarget(std::string_view target) {
-  struct Level {
-    std::string_view name;
-    bool runs;
-  };
-#if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  static const Level levels[] = {{"host", true},
-                                 {"host:sse2", true},
-                                 {"host:avx2", avx2},
-                                 {"host:avx512", avx512},
-                                 {"host:avx512bf16", avx512 && __builtin_cpu_supports("avx512bf16")}};
-#else
-  static const Level levels[] = {{"host", true}};
-#endif
-  std::string legal;
-  for (const Level& level : levels) {
-    if (level.runs && level.name == target) return;
-    if (level.runs) legal.append(legal.empty() ? "" : ", ").append(level.name);
-  }
-  throw Error(ErrorCode::NoDevice, "this processor does not run code for target '" + std::string(target) + "'",
-              "targets it runs: " + legal);
+  if (!isRunnable(target))
+    throw Error(ErrorCode::NoDevice, "this processor does not run code for target '" + std::string(target) + "'",
+                "targets it runs: " + runnableTargetsText());
 }
 
 Device& device() { return instance(); }

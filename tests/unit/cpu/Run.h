@@ -7,31 +7,31 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "compiler/driver/Compile.h"
 #include "dsl/Internal.h"
 #include "fattn/Device.h"
-#include "fattn/Error.h"
+#include "runtime/base/HostLevel.h"
 
 namespace fattn::cpu_tests {
 
-/// The levels of emit::hostTarget; a test that this processor cannot run is skipped and says so.
-inline const char* const kLevels[] = {"host", "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16"};
+/// Every target of the host, for tests with parameters. Code is compiled for each; what this processor cannot run is skipped, with a
+/// reason.
+inline std::vector<std::string> allTargets() {
+  std::vector<std::string> targets = {"host"};
+  targets.insert(targets.end(), host::levelTargets().begin(), host::levelTargets().end());
+  return targets;
+}
 
 /// Arguments are 8-byte slots in the order of the program's parameters. False where this processor lacks the level's instructions.
-inline bool run(const dsl::Program& program, const std::string& level, Grid grid, std::span<const std::uint64_t> arguments) {
+inline bool run(const dsl::Program& program, const std::string& target, Grid grid, std::span<const std::uint64_t> arguments) {
   compiler::CompileOptions options;
-  options.target = level;
+  options.target = target;
   compiler::Binary binary = compiler::compile(dsl::internal::module(program), options);
+  if (!host::isRunnable(target)) return false;
   Device& device = openDevice("host");
-  std::unique_ptr<Module> module;
-  try {
-    module = device.load(binary);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Unsupported && error.code() != ErrorCode::NoDevice) throw;
-    return false;
-  }
-  device.launch(*module, grid, arguments);
+  device.launch(*device.load(binary), grid, arguments);
   return true;
 }
 
@@ -40,8 +40,9 @@ std::uint64_t slot(T* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
 
-#define FATTN_RUN_OR_SKIP(program, level, grid, arguments) \
-  if (!fattn::cpu_tests::run(program, level, grid, arguments)) GTEST_SKIP() << "this processor cannot run code for " << (level)
+#define FATTN_RUN_OR_SKIP(program, level, grid, arguments)     \
+  if (!fattn::cpu_tests::run(program, level, grid, arguments)) \
+  GTEST_SKIP() << "this processor does not run code for " << (level) << ", only for " << fattn::host::runnableTargetsText()
 
 }  // namespace fattn::cpu_tests
 

@@ -11,7 +11,7 @@ namespace {
 
 using namespace dsl;
 
-class Edges : public testing::TestWithParam<const char*> {};
+class Edges : public testing::TestWithParam<std::string> {};
 
 std::vector<float> ramp(std::size_t n) {
   std::vector<float> x(n);
@@ -122,7 +122,7 @@ TEST_P(Edges, ADotOfOddSizesInEveryType) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Host, Edges, testing::ValuesIn(cpu_tests::kLevels), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Host, Edges, testing::ValuesIn(cpu_tests::allTargets()), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), ':', '_');
   return name;

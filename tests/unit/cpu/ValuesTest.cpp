@@ -27,7 +27,7 @@ Program elementwise(DType from, DType to, const std::function<Tile(Tile)>& f) {
   });
 }
 
-class Values : public testing::TestWithParam<const char*> {};
+class Values : public testing::TestWithParam<std::string> {};
 
 TEST_P(Values, Exp2IsWithinTwoUlp) {
   std::vector<float> x = {0.0f,    -0.0f,   1.0f,  -1.0f,  127.0f,   128.0f,    -126.0f, -149.0f,
@@ -60,7 +60,7 @@ TEST_P(Values, Exp2IsWithinTwoUlp) {
 }
 
 template <class Bits>
-void everyPattern(const char* level, DType type, float (*expected)(Bits)) {
+void everyPattern(const std::string& level, DType type, float (*expected)(Bits)) {
   std::vector<Bits> x(1u << (8 * sizeof(Bits)));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<Bits>(i);
   std::vector<float> y(x.size());
@@ -99,7 +99,7 @@ std::vector<float> boundaries(float (*widen)(Bits)) {
 }
 
 template <class Bits>
-void rounding(const char* level, DType type, float (*widen)(Bits), Bits (*expected)(float)) {
+void rounding(const std::string& level, DType type, float (*widen)(Bits), Bits (*expected)(float)) {
   std::vector<float> x = boundaries(widen);
   std::vector<Bits> y(x.size());
   const std::uint64_t args[] = {cpu_tests::slot(x.data()), cpu_tests::slot(y.data()), x.size()};
@@ -123,7 +123,7 @@ TEST_P(Values, SmallFloatsAreRoundedToNearestEven) {
   rounding<std::uint8_t>(GetParam(), DType::F8E5M2, io::f8e5m2ToFloat, io::floatToF8e5m2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Host, Values, testing::ValuesIn(cpu_tests::kLevels), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Host, Values, testing::ValuesIn(cpu_tests::allTargets()), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), ':', '_');
   return name;

@@ -12,6 +12,7 @@
 #include "fattn/Device.h"
 #include "fattn/Error.h"
 #include "fattn/Host.h"
+#include "runtime/base/HostLevel.h"
 #include "runtime/host/DevicePrint.h"
 #include "tests/unit/runtime/TestObject.h"
 
@@ -263,6 +264,30 @@ TEST(HostDevice, TargetsByName) {
       << message;
   Threads scope(1);
   EXPECT_TRUE(openDevice("host").description().ends_with(", 1 thread"));
+}
+
+// It would die of SIGILL at the launch.
+TEST(HostDevice, CodeThatThisProcessorLacksInstructionsForIsNotLoaded) {
+  compiler::Binary binary = countingBinary();
+  for (const std::string& target : host::runnableTargets()) {
+    binary.target = target;
+    EXPECT_NE(openDevice("host").load(binary), nullptr) << target;
+  }
+  std::vector<std::string> lacking = {"host:avx1024"};  // stands for what a later version of this compiler may write
+  for (const std::string& target : host::levelTargets())
+    if (!host::isRunnable(target)) lacking.push_back(target);
+  for (const std::string& target : lacking) {
+    binary.target = target;
+    try {
+      openDevice("host").load(binary);
+      FAIL() << target << " was loaded";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      EXPECT_EQ(error.what(),
+                "this processor cannot load code for target '" + target +
+                    "', whose instructions it lacks\n  hint: compile it for one of the targets it runs: " + host::runnableTargetsText());
+    }
+  }
 }
 
 TEST(HostDevice, ThreadCountOutOfRange) {
