@@ -9,7 +9,6 @@
 #include "compiler/emit/SinkAddresses.h"
 #include "fattn/Error.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -29,14 +28,6 @@ constexpr std::array<PtxChip, 9> kChips = {{{"sm_80", 70, "11.0"},
                                             {"sm_120", 87, "12.8"},
                                             {"sm_120a", 87, "12.8"}}};
 
-/// Addresses of shared, constant and local memory have 32 bits: half the registers. LLVM knows it as an option of its command line only.
-void useShortPointers() {
-  auto& options = llvm::cl::getRegisteredOptions();
-  auto option = options.find("nvptx-short-ptr");
-  if (option == options.end()) throw Error(ErrorCode::Internal, "this LLVM has no option nvptx-short-ptr");
-  static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
-}
-
 /// PTX 8.4 (CUDA 12.4) brought mma of 8-bit floating-point numbers to chips that are older than it.
 int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
   bool float8 = false;
@@ -54,7 +45,6 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int versio
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    useShortPointers();
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory has 32-bit addresses, and a constant offset is part of the instruction also where the address is the same in every trip.
+// A constant offset is part of the instruction also where the address is the same in every trip.
 // RUN: fattn-opt %s -emit-ptx=chip=sm_80 | FileCheck %s
 
 llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 
 // CHECK: .extern .shared .align 1024 .b8 shared[];
 // CHECK-LABEL: .entry k(
-// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{.*}}}, [%r{{[0-9]+}}+1024];
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{.*}}}, [%rd{{[0-9]+}}+1024];
 llvm.func @k(%n: i32, %out: !llvm.ptr<1>) attributes {nvvm.kernel} {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
