@@ -76,7 +76,9 @@ struct Job {
     pm.enableVerifier(dump.on());
     if (dump.on()) pm.addInstrumentation(dump.instrumentation());
     build(pm);
-    if (failed(pm.run(module)))
+    LogicalResult lowered = pm.run(module);
+    dump.rethrow();
+    if (failed(lowered))
       throw Error(ErrorCode::CompileError, "the kernel could not be compiled for " + options.target + ": " + diagnostics.text);
   }
   void attachLineTables(emit::LineTables kind) {
@@ -149,6 +151,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   job.binary.args = argumentsOf(kernel);
   dump.write("tile.mlir", module);
   compileForTarget(job);
+  dump.rethrow();
   return std::move(job.binary);
 }
 

@@ -16,7 +16,7 @@ struct CompileOptions {
   std::string target = "host";  ///< "host", "host:sse2|avx2|avx512|avx512bf16", "nvidia:sm_90" ...
   TileConfig config;
   std::string dumpDir;      ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
-  StageSink onStage;        ///< if set: is handed every stage, as it is reached
+  StageSink onStage;        ///< if set: is handed every stage, as it is reached; compile() throws what it throws
   bool lineTables = false;  ///< the binary says which source lines its code comes from; the code is the same
 };
 

@@ -46,7 +46,12 @@ void StageDump::write(Stage stage) {
     std::string file = llvm::formatv("{0,0+2}-{1}.{2}", count++, stage.name, stage.extension).str();
     std::ofstream(std::filesystem::path(dir) / file, std::ios::binary) << stage.text;
   }
-  if (sink) sink(std::move(stage));
+  if (!sink || thrown) return;
+  try {
+    sink(std::move(stage));
+  } catch (...) {
+    thrown = std::current_exception();
+  }
 }
 
 void StageDump::write(const std::string& name, const std::string& text) {

@@ -3,6 +3,7 @@
 #ifndef FATTN_COMPILER_DRIVER_STAGEDUMP_H
 #define FATTN_COMPILER_DRIVER_STAGEDUMP_H
 
+#include <exception>
 #include <string>
 
 #include "compiler/driver/Stage.h"
@@ -11,7 +12,9 @@
 
 namespace fattn::compiler {
 
-/// Does nothing if `dir` and `sink` are empty. A folder that cannot be written never fails a compilation.
+/// Does nothing if `dir` and `sink` are empty. A folder that cannot be written never fails a compilation. What the sink throws waits until
+/// rethrow(), as stages are handed out between the frames of MLIR's pass manager, which is compiled without exceptions; after that the sink
+/// gets no more stages.
 class StageDump {
  public:
   explicit StageDump(std::string dir, StageSink sink = {}) : dir(std::move(dir)), sink(std::move(sink)) {}
@@ -19,6 +22,10 @@ class StageDump {
   /// `name` ends in the extension: "optimized.ll".
   void write(const std::string& name, const std::string& text);
   void write(const std::string& name, mlir::ModuleOp module);
+  /// Throws what the sink threw, if it did.
+  void rethrow() const {
+    if (thrown) std::rethrow_exception(thrown);
+  }
   /// Writes the module after every pass. The context must not run passes on several threads.
   std::unique_ptr<mlir::PassInstrumentation> instrumentation();
 
@@ -27,6 +34,7 @@ class StageDump {
 
   std::string dir;
   StageSink sink;
+  std::exception_ptr thrown;
   int count = 0;
 };
 

@@ -27,6 +27,7 @@ namespace {
 /// Layouts by number for the values of a function that has them already.
 struct Prices {
   LayoutPool& pool;
+  std::exception_ptr& thrown;  ///< by a pattern
 
   LayoutId of(Value v) const { return pool.number(*layoutOf(v)); }
   double moving(Value v, LayoutId to) const {
@@ -59,10 +60,26 @@ bool isOperandFromMemory(ConvertLayoutOp op) {
   return loadBehind(op.getInput()) && llvm::all_of(op->getUsers(), [](Operation* user) { return isa<tile::DotOp>(user); });
 }
 
+/// Runs the body of a pattern. The driver of patterns is compiled without exceptions, so that none may pass through it: the first one
+/// waits in `thrown`, and no pattern applies any more.
+template <class Body>
+LogicalResult caught(const Prices& prices, Body body) {
+  if (prices.thrown) return failure();
+  try {
+    return body();
+  } catch (...) {
+    prices.thrown = std::current_exception();
+    return failure();
+  }
+}
+
 /// Moves a conversion before the operation whose result it converts.
 struct ConvertEarlier : OpRewritePattern<ConvertLayoutOp> {
-  ConvertEarlier(MLIRContext* context, LayoutPool& pool) : OpRewritePattern(context), prices{pool} {}
+  ConvertEarlier(MLIRContext* context, const Prices& prices) : OpRewritePattern(context), prices(prices) {}
   LogicalResult matchAndRewrite(ConvertLayoutOp op, PatternRewriter& rewriter) const override {
+    return caught(prices, [&] { return rewrite(op, rewriter); });
+  }
+  LogicalResult rewrite(ConvertLayoutOp op, PatternRewriter& rewriter) const {
     Operation* source = op.getInput().getDefiningOp();
     if (!source) return failure();
     LayoutId to = prices.of(op.getResult());
@@ -111,8 +128,11 @@ double movingOperands(Operation* op, const Prices& prices) {
 
 /// op(convert x, ...) => convert(op(x, ...)) for elementwise operations.
 struct ConvertLater : RewritePattern {
-  ConvertLater(MLIRContext* context, LayoutPool& pool) : RewritePattern(MatchAnyOpTypeTag(), 1, context), prices{pool} {}
+  ConvertLater(MLIRContext* context, const Prices& prices) : RewritePattern(MatchAnyOpTypeTag(), 1, context), prices(prices) {}
   LogicalResult matchAndRewrite(Operation* op, PatternRewriter& rewriter) const override {
+    return caught(prices, [&] { return rewrite(op, rewriter); });
+  }
+  LogicalResult rewrite(Operation* op, PatternRewriter& rewriter) const {
     if (!isPlainElementwise(op) || !layoutOf(op->getResult(0).getType())) return failure();
     LayoutId from = commonSource(op, prices);
     if (from == kNoLayout) return failure();
@@ -131,8 +151,11 @@ struct ConvertLater : RewritePattern {
 
 /// The same for reductions, whose results are smaller.
 struct ReduceEarlier : OpRewritePattern<tile::ReduceOp> {
-  ReduceEarlier(MLIRContext* context, LayoutPool& pool) : OpRewritePattern(context), prices{pool} {}
+  ReduceEarlier(MLIRContext* context, const Prices& prices) : OpRewritePattern(context), prices(prices) {}
   LogicalResult matchAndRewrite(tile::ReduceOp op, PatternRewriter& rewriter) const override {
+    return caught(prices, [&] { return rewrite(op, rewriter); });
+  }
+  LogicalResult rewrite(tile::ReduceOp op, PatternRewriter& rewriter) const {
     if (!layoutOf(op.getInputs()[0])) return failure();
     LayoutId from = commonSource(op, prices);
     if (from == kNoLayout) return failure();
@@ -182,8 +205,11 @@ class RemoveConversionsPass : public PassWrapper<RemoveConversionsPass, Operatio
       try {
         LayoutPool pool(targetOf(function), warpsOf(function));
         RewritePatternSet patterns(&getContext());
-        patterns.add<ConvertEarlier, ConvertLater, ReduceEarlier>(&getContext(), pool);
-        if (failed(applyPatternsGreedily(function, std::move(patterns)))) return signalPassFailure();
+        std::exception_ptr thrown;
+        patterns.add<ConvertEarlier, ConvertLater, ReduceEarlier>(&getContext(), Prices{pool, thrown});
+        LogicalResult applied = applyPatternsGreedily(function, std::move(patterns));
+        if (thrown) std::rethrow_exception(thrown);
+        if (failed(applied)) return signalPassFailure();
         hoist(function);
         if (failed(verifyLayouts(function, pool))) return signalPassFailure();
       } catch (const Error& error) {

@@ -68,6 +68,26 @@ std::string lineFrom(const Stage& stage, unsigned source, const std::string& wor
   return "";
 }
 
+TEST(Stages, WhatTheSinkThrowsReachesTheCallerAndEndsTheStages) {
+  for (const char* target : {"host", "nvidia:sm_90"}) {
+    dsl::Program program = scaledProduct();
+    int handed = 0;
+    CompileOptions options;
+    options.target = target;
+    options.onStage = [&](const Stage& stage) {
+      ++handed;
+      if (stage.name == "cse") throw std::runtime_error("enough");
+    };
+    try {
+      compile(dsl::internal::module(program), options);
+      ADD_FAILURE() << "compile() did not throw";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "enough");
+    }
+    EXPECT_EQ(handed, 3);  // tile, canonicalize, cse
+  }
+}
+
 TEST(Stages, ComeInOrderWithTheSourceOfEachLine) {
   Result result = compileStages(false);
   EXPECT_EQ(result.stages.front().name, "tile");
