@@ -26,6 +26,8 @@ struct PipelineOptions {
   std::string forced;    ///< "S PV1 E L": this order instead
 };
 
+/// Appends the passes from `tile` to `tilegpu` with waits, barriers and places in shared memory: the program of a block, on tiles.
+void buildBlockPipeline(mlir::OpPassManager& pm, const PipelineOptions& options);
 /// Appends all passes from `tile` to the LLVM and NVVM dialects.
 void buildPipeline(mlir::OpPassManager& pm, const PipelineOptions& options);
 

@@ -19,7 +19,7 @@ using namespace mlir;
 
 namespace fattn::nvidia {
 
-void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
+void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // On tiles, the same for every target. Exact sides are branched around: what only they use moves there, and what leaves is narrow.
   transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
   pm.addPass(transforms::createSinkLazyPass());
@@ -44,6 +44,10 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceWaitsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
+}
+
+void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
+  buildBlockPipeline(pm, options);
 
   // The program of one thread.
   pm.addPass(createLowerTensorsPass());

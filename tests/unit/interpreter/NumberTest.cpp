@@ -44,6 +44,28 @@ TEST_F(NumberTest, RoundsHalfToEven) {
   EXPECT_EQ(roundTo(16777217, Float64Type::get(&context)), 16777217);
 }
 
+TEST_F(NumberTest, RoundsNumbersOfEverySizeAsApFloatDoes) {
+  uint64_t state = 7;
+  auto reference = [](double value, const llvm::fltSemantics& format) {
+    llvm::APFloat number(value);
+    bool inexact;
+    number.convert(format, llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return number.convertToDouble();
+  };
+  for (int i = 0; i < 40000; ++i) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    // Numbers of all exponents near the formats' ends and between, every second a tie or next to one.
+    auto exponent = static_cast<int>(state >> 33 & 511) - 256;
+    double value = std::ldexp(1 + static_cast<double>(state >> 42 & 0xfff) / 4096, i % 2 ? exponent : exponent / 12);
+    if (state >> 60 & 1) value = -std::nextafter(value, 0);
+    for (Type type : {f16, bf16}) {
+      ASSERT_EQ(roundTo(value, type), reference(value, cast<FloatType>(type).getFloatSemantics())) << value;
+      ASSERT_EQ(fromBits(toBits(Element::number(value), type), type).f, roundTo(value, type)) << value;
+    }
+    ASSERT_EQ(roundToTf32(value), reference(value, llvm::APFloat::FloatTF32())) << value;
+  }
+}
+
 TEST_F(NumberTest, RoundsOnceFromDouble) {
   // 1 + 2^-11 + 2^-40 is above the middle between two f16 numbers; through f32 it would become the middle and go down.
   EXPECT_EQ(roundTo(1 + std::ldexp(1, -11) + std::ldexp(1, -40), f16), 1 + std::ldexp(1, -10));
