@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global memory as single threads see it, and copies in flight.
+#include "compiler/gpu/interpreter/Block.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace fattn::adversary {
+
+char* Block::locate(Operation* op, const Element& pointer, int64_t bytes) {
+  if (pointer.buffer < 0) {
+    run.log.report(FaultKind::Bounds, nullptr, op, [&] { return describe(op) + " uses a pointer that points at no array"; });
+    return nullptr;
+  }
+  Memory& memory = run.global[static_cast<std::size_t>(pointer.buffer)];
+  if (pointer.i >= 0 && pointer.i <= memory.bytes - bytes) return memory.data + pointer.i;
+  run.log.report(FaultKind::Bounds, nullptr, op, [&] {
+    return fmt::format("{} accesses {} bytes at byte {} of an array of {} bytes", describe(op), bytes, pointer.i, memory.bytes);
+  });
+  return nullptr;
+}
+
+Element Block::load(const Access& access, const Element& pointer, Type type) {
+  int64_t bytes = interpreter::bytesOf(type);
+  char* at = locate(access.op, pointer, bytes);
+  if (!at) return interpreter::fromBits(0, type);
+  run.global[static_cast<std::size_t>(pointer.buffer)].shadow.read(pointer.i, bytes, access, run.log);
+  return interpreter::readBytes(at, type);
+}
+
+void Block::store(const Access& access, const Element& pointer, const Element& value, Type type) {
+  int64_t bytes = interpreter::bytesOf(type);
+  char* at = locate(access.op, pointer, bytes);
+  if (!at) return;
+  run.global[static_cast<std::size_t>(pointer.buffer)].shadow.write(pointer.i, bytes, access, run.log);
+  interpreter::writeBytes(at, value, type);
+}
+
+Element Block::add(const Access& access, const Element& pointer, const Element& value, Type type) {
+  int64_t bytes = interpreter::bytesOf(type);
+  char* at = locate(access.op, pointer, bytes);
+  if (!at) return interpreter::fromBits(0, type);
+  run.global[static_cast<std::size_t>(pointer.buffer)].shadow.write(pointer.i, bytes, access, run.log, /*atomic=*/true);
+  Element old = interpreter::readBytes(at, type), sum;
+  if (isa<FloatType>(type))
+    sum.f = interpreter::roundTo(old.f + value.f, type);
+  else
+    sum.i = interpreter::wrapTo(static_cast<uint64_t>(old.i) + static_cast<uint64_t>(value.i), type);
+  interpreter::writeBytes(at, sum, type);
+  return old;
+}
+
+void Block::land(const Copy& copy) {
+  for (const Move& move : copy.moves) {
+    char* into = run.shared.data + move.into;
+    if (move.from.buffer < 0)
+      std::memset(into, 0, static_cast<std::size_t>(move.bytes));
+    else
+      std::memcpy(into, run.global[static_cast<std::size_t>(move.from.buffer)].data + move.from.i, static_cast<std::size_t>(move.bytes));
+  }
+}
+
+void Block::issue(Warp& warp, Copy copy) {
+  for (const Move& move : copy.moves) {
+    Access now = copy.issued;
+    now.thread = move.thread;
+    if (move.from.buffer >= 0)
+      run.global[static_cast<std::size_t>(move.from.buffer)].shadow.beginFrom(move.from.i, move.bytes, now, run.log);
+    run.shared.shadow.beginInto(move.into, move.bytes, now, run.log);
+    // Until the data is there the bytes are anything; all ones are a NaN.
+    std::memset(run.shared.data + move.into, 0xff, static_cast<std::size_t>(move.bytes));
+  }
+  if (run.order.completion == Completion::AtOnce) land(copy);
+  warp.copies.push_back(std::move(copy));
+}
+
+void Block::complete(Warp& warp, std::size_t pending) {
+  while (warp.copies.size() > pending) {
+    const Copy& copy = warp.copies.front();
+    if (run.order.completion == Completion::Late) land(copy);
+    for (const Move& move : copy.moves) {
+      Access now = {run.phase, copy.issued.path, move.thread, copy.issued.op};
+      run.shared.shadow.endInto(move.into, move.bytes, now);
+      if (move.from.buffer >= 0) run.global[static_cast<std::size_t>(move.from.buffer)].shadow.endFrom(move.from.i, move.bytes, now);
+    }
+    warp.copies.pop_front();
+  }
+}
+
+bool Block::choose(const Warp& warp, uint64_t place, uint64_t number) const {
+  uint64_t mixed = run.order.seed * 0x9E3779B97F4A7C15 ^ place * 0xBF58476D1CE4E5B9 ^ uint64_t { warp.path } * 0x94D049BB133111EB ^
+                   number * 0xD6E8FEB86659FD93;
+  mixed ^= mixed >> 32;
+  mixed *= 0xD6E8FEB86659FD93;
+  return mixed >> 63 != 0;
+}
+
+}  // namespace fattn::adversary

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one program of the grid: its warps, and the memories they share.
+#ifndef FATTN_COMPILER_GPU_INTERPRETER_BLOCK_H
+#define FATTN_COMPILER_GPU_INTERPRETER_BLOCK_H
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include "compiler/gpu/interpreter/Shadow.h"
+#include "compiler/interpreter/Machine.h"
+
+namespace fattn::adversary {
+
+using interpreter::Element, interpreter::Window;
+
+using Elements = std::vector<Element>;
+
+/// A value as one warp has it: a number or pointer, one element for each register of each lane, or a window of global memory.
+struct Datum {
+  Element scalar;
+  std::shared_ptr<const Elements> tile;
+  std::shared_ptr<const Window> window;
+};
+
+/// Bytes, and what is known of them.
+struct Memory {
+  Memory(std::string name, char* data, int64_t bytes, int64_t granule)
+      : data(data), bytes(bytes), shadow(std::move(name), bytes, granule) {}
+  char* data;
+  int64_t bytes;
+  Shadow shadow;
+};
+
+/// What a thread's part of a copy moves: from global to shared memory, or zeros.
+struct Move {
+  int32_t thread;
+  Element from;  ///< no buffer: zeros
+  int64_t into;
+  int64_t bytes;
+};
+/// A group of copies of one warp.
+struct Copy {
+  Access issued;
+  std::vector<Move> moves;
+};
+
+struct Warp {
+  enum class State : std::uint8_t { Running, Waiting, Ended };
+
+  int64_t number = 0;
+  State state = State::Running;
+  std::size_t at = 0;  ///< the next instruction
+  std::vector<Datum> values;
+  bool vote = false;  ///< while waiting: what it says
+
+  /// Tells the trips of the loops around `at` apart.
+  struct Loop {
+    uint32_t outer = 0, trip = 0;
+  };
+  uint32_t path = 0;
+  std::vector<Loop> loops;
+  std::deque<Copy> copies;  ///< in flight, the oldest first
+};
+
+/// What all programs of a run share.
+struct Run {
+  Log& log;
+  Order order;
+  interpreter::Grid grid = {1, 1, 1};
+  int64_t stepsLeft = 0;
+  int64_t maxSteps = 0;
+  std::deque<Memory>& global;
+  Memory& shared;
+  uint32_t phase = 1;  ///< barriers so far, those of other programs included
+};
+
+class Block {
+ public:
+  Block(Run& run, interpreter::Grid id, int64_t lanes) : run(run), id(id), lanes(lanes), firstPhase(run.phase) {}
+
+  Run& run;
+  interpreter::Grid id;
+  int64_t lanes;  ///< of a warp
+  uint32_t firstPhase;
+  std::map<mlir::Operation*, Elements> exchanged;  ///< old values of atomic additions on their way to other threads
+
+  /// The access that this thread of the warp makes now.
+  Access access(const Warp& warp, mlir::Operation* op, int64_t thread) const {
+    return {run.phase, warp.path, static_cast<int32_t>(thread), op};
+  }
+  /// The bytes an element of global memory has; null, and a fault, where it lies outside.
+  char* locate(mlir::Operation* op, const Element& pointer, int64_t bytes);
+  Element load(const Access& access, const Element& pointer, mlir::Type type);
+  void store(const Access& access, const Element& pointer, const Element& value, mlir::Type type);
+  /// Gives the old value.
+  Element add(const Access& access, const Element& pointer, const Element& value, mlir::Type type);
+
+  void issue(Warp& warp, Copy copy);
+  /// Completes the warp's oldest copies until `pending` are left.
+  void complete(Warp& warp, std::size_t pending);
+
+  /// Any choice, the same for all that ask with the same numbers in the same trip.
+  bool choose(const Warp& warp, uint64_t place, uint64_t number) const;
+
+ private:
+  void land(const Copy& copy);
+};
+
+}  // namespace fattn::adversary
+
+#endif

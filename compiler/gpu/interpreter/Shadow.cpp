@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/interpreter/Shadow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
+
+using namespace mlir;
+
+namespace fattn::adversary {
+
+std::string_view name(FaultKind kind) {
+  static constexpr std::string_view kNames[] = {"race", "in flight", "unwritten", "bounds", "divergence", "undefined", "values"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string describe(Operation* op) {
+  std::string place;
+  if (auto file = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    place = fmt::format("{}:{}:{}", file.getFilename().str(), file.getLine(), file.getColumn());
+  else
+    llvm::raw_string_ostream(place) << op->getLoc();
+  return fmt::format("{}: '{}'", place, op->getName().getStringRef().str());
+}
+
+void Log::report(FaultKind kind, Operation* first, Operation* second, llvm::function_ref<std::string()> text) {
+  auto pair = std::minmax(first, second);
+  if (full() || !seen_.emplace(kind, pair.first, pair.second).second) return;
+  faults.push_back({kind, text(), first, second});
+}
+
+void Shadow::race(Operation* first, int32_t thread, const char* did, const Access& now, const char* does, int64_t at, Log& log) {
+  log.report(FaultKind::Race, first, now.op, [&] {
+    std::string other = thread == kSeveral ? "several threads" : fmt::format("thread {} of warp {}", thread, log.warpOf(thread));
+    return fmt::format("{} in thread {} of warp {} {} byte {} of {}, which {} in {} {}, with no barrier between them", describe(now.op),
+                       now.thread, log.warpOf(now.thread), does, at, name_, describe(first), other, did);
+  });
+}
+
+void Shadow::checkFlight(const Cell& cell, int64_t at, const Access& now, const char* does, Log& log) {
+  if (!cell.into.op) return;
+  log.report(FaultKind::InFlight, cell.into.op, now.op, [&] {
+    return fmt::format("{} in warp {} {} byte {} of {}, which {} of warp {} may still write: no wait covers that copy", describe(now.op),
+                       log.warpOf(now.thread), does, at, name_, describe(cell.into.op), log.warpOf(cell.into.thread));
+  });
+}
+
+void Shadow::read(int64_t at, int64_t bytes, const Access& now, Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    checkFlight(cell, place, now, "reads", log);
+    if (cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.op)
+      race(cell.write.op, cell.write.thread, "writes", now, "reads", place, log);
+    if (cell.read.phase != now.phase || !cell.read.op) {
+      cell.read = now;
+      cell.other = nullptr;
+    } else if (cell.read.thread != now.thread) {
+      cell.other = now.op;
+      cell.otherThread = now.thread;
+    }
+  });
+}
+
+void Shadow::checkWrite(const Cell& cell, int64_t at, const Access& now, bool atomic, Log& log) {
+  checkFlight(cell, at, now, "writes", log);
+  if (cell.sources > 0)
+    log.report(FaultKind::InFlight, cell.source, now.op, [&] {
+      return fmt::format("{} in warp {} writes byte {} of {}, which {} may still read: no wait covers that copy", describe(now.op),
+                         log.warpOf(now.thread), at, name_, describe(cell.source));
+    });
+  bool bothAtomic = atomic && cell.atomic;
+  if (cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread && !cell.write.isSameInstance(now) && !bothAtomic)
+    race(cell.write.op, cell.write.thread, "writes", now, "writes", at, log);
+  if (!cell.read.op || cell.read.phase != now.phase) return;
+  if (cell.read.thread != now.thread)
+    race(cell.read.op, cell.read.thread, "reads", now, "writes", at, log);
+  else if (cell.other)
+    race(cell.other, cell.otherThread, "reads", now, "writes", at, log);
+}
+
+void Shadow::write(int64_t at, int64_t bytes, const Access& now, Log& log, bool atomic) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    checkWrite(cell, place, now, atomic, log);
+    bool several = cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread &&
+                   (cell.write.isSameInstance(now) || (atomic && cell.atomic));
+    cell.write = now;
+    if (several) cell.write.thread = kSeveral;
+    cell.atomic = atomic;
+  });
+}
+
+void Shadow::beginInto(int64_t at, int64_t bytes, const Access& now, Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    checkWrite(cell, place, now, false, log);
+    cell.into = now;
+  });
+}
+
+void Shadow::endInto(int64_t at, int64_t bytes, const Access& now) {
+  forEach(at, bytes, [&](Cell& cell, int64_t) {
+    cell.into = {};
+    cell.write = now;
+    cell.atomic = false;
+  });
+}
+
+void Shadow::beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log) {
+  read(at, bytes, now, log);
+  forEach(at, bytes, [&](Cell& cell, int64_t) {
+    ++cell.sources;
+    cell.source = now.op;
+  });
+}
+
+void Shadow::endFrom(int64_t at, int64_t bytes, const Access& now) {
+  forEach(at, bytes, [&](Cell& cell, int64_t) {
+    --cell.sources;
+    if (cell.read.phase == now.phase && cell.read.op && cell.read.thread != now.thread) {
+      cell.other = now.op;
+      cell.otherThread = now.thread;
+    } else {
+      cell.read = now;
+    }
+  });
+}
+
+const Access* Shadow::writer(int64_t at, uint32_t since) const {
+  const Cell& cell = cells_[static_cast<std::size_t>(at / granule_)];
+  if (cell.into.op) return &cell.into;
+  return cell.write.op && cell.write.phase >= since ? &cell.write : nullptr;
+}
+
+}  // namespace fattn::adversary

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of each byte of a memory beside its value: who touched it last, since which barrier, and which copies are under way.
+//
+// All barriers are the block's, so two accesses are ordered exactly if they are one thread's, or if a barrier was passed between them: the
+// number of barriers so far (the phase) is all the time there is. What conflicts does so in every order of the warps.
+#ifndef FATTN_COMPILER_GPU_INTERPRETER_SHADOW_H
+#define FATTN_COMPILER_GPU_INTERPRETER_SHADOW_H
+
+#include <set>
+#include <tuple>
+
+#include "compiler/gpu/interpreter/Adversary.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace fattn::adversary {
+
+/// "file:line:column: 'op'".
+std::string describe(mlir::Operation* op);
+
+/// Collects faults, each pair of operations once.
+class Log {
+ public:
+  Log(std::size_t most, int64_t lanes) : most_(most), lanes_(lanes) {}
+
+  void report(FaultKind kind, mlir::Operation* first, mlir::Operation* second, llvm::function_ref<std::string()> text);
+  bool full() const { return faults.size() >= most_; }
+  int64_t warpOf(int64_t thread) const { return thread / lanes_; }
+
+  std::vector<Fault> faults;
+
+ private:
+  std::size_t most_;
+  int64_t lanes_;
+  std::set<std::tuple<FaultKind, mlir::Operation*, mlir::Operation*>> seen_;
+};
+
+inline constexpr int32_t kNobody = -1, kSeveral = -2;
+
+/// A thread's access in the phase after so many barriers. `path` tells the trips of loops apart.
+struct Access {
+  uint32_t phase = 0, path = 0;
+  int32_t thread = kNobody;
+  mlir::Operation* op = nullptr;
+
+  bool isSameInstance(const Access& other) const { return op == other.op && path == other.path; }
+};
+
+class Shadow {
+ public:
+  /// `name`: "shared memory"; `granule`: bytes that are never touched apart.
+  Shadow(std::string name, int64_t bytes, int64_t granule)
+      : name_(std::move(name)), granule_(granule), cells_(static_cast<std::size_t>((bytes + granule - 1) / granule)) {}
+
+  void read(int64_t at, int64_t bytes, const Access& now, Log& log);
+  void write(int64_t at, int64_t bytes, const Access& now, Log& log, bool atomic = false);
+  /// A copy that writes these bytes, or reads them, begins, or is complete for its thread.
+  void beginInto(int64_t at, int64_t bytes, const Access& now, Log& log);
+  void endInto(int64_t at, int64_t bytes, const Access& now);
+  void beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log);
+  void endFrom(int64_t at, int64_t bytes, const Access& now);
+  /// Who writes the byte by a copy in flight, or wrote it last in a phase from `since` on; null where nobody has.
+  const Access* writer(int64_t at, uint32_t since) const;
+
+ private:
+  struct Cell {
+    Access write, read;
+    mlir::Operation* other = nullptr;  ///< of another reader than `read`, in its phase
+    int32_t otherThread = kNobody;
+    bool atomic = false;                ///< `write` was atomic
+    uint32_t sources = 0;               ///< copies that read the cell
+    mlir::Operation* source = nullptr;  ///< one of them
+    Access into;                        ///< the copy that writes the cell
+  };
+
+  template <typename Visit>
+  void forEach(int64_t at, int64_t bytes, Visit visit) {
+    for (int64_t i = at / granule_; i <= (at + bytes - 1) / granule_; ++i) visit(cells_[static_cast<std::size_t>(i)], i * granule_);
+  }
+  void checkWrite(const Cell& cell, int64_t at, const Access& now, bool atomic, Log& log);
+  void checkFlight(const Cell& cell, int64_t at, const Access& now, const char* does, Log& log);
+  void race(mlir::Operation* first, int32_t thread, const char* did, const Access& now, const char* does, int64_t at, Log& log);
+
+  std::string name_;
+  int64_t granule_;
+  std::vector<Cell> cells_;
+};
+
+}  // namespace fattn::adversary
+
+#endif

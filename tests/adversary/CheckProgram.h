@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tile program through the passes up to barriers, and the adversary on what comes out, compared with the tile program's own meaning.
+#ifndef FATTN_TESTS_ADVERSARY_CHECKPROGRAM_H
+#define FATTN_TESTS_ADVERSARY_CHECKPROGRAM_H
+
+#include "compiler/gpu/interpreter/Adversary.h"
+#include "compiler/nvidia/Passes.h"
+#include "tests/generator/Draw.h"
+
+namespace fattn::adversary {
+
+/// The module's kernel with waits, barriers and places in shared memory. Where the compiler refuses it: nothing, and why.
+struct BlockProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string refused;
+};
+BlockProgram compileForBlock(mlir::ModuleOp module, const nvidia::PipelineOptions& options);
+
+/// A tile program, the data it runs on, and what it must make of them.
+class Reference {
+ public:
+  /// Runs the program with the interpreter of `tile`.
+  explicit Reference(generator::Program program);
+
+  const generator::Program& program() const { return program_; }
+  /// What is wrong with a kernel that was compiled from the program.
+  std::vector<Fault> check(mlir::ModuleOp block, Options options = {}) const;
+
+ private:
+  generator::Program program_;
+  std::vector<std::variant<generator::Array, int64_t>> expected_;
+};
+
+/// "file.mlir:3:5: ..." a line, for messages of tests.
+std::string textOf(const std::vector<Fault>& faults);
+
+/// What the compiler needs of a context.
+mlir::DialectRegistry allDialects();
+
+struct Outcome {
+  std::string refused;  ///< by the compiler
+  std::vector<Fault> faults;
+};
+/// Generates a draw's program, whose target is NVIDIA's, and checks it.
+Outcome checkDraw(generator::Draw draw, const Options& options = {});
+
+}  // namespace fattn::adversary
+
+#endif
