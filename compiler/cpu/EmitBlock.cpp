@@ -12,6 +12,9 @@ using namespace mlir;
 namespace fattn::cpu {
 namespace {
 
+/// Longer expressions get memory on the way: code and time to compile would grow with the square of their length.
+constexpr int64_t kMostRecomputed = 128;
+
 bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
 
 bool isElementwise(Operation* op) {
@@ -32,12 +35,17 @@ bool isShuffle(Operation* op) { return isa_and_nonnull<tile::ReshapeOp, tile::Jo
 bool Emitter::isTransparent(Operation* op) const { return op && isElementwise(op) && !views.contains(op->getResult(0)); }
 
 bool Emitter::isCheap(Value value) const {
+  llvm::SmallPtrSet<Operation*, 8> seen;
+  return isCheap(value, seen);
+}
+
+bool Emitter::isCheap(Value value, llvm::SmallPtrSetImpl<Operation*>& seen) const {
   Operation* op = value.getDefiningOp();
-  if (!isTransparent(op)) return true;
+  if (!isTransparent(op) || !seen.insert(op).second) return true;  // one that is not cheap has ended the search
   if (isa<arith::ConstantOp, tile::SplatOp, tile::ArangeOp>(op)) return true;
   Type element = getElementTypeOrSelf(value.getType());
   bool cheapOp = isIndexMap(op) || isa<IntegerType>(element) || isa<arith::ExtFOp, arith::TruncFOp>(op);
-  return cheapOp && llvm::all_of(op->getOperands(), [&](Value v) { return !isTile(v) || isCheap(v); });
+  return cheapOp && llvm::all_of(op->getOperands(), [&](Value v) { return !isTile(v) || isCheap(v, seen); });
 }
 
 bool Emitter::needsMemory(Value value) const {
@@ -50,39 +58,74 @@ bool Emitter::needsMemory(Value value) const {
   });
 }
 
-void Emitter::usesOf(Value value, SmallVectorImpl<Operation*>& users) const {
-  for (Operation* user : value.getUsers()) {
-    if (isTransparent(user))
-      usesOf(user->getResult(0), users);
-    else
-      users.push_back(user);
+bool Emitter::anyUse(Value value, function_ref<bool(Operation*)> matches) const {
+  SmallVector<Value> work = {value};
+  llvm::SmallPtrSet<Operation*, 16> seen;
+  while (!work.empty()) {
+    for (Operation* user : work.pop_back_val().getUsers()) {
+      if (!seen.insert(user).second) continue;
+      if (isTransparent(user))
+        work.push_back(user->getResult(0));
+      else if (matches(user))
+        return true;
+    }
   }
+  return false;
 }
 
 bool Emitter::isDone(Operation* op) const { return done.contains(op); }
 
 bool Emitter::deadAfter(Value value, function_ref<bool(Operation*)> counts) const {
-  SmallVector<Operation*> users;
-  usesOf(value, users);
-  return llvm::all_of(users, [&](Operation* user) { return isDone(user) || counts(user); });
+  return !anyUse(value, [&](Operation* user) { return !isDone(user) && !counts(user); });
+}
+
+bool Emitter::isDead(Value value) {
+  Operation*& user = pendingUser[value];
+  if (user && !isDone(user)) return false;
+  return !anyUse(value, [&](Operation* other) {
+    user = other;
+    return !isDone(other);
+  });
 }
 
 void Emitter::releaseDead(Block& block) {
   llvm::erase_if(owners, [&](Value v) {
     View& view = views[v];
     if (view.slot < 0) return true;
-    if (v.getParentBlock() != &block || !deadAfter(v, [](Operation*) { return false; })) return false;
+    if (v.getParentBlock() != &block || !isDead(v)) return false;
     release(view);
     return true;
   });
 }
 
 void Emitter::collectLeaves(Value value, bool identity, function_ref<void(Value, bool)> visit) const {
-  visit(value, identity);
+  SmallVector<std::pair<Value, bool>> work = {{value, identity}};
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  while (!work.empty()) {
+    auto [v, same] = work.pop_back_val();
+    if (!seen.insert({v, same ? 1U : 0U}).second) continue;
+    visit(v, same);
+    Operation* op = v.getDefiningOp();
+    if (!isTransparent(op) && !isShuffle(op)) continue;
+    for (Value operand : llvm::reverse(op->getOperands()))
+      if (isTile(operand)) work.push_back({operand, same && !isIndexMap(op) && !isShuffle(op)});
+  }
+}
+
+/// How many operations are computed again for each use of a value without memory.
+int64_t Emitter::sizeOf(Value value) const {
+  auto known = sizes.find(value);
+  return known == sizes.end() || !isTransparent(value.getDefiningOp()) ? 0 : known->second;
+}
+
+/// Gives the value memory before `user` reads it, where computing it again for others is more than that is worth.
+void Emitter::shareBefore(Operation* user, Value value) {
+  constexpr int64_t kWorthMemory = 16;
   Operation* op = value.getDefiningOp();
-  if (!isTransparent(op) && !isShuffle(op)) return;
-  for (Value v : op->getOperands())
-    if (isTile(v)) collectLeaves(v, identity && !isIndexMap(op) && !isShuffle(op), visit);
+  if (sizeOf(value) < kWorthMemory || op->getBlock() != user->getBlock()) return;
+  if (llvm::none_of(value.getUsers(), [&](Operation* other) { return other != user && !isDone(other); })) return;
+  addRoot({op, value});
+  flush();
 }
 
 bool Emitter::dependsOnGroup(Value value, bool identity) const {
@@ -108,7 +151,8 @@ bool Emitter::joins(const Root& root) const {
 }
 
 void Emitter::addRoot(Root root) {
-  if (!joins(root)) flush();
+  constexpr size_t kMostRoots = 32;  // each is compared with all others
+  if (group.roots.size() >= kMostRoots || !joins(root)) flush();
   auto reduce = root.value ? tile::ReduceOp() : cast<tile::ReduceOp>(root.op);
   if (group.empty()) {
     Value over = reduce ? reduce.getInputs()[0] : root.value;
@@ -158,12 +202,16 @@ bool Emitter::inPlaceCandidate(Value leaf, Value root) {
       collectLeaves(v, true, [&](Value x, bool same) { identity &= x != leaf || same; });
   if (!identity) return false;
   // Every use, through recomputed values, must end in this group; a pending root counts as its own end.
-  std::function<bool(Value)> endsHere = [&](Value v) {
-    return llvm::all_of(v.getUsers(), [&](Operation* user) {
-      return isDone(user) || inGroup(user) || (isTransparent(user) && endsHere(user->getResult(0)));
-    });
-  };
-  return endsHere(leaf);
+  SmallVector<Value> work = {leaf};
+  llvm::SmallPtrSet<Operation*, 16> seen;
+  while (!work.empty()) {
+    for (Operation* user : work.pop_back_val().getUsers()) {
+      if (!seen.insert(user).second || isDone(user) || inGroup(user)) continue;
+      if (!isTransparent(user)) return false;
+      work.push_back(user->getResult(0));
+    }
+  }
+  return true;
 }
 
 View Emitter::placeRoot(Value value) {
@@ -182,6 +230,7 @@ View Emitter::placeRoot(Value value) {
 
 void Emitter::flush() {
   if (group.empty()) return;
+  pendingUser.clear();  // what gets memory here ends uses behind it
   materializeEscaping(group);
   SmallVector<std::pair<Value, View>> placed;
   for (const Root& root : group.roots)
@@ -232,7 +281,11 @@ LogicalResult Emitter::emitOp(Operation* op) {
   if (isElementwise(op)) {
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && !cast<DenseElementsAttr>(constant.getValue()).isSplat())
       return op->emitError("constant tiles must have one value for all elements; use arange and arithmetic for others");
-    if (needsMemory(op->getResult(0))) addRoot({op, op->getResult(0)});
+    Value result = op->getResult(0);
+    int64_t& size = sizes[result] = 1;
+    for (Value operand : op->getOperands()) size += sizeOf(operand);
+    if (needsMemory(result) || size >= kMostRecomputed) addRoot({op, result});
+    if (size >= kMostRecomputed) flush();
     return success();
   }
   if (isa<tile::ReduceOp>(op)) {
@@ -306,7 +359,10 @@ LogicalResult Emitter::emitTileOp(Operation* op) {
         return success();
       })
       .Case<tile::LoadOp>([&](auto o) { return emitLoad(o); })
-      .Case<tile::StoreOp>([&](auto o) { return flushed([&] { return emitStore(o); }); })
+      .Case<tile::StoreOp>([&](auto o) {
+        shareBefore(o, o.getValue());
+        return flushed([&] { return emitStore(o); });
+      })
       .Case<tile::GatherOp>([&](auto o) { return flushed([&] { return emitGather(o); }); })
       .Case<tile::ScatterOp>([&](auto o) { return flushed([&] { return emitScatter(o); }); })
       .Case<tile::AtomicAddOp>([&](auto o) { return flushed([&] { return emitAtomicAdd(o); }); })

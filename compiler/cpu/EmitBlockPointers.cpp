@@ -44,25 +44,27 @@ Value Emitter::laneMask(const BlockPtr& ptr, int64_t dim, Value index, int64_t w
 }
 
 /// Is the memory overwritten, perhaps, between this load and the last use of its value? Then it has to be read now.
-bool Emitter::overwrittenBeforeUse(Operation* load) const {
-  SmallVector<Operation*> users;
-  usesOf(load->getResult(0), users);
-  Operation* last = load;
-  for (Operation* user : users)
-    if (Operation* at = load->getBlock()->findAncestorOpInBlock(*user); at && last->isBeforeInBlock(at)) last = at;
-  auto writes = [](Operation* op) {
-    return op
-        ->walk([](Operation* inner) {
-          return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-        })
-        .wasInterrupted();
+bool Emitter::overwrittenBeforeUse(Operation* load) {
+  Operation* writer = nextWriter(load);
+  if (!writer) return false;
+  auto place = [&](Operation* user) { return load->getBlock()->findAncestorOpInBlock(*user); };
+  if (anyUse(load->getResult(0), [&](Operation* user) { return place(user) && writer->isBeforeInBlock(place(user)); })) return true;
+  // A store that ends the range reads before it writes, but only at the same index: take no chances.
+  if (!anyUse(load->getResult(0), [&](Operation* user) { return place(user) == writer; })) return false;
+  return !isa<tile::StoreOp>(writer) || anyUse(load->getResult(0), [&](Operation* user) { return user != writer; });
+}
+
+/// The first operation behind `op`, in its block, that writes to global memory; null where there is none.
+Operation* Emitter::nextWriter(Operation* op) {
+  auto [entry, isNew] = writers.try_emplace(op->getBlock());
+  auto writes = [](Operation* inner) {
+    return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
   };
-  for (Operation* op = load->getNextNode(); op; op = op->getNextNode()) {
-    // A store that ends the range reads before it writes, but only at the same index: take no chances.
-    if (writes(op)) return !(op == last && isa<tile::StoreOp>(op) && llvm::hasSingleElement(users));
-    if (op == last) break;
-  }
-  return false;
+  if (isNew)
+    for (Operation& each : *op->getBlock())
+      if (each.walk(writes).wasInterrupted()) entry->second.push_back(&each);
+  auto behind = llvm::partition_point(entry->second, [&](Operation* writer) { return !op->isBeforeInBlock(writer); });
+  return behind == entry->second.end() ? nullptr : *behind;
 }
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {

@@ -71,10 +71,8 @@ View Emitter::ownedCopy(Value value, Operation* user, int lane) {
   auto it = views.find(value);
   if (it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == (lane < 0 ? it->second.lane : lane) &&
       value.getParentBlock() == user->getBlock()) {
-    SmallVector<Operation*> users;
-    usesOf(value, users);
     bool once = llvm::count(user->getOperands(), value) == 1;
-    if (once && llvm::all_of(users, [&](Operation* u) { return isDone(u) || (u == user); })) {
+    if (once && deadAfter(value, [&](Operation* u) { return u == user; })) {
       View view = it->second;
       it->second.slot = -1;
       return view;

@@ -69,13 +69,19 @@ class Emitter {
   void collectLeaves(mlir::Value value, bool identity, llvm::function_ref<void(mlir::Value, bool)> visit) const;
   bool isTransparent(mlir::Operation* op) const;
   bool isCheap(mlir::Value value) const;
+  bool isCheap(mlir::Value value, llvm::SmallPtrSetImpl<mlir::Operation*>& seen) const;
+  int64_t sizeOf(mlir::Value value) const;
+  void shareBefore(mlir::Operation* user, mlir::Value value);
   bool inPlaceCandidate(mlir::Value leaf, mlir::Value root);
   bool isDone(mlir::Operation* op) const;
   bool needsMemory(mlir::Value value) const;
-  void usesOf(mlir::Value value, llvm::SmallVectorImpl<mlir::Operation*>& users) const;
+  /// Whether an operation that reads the value, itself or through values without memory, matches.
+  bool anyUse(mlir::Value value, llvm::function_ref<bool(mlir::Operation*)> matches) const;
   bool deadAfter(mlir::Value value, llvm::function_ref<bool(mlir::Operation*)> counts) const;
+  bool isDead(mlir::Value value);
   void releaseDead(mlir::Block& block);
-  bool overwrittenBeforeUse(mlir::Operation* load) const;
+  bool overwrittenBeforeUse(mlir::Operation* load);
+  mlir::Operation* nextWriter(mlir::Operation* op);
 
   // EmitNest.cpp: loops.
   void nest(llvm::ArrayRef<int64_t> shape, int lane, int64_t width, int inner, const Init& init, const Body& body, const Finish& finish);
@@ -198,6 +204,9 @@ class Emitter {
   llvm::DenseMap<mlir::Value, BlockPtr> blockPtrs;
   std::map<std::pair<void*, int>, View> packed;  ///< (operand, form) -> operands of dots packed before a loop
   llvm::DenseSet<mlir::Operation*> done;
+  llvm::DenseMap<mlir::Value, mlir::Operation*> pendingUser;  ///< a user that was not done when it was last looked for
+  llvm::DenseMap<mlir::Block*, std::vector<mlir::Operation*>> writers;
+  llvm::DenseMap<mlir::Value, int64_t> sizes;  ///< operations in the expressions of elementwise values
   Group group;
   llvm::DenseSet<mlir::Value> computing;  ///< the roots of the nest being emitted: computed, not read back
   int printCount = 0;

@@ -181,7 +181,7 @@ double LaneAssignment::cost() {
 }
 
 void LaneAssignment::search() {
-  // Every dot has two choices. Up to eight dots all combinations are tried, beyond that one dot after the other.
+  // Every dot has two choices. Up to eight dots all combinations are tried, beyond that one dot after the other, the costliest ones.
   size_t n = dots.size();
   for (tile::DotOp dot : dots) dotLanes[dot] = 1;
   auto evaluate = [&] {
@@ -202,7 +202,11 @@ void LaneAssignment::search() {
       consider();
     }
   } else {
-    for (tile::DotOp dot : dots) {
+    constexpr size_t kMostTried = 64;  // each try looks at the whole function
+    SmallVector<std::pair<double, tile::DotOp>> costly;
+    for (tile::DotOp dot : dots) costly.push_back({dotCost(dot), dot});
+    llvm::stable_sort(costly, [](const auto& x, const auto& y) { return x.first > y.first; });
+    for (auto& [cost, dot] : ArrayRef(costly).take_front(kMostTried)) {
       dotLanes = bestLanes;
       dotLanes[dot] = 0;
       consider();
