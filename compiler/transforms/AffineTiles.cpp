@@ -52,6 +52,13 @@ int64_t AffineBounds::coefficientOf(Value v) const {
   return 0;
 }
 
+int64_t IntegerResult::mostScalar() const {
+  int64_t factors = 0, rest = llvm::maxIntN(std::min(bits, 63U)) - std::max(std::abs(bounds.low), std::abs(bounds.high));
+  for (auto [v, c] : bounds.terms) factors = std::min(factors + std::abs(c), AffineBounds::kLimit);
+  if (rest < 0 || factors == 0) return rest < 0 ? -1 : AffineBounds::kMostScalar;
+  return std::min(rest / factors, AffineBounds::kMostScalar);
+}
+
 static std::optional<AffineBounds> boundsOfSum(Operation* op, SmallVectorImpl<IntegerResult>& results) {
   auto a = boundsOf(op->getOperand(0), results), b = boundsOf(op->getOperand(1), results);
   if (!a || !b || !a->add(*b, isa<arith::AddIOp>(op) ? 1 : -1)) return std::nullopt;

@@ -31,6 +31,9 @@ struct AffineBounds {
 struct IntegerResult {
   AffineBounds bounds;
   unsigned bits;
+
+  /// The magnitude of scalars up to which the result lies within its bits; negative where it may not with any.
+  int64_t mostScalar() const;
 };
 
 /// Understands arange, splat, broadcasts and other shape operations, constants, sign extensions, +, - and multiplication by constants.

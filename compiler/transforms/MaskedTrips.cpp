@@ -35,7 +35,8 @@ bool MaskedTrips::isOutside(const AffineBounds& slack) const {
 
 bool MaskedTrips::isKnownBefore(const AffineBounds& slack, ArrayRef<IntegerResult> computed) const {
   auto known = [&](const AffineBounds& bounds) { return isOutside(bounds) && bounds.fits(); };
-  return known(slack) && llvm::all_of(computed, [&](const IntegerResult& result) { return known(result.bounds); });
+  return known(slack) &&
+         llvm::all_of(computed, [&](const IntegerResult& result) { return known(result.bounds) && result.mostScalar() >= 0; });
 }
 
 void MaskedTrips::collectMasks() {
@@ -92,50 +93,33 @@ Value MaskedTrips::widen(OpBuilder& b, Value v) const {
   return arith::ExtSIOp::create(b, loop_.getLoc(), b.getI64Type(), v);
 }
 
-/// The greatest value of `sign` times the bounds in any trip, the induction variable being in [lo, hi].
-Value MaskedTrips::greatest(OpBuilder& b, const AffineBounds& bounds, int64_t sign, Value lo, Value hi) const {
-  Location loc = loop_.getLoc();
-  Value sum = constant(b, sign > 0 ? bounds.high : -bounds.low);
-  for (auto [v, c] : bounds.terms) {
-    Value at = v != loop_.getInductionVar() ? widen(b, v) : c * sign > 0 ? hi : lo;
-    sum = arith::AddIOp::create(b, loc, sum, arith::MulIOp::create(b, loc, at, constant(b, c * sign)));
-  }
-  return sum;
-}
-
-/// Whether wide scalars are as small as AffineBounds::fits() takes them to be; null where there are none.
-Value MaskedTrips::isSmall(OpBuilder& b, const AffineBounds& bounds) const {
-  Location loc = loop_.getLoc();
-  Value all;
-  auto require = [&](Value v) {
-    if (v.getType().isInteger() && v.getType().getIntOrFloatBitWidth() <= 32) return;
-    Value shifted = arith::AddIOp::create(b, loc, widen(b, v), constant(b, AffineBounds::kMostScalar));
-    Value small = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, shifted, constant(b, 2 * AffineBounds::kMostScalar));
-    all = all ? arith::AndIOp::create(b, loc, all, small).getResult() : small;
+void MaskedTrips::limitScalars(const AffineBounds& slack, ArrayRef<IntegerResult> computed, Limits& limits) const {
+  auto limit = [&](Value v, int64_t most) {
+    if (v.getType().isInteger() && most >= llvm::maxIntN(std::min(v.getType().getIntOrFloatBitWidth(), 63U)) + 1) return;
+    auto [entry, isNew] = limits.insert({v, most});
+    entry->second = std::min(entry->second, most);
   };
-  for (auto [v, c] : bounds.terms) {
-    if (v != loop_.getInductionVar()) {
-      require(v);
-      continue;
+  auto limitAll = [&](const AffineBounds& bounds, int64_t most) {
+    for (auto [v, c] : bounds.terms) {
+      if (v != loop_.getInductionVar()) {
+        limit(v, most);
+        continue;
+      }
+      limit(loop_.getLowerBound(), most);
+      limit(loop_.getUpperBound(), most);
     }
-    require(loop_.getLowerBound());
-    require(loop_.getUpperBound());
-  }
-  return all;
+  };
+  limitAll(slack, AffineBounds::kMostScalar);
+  for (const IntegerResult& result : computed) limitAll(result.bounds, result.mostScalar());
 }
 
-Value MaskedTrips::isWrapFree(OpBuilder& b, ArrayRef<IntegerResult> computed, Value lo, Value hi) const {
+Value MaskedTrips::keeps(OpBuilder& b, const Limits& limits) const {
   Location loc = loop_.getLoc();
   Value all;
-  auto require = [&](Value condition) {
-    all = all && condition ? arith::AndIOp::create(b, loc, all, condition).getResult() : all ? all : condition;
-  };
-  for (const IntegerResult& result : computed) {
-    require(isSmall(b, result.bounds));
-    if (result.bits >= 64) continue;  // what fits() and isSmall() accept cannot wrap around
-    int64_t most = llvm::maxIntN(result.bits), least = llvm::minIntN(result.bits);
-    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, greatest(b, result.bounds, 1, lo, hi), constant(b, most)));
-    require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, greatest(b, result.bounds, -1, lo, hi), constant(b, -least)));
+  for (auto [v, most] : limits) {
+    Value shifted = arith::AddIOp::create(b, loc, widen(b, v), constant(b, most));
+    Value small = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, shifted, constant(b, 2 * most));
+    all = all ? arith::AndIOp::create(b, loc, all, small).getResult() : small;
   }
   return all;
 }
@@ -166,13 +150,14 @@ Value MaskedTrips::begin(OpBuilder& b, ArrayRef<Mask> masks, ArrayRef<Check> che
   Location loc = loop_.getLoc();
   Value lo = widen(b, loop_.getLowerBound()), hi = widen(b, loop_.getUpperBound());
   Value first = hi;
-  auto limit = [&](const AffineBounds& slack, ArrayRef<IntegerResult> computed) {
+  Limits limits;
+  auto require = [&](const AffineBounds& slack, ArrayRef<IntegerResult> computed) {
     first = arith::MinSIOp::create(b, loc, first, limitOf(b, slack, lo, hi));
-    for (Value condition : {isSmall(b, slack), isWrapFree(b, computed, lo, hi)})
-      if (condition) first = arith::SelectOp::create(b, loc, condition, first, lo);
+    limitScalars(slack, computed, limits);
   };
-  for (const Mask& mask : masks) limit(mask.slack, mask.computed);
-  for (const Check& check : checks) limit(check.slack, check.computed);
+  for (const Mask& mask : masks) require(mask.slack, mask.computed);
+  for (const Check& check : checks) require(check.slack, check.computed);
+  if (Value known = keeps(b, limits)) first = arith::SelectOp::create(b, loc, known, first, lo);
   first = arith::MaxSIOp::create(b, loc, first, lo);
   Type type = loop_.getUpperBound().getType();
   if (type.isIndex()) return arith::IndexCastOp::create(b, loc, type, first);

@@ -3,10 +3,10 @@
 //
 // A mask is a conjunction of signed comparisons whose two sides are affine in the induction variable (AffineTiles.h). The slack of a
 // comparison, right side minus left side, falls linearly with the trips; it must be >= 0 at the least element.
-// Integers wrap around, so that a slack says nothing where an operation on the way to it does. Whether one does is asked before the loop,
-// for all trips at once; then no trip knows its masks.
-// Assumptions: A1 step is a positive constant; A2 the slack falls with the induction variable (then the known trips come first) or does not
-// depend on it; A3 the mask has more than one element.
+// Integers wrap around, so that a slack says nothing where an operation on the way to it does. Before the loop the scalars are compared
+// with magnitudes below which none does; where one is larger, no trip knows its masks. Assumptions: A1 step is a positive constant; A2 the
+// slack falls with the induction variable (then the known trips come first) or does not depend on it; A3 the mask has more than one
+// element.
 #ifndef FATTN_COMPILER_TRANSFORMS_MASKEDTRIPS_H
 #define FATTN_COMPILER_TRANSFORMS_MASKEDTRIPS_H
 
@@ -47,6 +47,8 @@ class MaskedTrips {
   mlir::Value begin(mlir::OpBuilder& b, llvm::ArrayRef<Mask> masks, llvm::ArrayRef<Check> checks) const;
 
  private:
+  using Limits = llvm::MapVector<mlir::Value, int64_t>;
+
   void collectMasks();
   void collectChecks(mlir::Operation* access, mlir::Value ptr, llvm::ArrayRef<int64_t> dims, llvm::SmallVectorImpl<Check>& out) const;
   /// Whether the slack and what it is computed from depend on nothing that the loop computes, and 64-bit integers hold them.
@@ -55,10 +57,10 @@ class MaskedTrips {
   bool neverNegative(const AffineBounds& offset) const;
   mlir::Value constant(mlir::OpBuilder& b, int64_t v) const;
   mlir::Value widen(mlir::OpBuilder& b, mlir::Value v) const;
-  /// Whether no operation of `computed` wraps around in any trip, and all its scalars are at most kMostScalar.
-  mlir::Value isWrapFree(mlir::OpBuilder& b, llvm::ArrayRef<IntegerResult> computed, mlir::Value lo, mlir::Value hi) const;
-  mlir::Value greatest(mlir::OpBuilder& b, const AffineBounds& bounds, int64_t sign, mlir::Value lo, mlir::Value hi) const;
-  mlir::Value isSmall(mlir::OpBuilder& b, const AffineBounds& bounds) const;
+  /// Notes how large scalars may be for the slack to fit into 64 bits and for no operation of `computed` to wrap around.
+  void limitScalars(const AffineBounds& slack, llvm::ArrayRef<IntegerResult> computed, Limits& limits) const;
+  /// Whether all scalars keep their limits; null where every value does.
+  mlir::Value keeps(mlir::OpBuilder& b, const Limits& limits) const;
   mlir::Value limitOf(mlir::OpBuilder& b, const AffineBounds& slack, mlir::Value lo, mlir::Value hi) const;
 
   mutable mlir::scf::ForOp loop_;
