@@ -46,8 +46,9 @@ mlir::Value addArgument(Step& step, std::string_view name, mlir::Type type, cons
   for (const Param& other : recorder.params)
     if (other.name == name) step.fail(fmt::format("there already is an argument called {}", name));
   mlir::Builder& builder = recorder.builder;
-  llvm::SmallVector<mlir::NamedAttribute, 2> attrs = {builder.getNamedAttr("tile.name", builder.getStringAttr(llvm::StringRef(name)))};
+  llvm::SmallVector<mlir::NamedAttribute, 3> attrs = {builder.getNamedAttr("tile.name", builder.getStringAttr(llvm::StringRef(name)))};
   if (param.divisibility > 1) attrs.push_back(builder.getNamedAttr("tile.divisibility", builder.getI64IntegerAttr(param.divisibility)));
+  if (param.aliasing == Aliasing::None) attrs.push_back(builder.getNamedAttr("tile.noalias", builder.getUnitAttr()));
   const unsigned index = recorder.func.getNumArguments();
   if (mlir::failed(recorder.func.insertArgument(index, type, builder.getDictionaryAttr(attrs), step.location())))
     step.fail("the function cannot take another argument");
@@ -95,10 +96,11 @@ void loadDialects(mlir::MLIRContext& context) {
 
 }  // namespace
 
-Ptr Params::ptr(std::string_view name, DType element, std::int64_t divisibility, Loc loc) {
+Ptr Params::ptr(std::string_view name, DType element, std::int64_t divisibility, Aliasing aliasing, Loc loc) {
   Step step("ptr", loc);
   checkName("ptr", name, loc);
-  return Ptr(step.wrap(addArgument(step, name, tile::PtrType::get(step.type(element)), {std::string(name), true, element, divisibility})));
+  const Param param{std::string(name), true, element, divisibility, aliasing};
+  return Ptr(step.wrap(addArgument(step, name, tile::PtrType::get(step.type(element)), param)));
 }
 
 Scalar Params::scalar(std::string_view name, DType type, std::int64_t divisibility, Loc loc) {

@@ -70,7 +70,7 @@ std::int64_t copyBlock(const std::string& target) { return isHost(target) ? 1638
 dsl::Program traceCopy(std::int64_t block) {
   using namespace dsl;
   return trace("copy", [=](Params& params) {
-    Ptr from = params.ptr("from", DType::F32, 16), to = params.ptr("to", DType::F32, 16);
+    Ptr from = params.ptr("from", DType::F32, 16, Aliasing::None), to = params.ptr("to", DType::F32, 16);
     Scalar n = params.scalar("n", DType::I64, 16);
     Scalar begin = cast(program_id(0), DType::I64) * block;
     store(make_block_ptr(to, {n}, {1}, {begin}, {block}), load(make_block_ptr(from, {n}, {1}, {begin}, {block})));

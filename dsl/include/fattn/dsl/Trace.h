@@ -4,6 +4,7 @@
 #ifndef FATTN_DSL_TRACE_H
 #define FATTN_DSL_TRACE_H
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,6 +16,10 @@
 
 namespace fattn::dsl {
 
+/// Whether memory that is reached through a pointer argument may be reached through other arguments as well. None is the caller's promise:
+/// what is accessed through this argument and written in the same launch is accessed through this argument alone.
+enum class Aliasing : std::uint8_t { Possible, None };
+
 /// One argument of a program, in launch order.
 struct Param {
   std::string name;
@@ -22,12 +27,14 @@ struct Param {
   DType type = DType::F32;
   /// What the caller promises: the address in bytes, or the integer, is a multiple of this. 1: nothing.
   std::int64_t divisibility = 1;
+  Aliasing aliasing = Aliasing::Possible;  ///< of a pointer
 };
 
 /// Declares the arguments of the program being traced; each call appends one.
 class Params {
  public:
-  Ptr ptr(std::string_view name, DType element, std::int64_t divisibility = 1, Loc loc = Loc::current());
+  Ptr ptr(std::string_view name, DType element, std::int64_t divisibility = 1, Aliasing aliasing = Aliasing::Possible,
+          Loc loc = Loc::current());
   /// i1, i8, i32, i64 or f32.
   Scalar scalar(std::string_view name, DType type, std::int64_t divisibility = 1, Loc loc = Loc::current());
 
