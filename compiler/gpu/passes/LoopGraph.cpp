@@ -6,13 +6,14 @@
 // path to it. Edges lead from a level to the same or a higher one, and to a higher one behind a dot: no two nodes need each other within an
 // iteration. A group that only renames or converts what one other group computes belongs to that one.
 //
-// What is computed from scalars alone belongs to no node. Operations that write global memory keep their order, round the loop as well.
+// What is computed from scalars alone belongs to no node. Edges are values, and the order that memory imposes (MemoryOrder.h).
 #include "compiler/gpu/passes/LoopGraph.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/MemoryOrder.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -33,20 +34,6 @@ bool isOperandRead(Operation* op) {
   return isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
 }
 
-bool writesGlobal(Operation* op) {
-  return op
-      ->walk([](Operation* inner) {
-        return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp, tile::DevicePrintOp>(inner) ? WalkResult::interrupt()
-                                                                                                  : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-bool readsGlobal(Operation* op) {
-  auto find = [](Operation* inner) { return isa<tile::LoadOp, tile::GatherOp>(inner) ? WalkResult::interrupt() : WalkResult::advance(); };
-  return op->walk(find).wasInterrupted();
-}
-
 bool isConversion(Operation* op) {
   return isa<arith::TruncFOp, arith::ExtFOp, ConvertLayoutOp, tile::ReshapeOp, tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp,
              SliceOp>(op);
@@ -54,7 +41,7 @@ bool isConversion(Operation* op) {
 
 class Builder {
  public:
-  Builder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), ahead(ahead) {
+  Builder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), fetches(fetches), ahead(ahead) {
     for (Operation& op : loop.getBody()->without_terminator())
       if (!llvm::is_contained(fetches, &op)) body.push_back(&op);
   }
@@ -255,15 +242,8 @@ class Builder {
         addEdge(nodeOf(def), to, distance, onlyAccumulates);
       });
     }
-    for (Operation* first : body)
-      for (Operation* second : body) {
-        if (first == second || !first->isBeforeInBlock(second)) continue;
-        bool ordered =
-            (writesGlobal(first) && (writesGlobal(second) || readsGlobal(second))) || (readsGlobal(first) && writesGlobal(second));
-        if (!ordered) continue;
-        addEdge(nodeOf(first), nodeOf(second), 0, false);
-        addEdge(nodeOf(second), nodeOf(first), 1, false);
-      }
+    for (const MemoryEdge& edge : memoryEdges(loop, fetches, gpu::kMaxStages))
+      addEdge(nodeOf(edge.from), nodeOf(edge.to), edge.distance, /*chained=*/false);
   }
 
   void costs() {
@@ -348,6 +328,7 @@ class Builder {
   }
 
   scf::ForOp loop;
+  ArrayRef<Operation*> fetches;
   int64_t ahead;
   SmallVector<Operation*> body;
   llvm::SmallPtrSet<Operation*, 16> free;

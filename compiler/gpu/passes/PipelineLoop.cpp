@@ -8,8 +8,9 @@
 //     ...                                               %x = load_buffer %b[%out]
 //   }                                                   ...
 //
-// - A copy's stage is `ahead` before its first reader's; the buffer gets a slot for each stage from the copy to its last reader. The
-//   number of the slot is the iteration's modulo the slots, counted in one carried i32 for every stage and modulus in use.
+// - A copy's stage is `ahead` before its first reader's. A buffer that is filled once an iteration, by a copy or a store, gets a slot for
+//   each stage from what fills it to its last reader. The number of the slot is the iteration's modulo the slots, counted in one carried
+//   i32 for every stage and modulus in use.
 // - A trip waits for all its copies at its first wait: they had a trip's time to arrive, and one barrier then serves for all of them
 //   (Waits::Apart: each where its data is read).
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
@@ -23,6 +24,7 @@
 #include "compiler/gpu/passes/PipelineLoop.h"
 
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
@@ -62,37 +64,43 @@ SmallVector<Operation*> sliceOf(scf::ForOp loop, Operation* op) {
   return sorted;
 }
 
-/// The memory that a copy or a store fills is the loop's to have several slots of: it lives outside, and nothing else writes it.
-bool isOnlyWriter(scf::ForOp loop, Operation* op, Value buffer) {
-  auto writes = [](Operation* user) { return isa<CopyAsyncOp, StoreBufferOp>(user); };
-  return loop.isDefinedOutsideOfLoop(buffer) && buffer.getDefiningOp<AllocOp>() &&
-         llvm::none_of(buffer.getUsers(), [&](Operation* user) { return user != op && writes(user); });
+Value bufferOf(Operation* fetch) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(fetch)) return copy.getBuffer();
+  return cast<StoreBufferOp>(*fetch->user_begin()).getBuffer();
 }
 
-bool canRunAhead(scf::ForOp loop, Operation* fetch) {
-  auto copy = dyn_cast<CopyAsyncOp>(fetch);
-  auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
-  if (!isOnlyWriter(loop, copy ? copy.getOperation() : store.getOperation(), copy ? copy.getBuffer() : store.getBuffer())) return false;
-  return llvm::none_of(sliceOf(loop, fetch), [](Operation* op) {
+/// What fills the buffer: the copy itself, or the store of what was loaded.
+Operation* fillOf(Operation* fetch) { return isa<CopyAsyncOp>(fetch) ? fetch : *fetch->user_begin(); }
+
+bool canRunAhead(scf::ForOp loop, Operation* fetch, int64_t ahead, transforms::Aliasing& aliasing) {
+  if (!fillsForIteration(loop, fillOf(fetch), bufferOf(fetch))) return false;
+  SmallVector<Operation*> slice = sliceOf(loop, fetch);
+  bool possible = llvm::none_of(slice, [](Operation* op) {
     return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
   });
+  if (!possible) return false;
+  SmallVector<transforms::MemoryAccess> reads;
+  for (Operation* op : slice) llvm::append_range(reads, transforms::accessesIn(op));
+  // What the address comes from goes along to wherever the fetch is put.
+  return mayMove(loop, transforms::accessesIn(fetch), ahead + 1, /*late=*/-1, aliasing) &&
+         mayMove(loop, reads, ahead + 1, /*late=*/1, aliasing);
 }
 
 class Pipeliner {
  public:
-  Pipeliner(scf::ForOp loop, int64_t ahead, Waits waits, StagedOps compute)
-      : loop(loop), ahead(ahead), waits(waits), order(std::move(compute)) {
+  Pipeliner(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute)
+      : loop(loop), fetches(fetches), ahead(fetches.empty() ? 0 : ahead), waits(waits), order(std::move(compute)) {
     for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0;
   }
 
   FailureOr<scf::ForOp> run() {
-    SmallVector<Operation*> fetches = fetchesOf(loop);
     limitByTrips();
     if (ahead == 0 && !lateStages) return loop;
     for (auto& [op, s] : order) s += ahead, stage[op] = s;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
-    if (ahead > 0 && waits == Waits::Together) gatherWaits(fetches);
+    if (ahead > 0 && waits == Waits::Together) gatherWaits();
     for (Operation* fetch : fetches) placeFetch(fetch);
+    giveSlots();
     wrapYields();
     if (lateStages) guardTrips();
     return pipeline();
@@ -128,7 +136,7 @@ class Pipeliner {
 
   using Place = StagedOps::iterator;
   /// Puts all waits for fetches behind the first.
-  void gatherWaits(ArrayRef<Operation*> fetches) {
+  void gatherWaits() {
     auto isWait = [&](auto& entry) {
       auto wait = dyn_cast<CopyWaitOp>(entry.first);
       return wait && llvm::any_of(wait.getTokens(), [&](Value token) { return llvm::is_contained(fetches, token.getDefiningOp()); });
@@ -139,20 +147,14 @@ class Pipeliner {
     std::ranges::copy(others, std::ranges::copy(waiting, first).out);
   }
 
-  static Value bufferOf(Operation* fetch) {
-    if (auto copy = dyn_cast<CopyAsyncOp>(fetch)) return copy.getBuffer();
-    return cast<StoreBufferOp>(*fetch->user_begin()).getBuffer();
-  }
-
   void placeFetch(Operation* fetch) {
     auto copy = dyn_cast<CopyAsyncOp>(fetch);
     auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
-    auto [first, last] = readStages(bufferOf(fetch));
+    unsigned first = readStages(bufferOf(fetch)).first;
     unsigned when = first - static_cast<unsigned>(copy ? ahead : std::min<int64_t>(ahead, 1));
     SmallVector<Operation*> ops = separate(fetch, when);
     ops.push_back(fetch);
     for (Operation* op : ops) stage[op] = when;
-    if (copy) giveSlots(copy, when, last);
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? after(store) : before(copy ? *copy->user_begin() : store));
   }
 
@@ -204,26 +206,41 @@ class Pipeliner {
     for (OpOperand& operand : op->getOpOperands()) operand.set(map.lookupOrDefault(operand.get()));
   }
 
+  /// Whether the operation uses what is carried, at first or second hand, or gives it.
   bool dependsOnCarried(Operation* op) {
-    auto carried = [&](Value value) {
+    auto [known, fresh] = carried.try_emplace(op, false);
+    if (!fresh) return known->second;
+    auto comesFrom = [&](Value value) {
       auto argument = dyn_cast<BlockArgument>(value);
-      return argument && argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
-    };
-    auto yields = [&](Operation* user) { return user == loop.getBody()->getTerminator(); };
-    if (llvm::any_of(op->getUsers(), yields)) return true;
-    if (llvm::any_of(op->getOperands(), carried)) return true;
-    return llvm::any_of(op->getOperands(), [&](Value value) {
+      if (argument) return argument.getOwner() == loop.getBody() && argument != loop.getInductionVar();
       Operation* def = value.getDefiningOp();
-      return def && def->getBlock() == loop.getBody() && dependsOnCarried(def);
-    });
+      return def->getBlock() == loop.getBody() && dependsOnCarried(def);
+    };
+    bool depends = llvm::is_contained(op->getUsers(), loop.getBody()->getTerminator()) || llvm::any_of(op->getOperands(), comesFrom);
+    return carried[op] = depends;
   }
 
-  /// One slot for each stage from the copy to the last reader, each access with the number of its iteration's.
-  void giveSlots(CopyAsyncOp copy, unsigned when, unsigned last) {
-    auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
+  /// Slots for the iterations that a buffer serves at once: a fetch's, or one that an operation of the body fills.
+  void giveSlots() {
+    SmallVector<Operation*> fills;
+    for (Operation& op : loop.getBody()->without_terminator()) {
+      auto copy = dyn_cast<CopyAsyncOp>(op);
+      auto store = dyn_cast<StoreBufferOp>(op);
+      if (copy ? fillsForIteration(loop, copy, copy.getBuffer()) : store && fillsForIteration(loop, store, store.getBuffer()))
+        fills.push_back(&op);
+    }
+    for (Operation* fill : fills) giveSlots(fill);
+  }
+
+  /// One slot for each stage from what fills the buffer to the last reader, each access with the number of its iteration's.
+  void giveSlots(Operation* fill) {
+    auto copy = dyn_cast<CopyAsyncOp>(fill);
+    auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
+    unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second);
     int64_t slots = static_cast<int64_t>(last) - when + 1;
+    if (slots == 1) return;
     alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
-    copy.getSlotMutable().assign(counter(when, slots));
+    (copy ? copy.getSlotMutable() : cast<StoreBufferOp>(fill).getSlotMutable()).assign(counter(when, slots));
     for (Operation* user : alloc.getResult().getUsers())
       if (auto load = dyn_cast<LoadBufferOp>(user))
         if (Operation* op = inBody(loop, load)) load.getSlotMutable().assign(counter(stage.at(op), slots));
@@ -412,20 +429,26 @@ class Pipeliner {
     auto inside = [&](Operation* user) {
       return pipelined->isProperAncestor(user) || (llvm::is_contained(reads, user) && user->getBlock() == pipelined->getBlock());
     };
+    llvm::SmallSetVector<Value, 4> written;
     for (Operation* op = pipelined->getPrevNode(); op; op = op->getPrevNode()) {
-      bool read = isa<LoadBufferOp>(op) || (isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>());
+      auto load = dyn_cast<LoadBufferOp>(op);
+      bool read = load ? !written.contains(load.getBuffer()) : isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
       if (read && llvm::all_of(op->getUsers(), inside)) reads.push_back(op);
       if (op->getNumRegions() != 0) break;
+      for (const BufferAccess& access : accessesOf(op))
+        if (access.write) written.insert(access.buffer);
     }
     for (Operation* op : llvm::reverse(reads)) op->moveBefore(pipelined);
   }
 
   scf::ForOp loop;
+  ArrayRef<Operation*> fetches;
   int64_t ahead;
   Waits waits;
   StagedOps order, counting;
   bool lateStages = false;
   llvm::DenseMap<Operation*, unsigned> stage;
+  llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
   llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
   llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
@@ -434,19 +457,20 @@ class Pipeliner {
 
 }  // namespace
 
-SmallVector<Operation*> fetchesOf(scf::ForOp loop) {
+SmallVector<Operation*> fetchesOf(scf::ForOp loop, int64_t ahead) {
   SmallVector<Operation*> fetches;
+  transforms::Aliasing aliasing;
   for (Operation& op : loop.getBody()->without_terminator()) {
     auto copy = dyn_cast<CopyAsyncOp>(op);
     auto load = dyn_cast<tile::LoadOp>(op);
     bool plain = copy && copy->hasOneUse() && isa<CopyWaitOp>(*copy->user_begin()) && (*copy->user_begin())->getBlock() == op.getBlock();
-    if ((plain || (load && isRegisterFetch(load))) && canRunAhead(loop, &op)) fetches.push_back(&op);
+    if ((plain || (load && isRegisterFetch(load))) && canRunAhead(loop, &op, ahead, aliasing)) fetches.push_back(&op);
   }
   return fetches;
 }
 
-FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, int64_t ahead, Waits waits, StagedOps compute) {
-  return Pipeliner(loop, ahead, waits, std::move(compute)).run();
+FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute) {
+  return Pipeliner(loop, fetches, ahead, waits, std::move(compute)).run();
 }
 
 }  // namespace fattn::tilegpu

@@ -7,9 +7,9 @@
 //   %x = load_buffer %b[0]                          %x = load_buffer %b[0]
 //
 // A wait moves down its block to the first operation that touches a buffer of its copies, and stays where there is none (behind a loop it
-// ends the buffer's life); waits in a row become one. In a loop it does not pass a copy: the barrier behind the wait, which the copied data
-// needs, is also the one behind which other threads have finished reading the slots that the copies below refill, and one barrier then
-// serves both.
+// ends the buffer's life), or where something on the way may write the global memory that the copies read; waits in a row become one. In a
+// loop it does not pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have
+// finished reading the slots that the copies below refill, and one barrier then serves both.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
@@ -18,6 +18,7 @@
 // Test: tests/lit/gpu/place-waits.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/transforms/Aliasing.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -27,14 +28,25 @@ namespace {
 
 bool isInLoop(Operation* op) { return op->getParentOfType<LoopLikeOpInterface>() != nullptr; }
 
-void sink(CopyWaitOp wait) {
+void sink(CopyWaitOp wait, transforms::Aliasing& aliasing) {
   llvm::SmallSetVector<Value, 4> buffers;
+  SmallVector<transforms::MemoryAccess> reads;
+  for (Value token : wait.getTokens())
+    for (CopyAsyncOp copy : copiesOf(token)) llvm::append_range(reads, transforms::accessesIn(copy));
+  auto overwrites = [&](Operation* op) {
+    return llvm::any_of(transforms::accessesIn(op), [&](const transforms::MemoryAccess& access) {
+      return access.writes && llvm::any_of(reads, [&](const transforms::MemoryAccess& read) {
+               return aliasing.overlap(read, access) != transforms::Overlap::Never;
+             });
+    });
+  };
   for (const BufferAccess& access : accessesOf(wait)) buffers.insert(access.buffer);
   bool inLoop = isInLoop(wait);
   Operation* place = wait->getNextNode();
   for (; !place->hasTrait<OpTrait::IsTerminator>(); place = place->getNextNode()) {
     bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && isa<CopyAsyncOp>(place));
     if (stop) return wait->moveBefore(place);
+    if (overwrites(place)) return;
   }
 }
 
@@ -154,7 +166,8 @@ class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp
       if (func.isDeclaration()) continue;
       SmallVector<CopyWaitOp> waits;
       func.walk([&](CopyWaitOp wait) { waits.push_back(wait); });
-      for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait);
+      transforms::Aliasing aliasing;
+      for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait, aliasing);
       for (CopyWaitOp wait : waits) merge(wait);
       Ages ages;
       AgeFlow().block(func.getBody().front(), ages);

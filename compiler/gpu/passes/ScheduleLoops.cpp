@@ -79,7 +79,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
       auto stop = [](Operation*) { return WalkResult::interrupt(); };
       bool innermost = !loop.getBody()->walk([&](LoopLikeOpInterface inner) { return stop(inner); }).wasInterrupted();
       bool dots = loop.getBody()->walk([&](tile::DotOp dot) { return stop(dot); }).wasInterrupted();
-      if (innermost && (dots || !fetchesOf(loop).empty())) loops.push_back(loop);
+      if (innermost && (dots || !fetchesOf(loop, stages - 1).empty())) loops.push_back(loop);
     });
     size_t most = 1;
     for (scf::ForOp loop : loops)
@@ -107,6 +107,10 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
         choice.schedule = gpu::forceSchedule(costed, forced);
       } else {
         gpu::SearchResult result = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
+        if (result.best.empty()) {  // nodes that need each other in one trip
+          choice.why = "no order of its nodes is legal";
+          return choice;
+        }
         choice.count = result.best.size();
         choice.schedule = result.best[std::min<size_t>(schedule, choice.count - 1)].schedule;
         choice.why = fmt::format("of {} legal, {} that fit", result.legal, result.fitting);
@@ -120,7 +124,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   }
 
   LogicalResult overlap(scf::ForOp loop, size_t& most) {
-    SmallVector<Operation*> fetches = fetchesOf(loop);
+    SmallVector<Operation*> fetches = fetchesOf(loop, stages - 1);
     LoopGraph graph = graphOf(loop, fetches, stages - 1);
     FailureOr<Choice> choice = choose(loop, graph);
     if (failed(choice)) return failure();
@@ -143,7 +147,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     }
     if (!choice->text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice->text));
     Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
-    if (failed(pipelineLoop(loop, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
+    if (failed(pipelineLoop(loop, fetches, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
     return success();
   }
 

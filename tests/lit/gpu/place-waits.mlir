@@ -146,3 +146,34 @@ func.func @together(%p: !ptr, %n: i32, %slot: i32) {
   }
   return
 }
+
+// A copy has read global memory before that is overwritten, here through another argument.
+// CHECK-LABEL: func.func @overwritten
+// CHECK: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @overwritten(%p: !ptr, %q: !ptr, %v: !tile1) -> !tile1 {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %t
+  tile.store %q, %v : !ptr, !tile1
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x : !tile1
+}
+
+// The same with an argument that nothing else leads to: the wait passes the store.
+// CHECK-LABEL: func.func @not_overwritten
+// CHECK: tile.store
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @not_overwritten(%p: !ptr {tile.noalias}, %q: !ptr, %v: !tile1) -> !tile1 {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %t
+  tile.store %q, %v : !ptr, !tile1
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x : !tile1
+}
