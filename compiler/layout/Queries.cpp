@@ -101,4 +101,21 @@ ReductionPlan planReduction(const LinearLayout& input, int d) {
 
 int ReductionPlan::shuffleCount() const { return static_cast<int>(shuffles.size()) * static_cast<int>(result.inputSize(kRegister)); }
 
+Holders holdersOf(const LinearLayout& layout) {
+  Holders result;
+  f2::Span span(layout.columns(kRegister));
+  for (std::string_view in : {kLane, kWarp}) {
+    f2::Columns own = layout.columns(in);
+    for (std::size_t bit = 0; bit < own.size(); ++bit)
+      if (!span.add(own[bit])) (in == kLane ? result.lane : result.warp) |= std::int64_t{1} << bit;
+  }
+  std::int64_t below = std::int64_t{1} << layout.inputBits(kWarp);
+  for (const Repeat& repeat : layout.repeats()) {
+    if (repeat.in != kWarp) continue;
+    if (repeat.out.empty()) result.repeats.push_back({below, repeat.count});
+    below *= repeat.count;
+  }
+  return result;
+}
+
 }  // namespace fattn::layout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code generation asks of a layout: how wide a memory access may be, and how an axis is reduced.
+// What code generation asks of a layout: how wide a memory access may be, how an axis is reduced, and who writes what several hold.
 #ifndef FATTN_COMPILER_LAYOUT_QUERIES_H
 #define FATTN_COMPILER_LAYOUT_QUERIES_H
 
@@ -40,6 +40,14 @@ struct ReductionPlan {
   int shuffleCount() const;  ///< shuffles of one lane for all lines (of 32-bit values)
 };
 ReductionPlan planReduction(const LinearLayout& layout, int d);
+
+/// One thread for each element that several hold: the one to write it.
+struct Holders {
+  std::int64_t lane = 0, warp = 0;                             ///< bits that are 0 in them
+  std::vector<std::pair<std::int64_t, std::int64_t>> repeats;  ///< (warp / first) % second is 0 as well
+  bool all() const { return !lane && !warp && repeats.empty(); }
+};
+Holders holdersOf(const LinearLayout& layout);
 
 }  // namespace fattn::layout
 

@@ -66,7 +66,7 @@ class ThreadCopy {
         groups_(groups),
         bytes_(op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size())),
         pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
-        holder_(gpu::isHolder(to, gpu::holdersOf(op.getLayout().getLayout()))),
+        holder_(gpu::isHolder(to, layout::holdersOf(op.getLayout().getLayout()))),
         global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), op.getLayout().getLayout()) {
     for (const std::vector<int64_t>& group : groups) {
       Value from = global_.address(group[0]);

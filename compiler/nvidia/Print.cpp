@@ -44,7 +44,7 @@ class Printer {
     Type element = type.getElementType();
     std::string shape;
     for (auto [d, size] : llvm::enumerate(type.getShape())) shape += fmt::format("{}{}", d ? ", " : "", size);
-    Value holder = gpu::isHolder(to_, gpu::holdersOf(layout));
+    Value holder = gpu::isHolder(to_, layout::holdersOf(layout));
     if (!holder) holder = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
     std::map<layout::Coords, int64_t> first;
     for (int64_t r = 0; r < static_cast<int64_t>(registers.size()); ++r) first.try_emplace(Lowering::registerPart(layout, r), r);

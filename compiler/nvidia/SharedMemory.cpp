@@ -150,7 +150,7 @@ LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
   if (failed(access)) return failure();
   int64_t bytes = tilegpu::elementBits(element) / 8;
   OpBuilder::InsertionGuard behind(to.b);
-  if (Value holder = gpu::isHolder(to, gpu::holdersOf(layout)))
+  if (Value holder = gpu::isHolder(to, layout::holdersOf(layout)))
     to.b.setInsertionPointToStart(scf::IfOp::create(to.b, holder, /*withElseRegion=*/false).thenBlock());
   for (const std::vector<int64_t>& group : bufferVectors(*access, bytes)) {
     SmallVector<Value> elements;

@@ -211,24 +211,7 @@ Registers fromMemory(Lowering& to, Value value, Type element, int count) {
   return result;
 }
 
-Holders holdersOf(const LinearLayout& layout) {
-  Holders result;
-  layout::f2::Span span(layout.columns(kRegister));
-  for (std::string_view in : {kLane, kWarp}) {
-    layout::f2::Columns own = layout.columns(in);
-    for (std::size_t bit = 0; bit < own.size(); ++bit)
-      if (!span.add(own[bit])) (in == kLane ? result.lane : result.warp) |= int64_t{1} << bit;
-  }
-  int64_t below = int64_t{1} << layout.inputBits(kWarp);
-  for (const layout::Repeat& repeat : layout.repeats()) {
-    if (repeat.in != kWarp) continue;
-    if (repeat.out.empty()) result.repeats.push_back({below, repeat.count});
-    below *= repeat.count;
-  }
-  return result;
-}
-
-Value isHolder(Lowering& to, const Holders& holders) {
+Value isHolder(Lowering& to, const layout::Holders& holders) {
   ImplicitLocOpBuilder& b = to.b;
   Value result;
   auto require = [&](Value number) { result = both(b, result, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, to.i32(0))); };

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "compiler/gpu/lower/Lowering.h"
+#include "compiler/layout/Queries.h"
 
 namespace fattn::gpu {
 
@@ -64,15 +65,8 @@ mlir::Type memoryType(Lowering& to, mlir::Type element, int count);
 mlir::Value toMemory(Lowering& to, mlir::ValueRange registers, mlir::Type element);
 Registers fromMemory(Lowering& to, mlir::Value value, mlir::Type element, int count);
 
-/// Which threads write, or add, elements that several hold.
-struct Holders {
-  int64_t lane = 0, warp = 0;                              ///< bits that are 0 in them
-  llvm::SmallVector<std::pair<int64_t, int64_t>> repeats;  ///< (warp / first) % second is 0 as well
-  bool all() const { return !lane && !warp && repeats.empty(); }
-};
-Holders holdersOf(const layout::LinearLayout& layout);
-/// Whether the executing thread is one of them (i1); null where all are.
-mlir::Value isHolder(Lowering& to, const Holders& holders);
+/// Whether the executing thread is one of those that write, or add, what several hold (i1); null where all are.
+mlir::Value isHolder(Lowering& to, const layout::Holders& holders);
 
 /// a and b; either may be null, which stands for true.
 mlir::Value both(mlir::ImplicitLocOpBuilder& b, mlir::Value left, mlir::Value right);

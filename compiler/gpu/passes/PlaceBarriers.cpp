@@ -15,8 +15,9 @@
 //     waited for, is what the loop's schedule sees to: an issue is no write for reads that follow.
 // Buffers conflict where they are the same or their bytes overlap (-tilegpu-allocate-shared has run; without offsets all are distinct).
 //
-// Global memory is a hazard as well where a program reads what it wrote, or writes what it read: other threads may hold the same elements.
-// Pointers that come from different arguments of the kernel lead to different arrays, those that lead to none may lead anywhere.
+// Global memory is a hazard as well where a program reads what it wrote, or writes what it read or wrote (transforms/Aliasing): other
+// threads may hold the same elements. None is needed where both are the same window or none in common, and each element has one thread that
+// does both. A copy reads global memory until it is waited for.
 //
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
@@ -25,6 +26,8 @@
 // tests/lit/gpu/place-barriers.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/layout/Queries.h"
+#include "compiler/transforms/Aliasing.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -39,14 +42,15 @@ struct Done {
 };
 struct State {
   llvm::MapVector<Value, Done> buffers;
-  llvm::SetVector<Operation*> global;  ///< that accessed global memory
+  llvm::SetVector<Operation*> reads, writes;  ///< that accessed global memory
 
   void clear() { *this = {}; }
 };
 
 bool join(State& into, const State& other) {
   bool changed = false;
-  for (Operation* op : other.global) changed |= into.global.insert(op);
+  for (Operation* op : other.reads) changed |= into.reads.insert(op);
+  for (Operation* op : other.writes) changed |= into.writes.insert(op);
   for (const auto& [buffer, done] : other.buffers) {
     Done& known = into.buffers[buffer];
     Done both{known.read || done.read, known.stored || done.stored, known.copied || done.copied};
@@ -73,50 +77,15 @@ bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
   return done.read || done.stored || (done.copied && access.buffer != buffer);
 }
 
-/// The pointer of an access to global memory; null for other operations.
-Value globalPointer(Operation* op) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return copy.getPtr();
-  return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op) ? op->getOperand(0) : Value();
+/// The layout that a thread's part of the access follows from, where each element is one thread's; else null.
+Attribute ownLayout(Operation* op) {
+  if (!isa<tile::LoadOp, tile::StoreOp>(op)) return {};
+  Type type = isa<tile::StoreOp>(op) ? op->getOperand(1).getType() : op->getResult(0).getType();
+  const layout::LinearLayout* layout = layoutOf(type);
+  return layout && layout::holdersOf(*layout).all() ? cast<RankedTensorType>(type).getEncoding() : Attribute();
 }
 
-/// The argument of the kernel that a pointer comes from; null where that is not known.
-Value arrayOf(Value pointer) {
-  while (true) {
-    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
-      Operation* parent = argument.getOwner()->getParentOp();
-      if (isa<func::FuncOp>(parent)) return pointer;
-      auto loop = dyn_cast<scf::ForOp>(parent);
-      OpOperand* init = loop ? loop.getTiedLoopInit(argument) : nullptr;
-      if (!init) return {};
-      pointer = init->get();
-      continue;
-    }
-    Operation* def = pointer.getDefiningOp();
-    if (!isa<tile::MakeBlockPtrOp, tile::AdvanceOp, tile::AddPtrOp, tile::AssumeDivisibleOp, tile::SplatOp, tile::BroadcastOp,
-             tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp, ConvertLayoutOp>(def))
-      return {};
-    pointer = def->getOperand(0);
-  }
-}
-
-/// The layout that a thread's part of the access follows from.
-Attribute accessLayout(Operation* op) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return copy.getLayout();
-  Type type = isa<tile::StoreOp, tile::ScatterOp>(op) ? op->getOperand(1).getType() : op->getResult(0).getType();
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? tensor.getEncoding() : Attribute();
-}
-
-bool conflictInGlobal(Operation* first, Operation* second) {
-  auto writes = [](Operation* op) { return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op); };
-  if (first == second || (!writes(first) && !writes(second))) return false;
-  if (isa<tile::AtomicAddOp>(first) && isa<tile::AtomicAddOp>(second)) return false;
-  Value a = arrayOf(globalPointer(first)), b = arrayOf(globalPointer(second));
-  if (a && b && a != b) return false;
-  // The same window in the same layout: every thread meets its own elements only. In a loop the pointer may have moved between the two.
-  bool same = globalPointer(first) == globalPointer(second) && accessLayout(first) == accessLayout(second);
-  return !same || !accessLayout(first) || first->getParentOfType<LoopLikeOpInterface>();
-}
+bool isUnusedAdd(Operation* op) { return isa<tile::AtomicAddOp>(op) && op->use_empty(); }
 
 class BarrierFlow {
  public:
@@ -151,14 +120,19 @@ class BarrierFlow {
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
     if (op->getNumRegions() != 0) return visitBranches(op, state);
     SmallVector<BufferAccess, 2> accesses = accessesOf(op);
-    bool wait = isa<CopyWaitOp>(op), global = globalPointer(op) != nullptr;
+    bool wait = isa<CopyWaitOp>(op);
+    const std::optional<transforms::MemoryAccess>& global = globalOf(op);
     if (accesses.empty() && !global) return;
     bool needed = !wait && llvm::any_of(accesses, [&](const BufferAccess& access) {
       return llvm::any_of(state.buffers, [&](const auto& entry) { return conflicts(access, entry.first, entry.second); });
     });
-    needed |= global && llvm::any_of(state.global, [&](Operation* other) { return conflictInGlobal(other, op); });
+    auto conflicting = [&](Operation* other) { return conflictInGlobal(other, op); };
+    needed |= global && (llvm::any_of(state.writes, conflicting) || (global->writes && llvm::any_of(state.reads, conflicting)));
     need(op, needed, state);
-    if (global) state.global.insert(op);
+    if (global) (global->writes ? state.writes : state.reads).insert(op);
+    if (auto waits = dyn_cast<CopyWaitOp>(op))
+      for (Value token : waits.getTokens())
+        for (CopyAsyncOp copy : copiesOf(token)) state.reads.insert(copy);
     for (const BufferAccess& access : accesses) {
       Done& done = state.buffers[access.buffer];
       done.read |= !access.write;
@@ -218,6 +192,31 @@ class BarrierFlow {
     join(state, inside);
   }
 
+  const std::optional<transforms::MemoryAccess>& globalOf(Operation* op) {
+    auto [known, fresh] = accesses.try_emplace(op);
+    if (fresh) known->second = transforms::accessOf(op);
+    return known->second;
+  }
+
+  /// Two accesses of which one writes; the same operation in two trips of a loop, too.
+  bool conflictInGlobal(Operation* first, Operation* second) {
+    if (isUnusedAdd(first) && isUnusedAdd(second)) return false;
+    transforms::MemoryAccess a = *globalOf(first), b = *globalOf(second);
+    switch (aliasing.overlap(a, b)) {
+      case transforms::Overlap::Never:
+        return false;
+      case transforms::Overlap::SameOrNever: {
+        Attribute layout = ownLayout(first);
+        return !layout || layout != ownLayout(second);
+      }
+      case transforms::Overlap::Maybe:
+        return true;
+    }
+    llvm_unreachable("all are listed");
+  }
+
+  transforms::Aliasing aliasing;
+  llvm::DenseMap<Operation*, std::optional<transforms::MemoryAccess>> accesses;
   llvm::SetVector<Operation*> before;
 };
 

@@ -3,6 +3,7 @@
 
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#twice = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (0,0) | dim0: 16, dim1: 8">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
 !tile1 = tensor<16x8xf32, #acc>
 !ptr = !tile.block_ptr<16x8xf32>
@@ -185,8 +186,8 @@ func.func @lazy_exchange(%v: !tile1, %if: i1) -> !tile1 {
   return %r : !tile1
 }
 
-// Global memory: what a program stored is loaded behind a barrier, unless every thread has its own elements. Other arguments are other
-// arrays; stores to one array in a loop do not wait for each other, in-place updates that move along do.
+// Global memory: what a program stored is loaded behind a barrier, unless every thread has its own elements. An argument without alias is
+// another array. In a loop, windows on one grid are the same or none in common: in-place updates need no barrier, nor do stores.
 // CHECK-LABEL: func.func @global
 // CHECK: tile.store
 // CHECK-NEXT: tile.load %{{.*}} -> tensor<16x8xf32, #[[SAME:.*]]>
@@ -195,31 +196,122 @@ func.func @lazy_exchange(%v: !tile1, %if: i1) -> !tile1 {
 // CHECK-NEXT: tile.load
 // CHECK: scf.for
 // CHECK-NEXT: tile.advance
-// CHECK-NEXT: tilegpu.barrier
 // CHECK-NEXT: tile.load
-// CHECK-NEXT: tilegpu.barrier
 // CHECK-NEXT: tile.store
 // CHECK: }
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: tile.advance
 // CHECK-NEXT: tile.store
 // CHECK-NEXT: }
-func.func @global(%base: !tile.ptr<f32>, %other: !ptr, %v: !tile1, %n: i64) {
+func.func @global(%base: !tile.ptr<f32>, %other: !ptr {tile.noalias}, %v: !tile1, %n: i64) {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
+  %c16 = arith.constant 16 : i64
   %p = tile.make_block_ptr %base, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !ptr
   tile.store %p, %v : !ptr, !tile1
   %x = tile.load %p : !ptr -> !tile1
   %o = tile.load %other : !ptr -> !tile1
   %y = tile.load %p : !ptr -> tensor<16x8xf32, #rows>
-  scf.for %i = %c0 to %n step %c1 : i64 {
+  scf.for %i = %c0 to %n step %c16 : i64 {
     %q = tile.advance %p, [%i, %c0] : !ptr
-    %z = tile.load %q : !ptr -> !tile1
-    tile.store %q, %z : !ptr, !tile1
+    %z = tile.load %q : !ptr -> tensor<16x8xf32, #rows>
+    tile.store %q, %z : !ptr, tensor<16x8xf32, #rows>
   }
-  scf.for %i = %c0 to %n step %c1 : i64 {
+  scf.for %i = %c0 to %n step %c16 : i64 {
     %q = tile.advance %other, [%i, %c0] : !ptr
     tile.store %q, %v : !ptr, !tile1
   }
   return
+}
+
+// Two warps hold each element: one stores, the other would load before that.
+// CHECK-LABEL: func.func @broadcast
+// CHECK: tile.store
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+func.func @broadcast(%p: !ptr, %v: tensor<16x8xf32, #twice>) -> tensor<16x8xf32, #twice> {
+  tile.store %p, %v : !ptr, tensor<16x8xf32, #twice>
+  %x = tile.load %p : !ptr -> tensor<16x8xf32, #twice>
+  return %x : tensor<16x8xf32, #twice>
+}
+
+// Pointers may lead to one address from several threads, and two arguments to one array.
+// CHECK-LABEL: func.func @pointers
+// CHECK: tile.scatter
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.gather
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.scatter
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+func.func @pointers(%p: tensor<16x8x!tile.ptr<f32>, #acc>, %other: tensor<16x8x!tile.ptr<f32>, #acc>, %third: !ptr, %v: !tile1) {
+  tile.scatter %p, %v : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1
+  %x = tile.gather %p : tensor<16x8x!tile.ptr<f32>, #acc> -> !tile1
+  tile.scatter %other, %x : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1
+  %y = tile.load %third : !ptr -> !tile1
+  return
+}
+
+// Windows that overlap from trip to trip: which thread stores a row changes, and the last store counts.
+// CHECK-LABEL: func.func @sliding_store
+// CHECK: scf.for
+// CHECK-NEXT: tile.advance
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+func.func @sliding_store(%p: !ptr, %v: !tile1, %n: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  scf.for %i = %c0 to %n step %c1 : i64 {
+    %q = tile.advance %p, [%i, %c0] : !ptr
+    tile.store %q, %v : !ptr, !tile1
+  }
+  return
+}
+
+// Pointers that change places in every trip: either may lead to either array, although neither argument has an alias.
+// CHECK-LABEL: func.func @swapped
+// CHECK: scf.for
+// CHECK: tile.load %[[FROM:.*]] :
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+func.func @swapped(%a: !ptr {tile.noalias}, %b: !ptr {tile.noalias}, %n: i64) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%from = %a, %into = %b) -> (!ptr, !ptr) : i64 {
+    %x = tile.load %from : !ptr -> !tile1
+    tile.store %into, %x : !ptr, !tile1
+    scf.yield %into, %from : !ptr, !ptr
+  }
+  return
+}
+
+// A copy reads global memory until it is waited for; then others' parts of it have to be there, too.
+// CHECK-LABEL: func.func @copied_and_overwritten
+// CHECK: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+func.func @copied_and_overwritten(%p: !ptr, %v: tensor<16x8xf32, #rows>) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.barrier
+  tilegpu.copy_wait %t {pending = 0 : i64}
+  tile.store %p, %v : !ptr, tensor<16x8xf32, #rows>
+  return
+}
+
+// Sums whose old values nobody wants need no order; others do.
+// CHECK-LABEL: func.func @adds
+// CHECK: tile.atomic_add
+// CHECK-NEXT: tile.atomic_add
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: %{{.*}} = tile.atomic_add
+// CHECK-NEXT: return
+func.func @adds(%p: tensor<16x8x!tile.ptr<f32>, #acc>, %v: !tile1) -> !tile1 {
+  %x = tile.atomic_add %p, %v : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1 -> !tile1
+  %y = tile.atomic_add %p, %v : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1 -> !tile1
+  %z = tile.atomic_add %p, %v : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1 -> !tile1
+  return %z : !tile1
 }
