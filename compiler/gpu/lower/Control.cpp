@@ -8,7 +8,8 @@
 //
 // HOW COARSE A LAZY BRANCH IS. Where the condition does not hold either side is right, but a row's results have to come from one side. So a
 // warp may decide alone if its rows are those whose conditions it holds, or if warps that share a row share all of their conditions, and if
-// nothing in the region needs the other warps: no barrier, no shared memory written. Otherwise the block decides.
+// nothing in the region needs the other warps: no barrier, no shared memory written, no select_lazy that the block decides. Otherwise the
+// block decides.
 #include <map>
 
 #include "compiler/gpu/lower/Lowering.h"
@@ -241,14 +242,25 @@ bool warpDecides(const LinearLayout& conditions, const LinearLayout& results) {
   return true;
 }
 
-/// Whether a region needs the other warps of the block.
+bool decidesWithinWarp(tile::SelectLazyOp op);
+
+/// Whether a region needs no other warps of the block.
 bool staysWithinWarp(Region& region) {
-  return !region
-              .walk([](Operation* op) {
-                bool others = isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op);
-                return others ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
+  auto visit = [](Operation* op) {
+    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op)) return WalkResult::interrupt();
+    auto lazy = dyn_cast<tile::SelectLazyOp>(op);
+    if (!lazy || !isa<RankedTensorType>(lazy.getCondition().getType())) return WalkResult::advance();
+    return decidesWithinWarp(lazy) ? WalkResult::skip() : WalkResult::interrupt();
+  };
+  return !region.walk<WalkOrder::PreOrder>(visit).wasInterrupted();
+}
+
+bool decidesWithinWarp(tile::SelectLazyOp op) {
+  const LinearLayout& conditions = *tilegpu::layoutOf(op.getCondition());
+  return staysWithinWarp(op.getExact()) && llvm::all_of(op.getResultTypes(), [&](Type type) {
+           const LinearLayout* layout = tilegpu::layoutOf(type);
+           return layout && warpDecides(conditions, *layout);
+         });
 }
 
 /// The condition of the branch: a scalar is the same in the block; a tile's conditions are gathered as far as they have to be.
@@ -259,11 +271,7 @@ Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
   Value any;
   for (auto [r, first] : llvm::enumerate(firstHolders(*conditions)))
     if (first == r) any = any ? arith::OrIOp::create(to.b, any, registers[r]).getResult() : registers[r];
-  bool alone = staysWithinWarp(op.getExact()) && llvm::all_of(op.getResultTypes(), [&](Type type) {
-                 const LinearLayout* layout = tilegpu::layoutOf(type);
-                 return layout && warpDecides(*conditions, *layout);
-               });
-  return alone ? to.machine.anyInWarp(to.b, any) : to.machine.anyInBlock(to.b, any);
+  return decidesWithinWarp(op) ? to.machine.anyInWarp(to.b, any) : to.machine.anyInBlock(to.b, any);
 }
 
 LogicalResult lower(Lowering& to, tile::SelectLazyOp op) {

@@ -82,3 +82,44 @@ func.func @block(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "nvi
   }
   return
 }
+
+// The outer one alone is a warp's decision, but the block decides the inner one, with a barrier that every warp has to reach: the block
+// decides both.
+// CHECK-LABEL: func.func @nested
+// CHECK-NOT: nvvm.vote.sync
+// CHECK: %[[OUTER:.*]] = llvm.call_intrinsic "llvm.nvvm.barrier.cta.red.or
+// CHECK: scf.if %[[OUTER]]
+// CHECK: %[[INNER:.*]] = llvm.call_intrinsic "llvm.nvvm.barrier.cta.red.or
+// CHECK: scf.if %[[INNER]]
+func.func @nested(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 2 : i64} {
+  %t = tile.splat %c : i1 -> tensor<16xi1, #row>
+  %u = tile.splat %x : f32 -> tensor<16x8xf32, #rows>
+  %v = tile.splat %x : f32 -> tensor<16x8xf32, #columns>
+  %r = tile.select_lazy %t usual(%u) : tensor<16xi1, #row>, tensor<16x8xf32, #rows> -> tensor<16x8xf32, #rows> {
+    %s = tile.select_lazy %t usual(%v) : tensor<16xi1, #row>, tensor<16x8xf32, #columns> -> tensor<16x8xf32, #columns> {
+      %e = math.exp2 %v : tensor<16x8xf32, #columns>
+      tile.yield %e : tensor<16x8xf32, #columns>
+    }
+    tile.yield %u : tensor<16x8xf32, #rows>
+  }
+  return
+}
+
+// A warp may decide both.
+// CHECK-LABEL: func.func @nested_in_warp
+// CHECK: nvvm.vote.sync any
+// CHECK: scf.if
+// CHECK: nvvm.vote.sync any
+// CHECK: scf.if
+func.func @nested_in_warp(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 2 : i64} {
+  %t = tile.splat %c : i1 -> tensor<16xi1, #row>
+  %u = tile.splat %x : f32 -> tensor<16x8xf32, #rows>
+  %r = tile.select_lazy %t usual(%u) : tensor<16xi1, #row>, tensor<16x8xf32, #rows> -> tensor<16x8xf32, #rows> {
+    %s = tile.select_lazy %t usual(%u) : tensor<16xi1, #row>, tensor<16x8xf32, #rows> -> tensor<16x8xf32, #rows> {
+      %e = math.exp2 %u : tensor<16x8xf32, #rows>
+      tile.yield %e : tensor<16x8xf32, #rows>
+    }
+    tile.yield %s : tensor<16x8xf32, #rows>
+  }
+  return
+}
