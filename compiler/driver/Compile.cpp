@@ -73,8 +73,12 @@ struct Job {
 
   void run(llvm::function_ref<void(OpPassManager&)> build) {
     PassManager pm(module.getContext());
-    pm.enableVerifier(dump.on());
+    pm.enableVerifier(options.verify || dump.on());
     if (dump.on()) pm.addInstrumentation(dump.instrumentation());
+    if (options.onModule)
+      pm.addInstrumentation(afterEveryPass([&](Pass* pass, ModuleOp after, bool worked) {
+        if (worked) options.onModule(std::string_view(pass->getArgument()), after);
+      }));
     build(pm);
     LogicalResult lowered = pm.run(module);
     dump.rethrow();
@@ -107,7 +111,8 @@ void compileForNvidia(Job& job) {
                                   .warps = config.warps,
                                   .stages = config.stages,
                                   .schedule = std::max(config.schedule, 1) - 1,
-                                  .forced = {}};
+                                  .forced = {},
+                                  .verify = job.options.verify};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();

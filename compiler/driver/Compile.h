@@ -3,7 +3,9 @@
 #ifndef FATTN_COMPILER_DRIVER_COMPILE_H
 #define FATTN_COMPILER_DRIVER_COMPILE_H
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "compiler/driver/Stage.h"
 #include "compiler/emit/Binary.h"
@@ -12,12 +14,24 @@
 
 namespace fattn::compiler {
 
+/// Looks at the module after a pass, which it names as the command line does ("cse"). It must neither change the module nor throw.
+using ModuleSink = std::function<void(std::string_view pass, mlir::ModuleOp module)>;
+
+/// Builds for debugging verify every compilation.
+#ifdef NDEBUG
+inline constexpr bool kVerifyAlways = false;
+#else
+inline constexpr bool kVerifyAlways = true;
+#endif
+
 struct CompileOptions {
   std::string target = "host";  ///< "host", "host:sse2|avx2|avx512|avx512bf16", "nvidia:sm_90" ...
   TileConfig config;
-  std::string dumpDir;      ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
-  StageSink onStage;        ///< if set: is handed every stage, as it is reached; compile() throws what it throws
-  bool lineTables = false;  ///< the binary says which source lines its code comes from; the code is the same
+  std::string dumpDir;          ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
+  StageSink onStage;            ///< if set: is handed every stage, as it is reached; compile() throws what it throws
+  ModuleSink onModule;          ///< if set: is handed the module after every pass
+  bool lineTables = false;      ///< the binary says which source lines its code comes from; the code is the same
+  bool verify = kVerifyAlways;  ///< the IR is verified after every pass, and layouts after those that rebuild much
 };
 
 /// Compiles the one kernel function (attribute tile.kernel) of `module`, which is consumed (lowered in place). Thread-safe for modules of

@@ -76,20 +76,25 @@ void StageDump::write(const std::string& name, ModuleOp module) {
 namespace {
 
 struct AfterEveryPass : PassInstrumentation {
-  explicit AfterEveryPass(StageDump& dump) : dump(dump) {}
-  void runAfterPass(Pass* pass, Operation* op) override { write(pass, op, ""); }
-  void runAfterPassFailed(Pass* pass, Operation* op) override { write(pass, op, "-failed"); }
+  explicit AfterEveryPass(PassSink sink) : sink(std::move(sink)) {}
+  void runAfterPass(Pass* pass, Operation* op) override { hand(pass, op, true); }
+  void runAfterPassFailed(Pass* pass, Operation* op) override { hand(pass, op, false); }
   /// Passes without an argument are MLIR's own, which only run others.
-  void write(Pass* pass, Operation* op, const char* suffix) {
+  void hand(Pass* pass, Operation* op, bool worked) {
     auto module = dyn_cast<ModuleOp>(op);
     if (!module) module = op->getParentOfType<ModuleOp>();
-    if (module && !pass->getArgument().empty()) dump.write(pass->getArgument().str() + suffix + ".mlir", module);
+    if (module && !pass->getArgument().empty()) sink(pass, module, worked);
   }
-  StageDump& dump;
+  PassSink sink;
 };
 
 }  // namespace
 
-std::unique_ptr<PassInstrumentation> StageDump::instrumentation() { return std::make_unique<AfterEveryPass>(*this); }
+std::unique_ptr<PassInstrumentation> afterEveryPass(PassSink sink) { return std::make_unique<AfterEveryPass>(std::move(sink)); }
+
+std::unique_ptr<PassInstrumentation> StageDump::instrumentation() {
+  return afterEveryPass(
+      [this](Pass* pass, ModuleOp module, bool worked) { write(pass->getArgument().str() + (worked ? "" : "-failed") + ".mlir", module); });
+}
 
 }  // namespace fattn::compiler

@@ -4,6 +4,8 @@
 #define FATTN_COMPILER_DRIVER_STAGEDUMP_H
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "compiler/driver/Stage.h"
@@ -11,6 +13,11 @@
 #include "mlir/Pass/PassInstrumentation.h"
 
 namespace fattn::compiler {
+
+/// Is handed the module after a pass, and whether the pass succeeded.
+using PassSink = std::function<void(mlir::Pass* pass, mlir::ModuleOp module, bool worked)>;
+/// Calls it after every pass. The context must not run passes on several threads.
+std::unique_ptr<mlir::PassInstrumentation> afterEveryPass(PassSink sink);
 
 /// Does nothing if `dir` and `sink` are empty. A folder that cannot be written never fails a compilation. What the sink throws waits until
 /// rethrow(), as stages are handed out between the frames of MLIR's pass manager, which is compiled without exceptions; after that the sink

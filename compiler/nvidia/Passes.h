@@ -24,6 +24,7 @@ struct PipelineOptions {
   int64_t stages = 2;
   int64_t schedule = 0;  ///< which of the search's best
   std::string forced;    ///< "S PV1 E L": this order instead
+  bool verify = false;   ///< layouts are verified again after the passes that rebuild much
 };
 
 /// Appends the passes from `tile` to `tilegpu` with waits, barriers and places in shared memory: the program of a block, on tiles.

@@ -20,6 +20,10 @@ using namespace mlir;
 namespace fattn::nvidia {
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
+  auto verifyLayouts = [&] {
+    if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
+  };
+
   // On tiles, the same for every target. Exact sides are branched around: what only they use moves there, and what leaves is narrow.
   transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
   pm.addPass(transforms::createSinkLazyPass());
@@ -33,11 +37,14 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // Operands of dots go through shared memory, copied some trips ahead of their use.
   pm.addPass(tilegpu::createPlaceCopiesPass());
   pm.addPass(createCanonicalizerPass());
+  verifyLayouts();
   pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}));
+  verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createSliceDotsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  verifyLayouts();
 
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());

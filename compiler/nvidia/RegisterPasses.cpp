@@ -30,7 +30,8 @@ void registerPasses() {
                                                                    .warps = arguments.warps,
                                                                    .stages = arguments.stages,
                                                                    .schedule = arguments.schedule,
-                                                                   .forced = arguments.forced});
+                                                                   .forced = arguments.forced,
+                                                                   .verify = true});
                                               });
 }
 

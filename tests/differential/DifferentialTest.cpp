@@ -41,6 +41,7 @@ void interpret(Program& program) {
 void runOnHost(Program& program, const std::string& target) {
   compiler::CompileOptions options;
   options.target = target;
+  options.verify = true;
   if (const char* dir = std::getenv("FATTN_DUMP_DIR")) options.dumpDir = dir;
   Device& device = openDevice("host");
   auto module = device.load(compiler::compile(*program.module, options));

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether what holds once every tile has a layout (TileGpuDialect.td) does hold: passes behind rely on it, and a lowering that meets
-// anything else would compute on the wrong elements.
+// anything else would compute on the wrong elements. -tilegpu-remove-conversions ends with it; as a pass of its own,
+// -tilegpu-verify-layouts, it changes nothing and follows the passes that rebuild much, where a compilation is verified. Test:
+// tests/lit/gpu/verify-layouts.mlir.
 #include "compiler/gpu/passes/AssignLayouts.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 
@@ -52,7 +57,30 @@ Placement expected(Operation* op, LayoutPool& pool) {
       });
 }
 
+class VerifyLayoutsPass : public PassWrapper<VerifyLayoutsPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyLayoutsPass)
+  StringRef getArgument() const override { return "tilegpu-verify-layouts"; }
+  StringRef getDescription() const override { return "Check that every layout follows from those around it"; }
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal()) continue;
+      try {
+        LayoutPool pool(targetOf(function), warpsOf(function));
+        if (failed(verifyLayouts(function, pool))) return signalPassFailure();
+      } catch (const Error& error) {
+        function.emitError() << error.what();
+        return signalPassFailure();
+      }
+    }
+  }
+};
+
 }  // namespace
+
+std::unique_ptr<Pass> createVerifyLayoutsPass() { return std::make_unique<VerifyLayoutsPass>(); }
 
 LogicalResult verifyLayouts(Operation* function, LayoutPool& pool) {
   WalkResult result = function->walk([&](Operation* op) -> WalkResult {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts that do not follow from each other would make a lowering compute on the wrong elements: they are refused.
 // RUN: fattn-opt %s -split-input-file -tilegpu-remove-conversions -verify-diagnostics
+// RUN: fattn-opt %s -split-input-file -tilegpu-verify-layouts -verify-diagnostics
 
 #c = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1; lane: 1 -> (0), 2 -> (1), 4 -> (2), 8 -> (4), 16 -> (8); warp: 1 | dim0: 16">

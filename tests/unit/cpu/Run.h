@@ -27,6 +27,7 @@ inline std::vector<std::string> allTargets() {
 /// Arguments are 8-byte slots in the order of the program's parameters. False where this processor lacks the level's instructions.
 inline bool run(const dsl::Program& program, const std::string& target, Grid grid, std::span<const std::uint64_t> arguments) {
   compiler::CompileOptions options;
+  options.verify = true;
   options.target = target;
   compiler::Binary binary = compiler::compile(dsl::internal::module(program), options);
   if (!host::isRunnable(target)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compile() hands to CompileOptions::onStage, and the way of source lines through all of it.
+// What compile() hands to CompileOptions::onStage and onModule, and the way of source lines through all of it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "fattn/Error.h"
 #include "fattn/dsl/Dsl.h"
 #include "llvm/Object/ObjectFile.h"
+#include "mlir/IR/Verifier.h"
 
 namespace fattn::compiler {
 namespace {
@@ -159,6 +160,37 @@ TEST(LineTables, MakeAnotherBinaryOfTheProgram) {
   std::string plain = identity(dsl::internal::module(program), options);
   options.lineTables = true;
   EXPECT_NE(identity(dsl::internal::module(program), options), plain);
+}
+
+/// The passes after which a compilation hands out its module.
+std::vector<std::string> passesOf(const char* target, bool verify) {
+  dsl::Program program = scaledProduct();
+  std::vector<std::string> passes;
+  CompileOptions options;
+  options.target = target;
+  options.verify = verify;
+  options.onModule = [&](std::string_view pass, mlir::ModuleOp module) {
+    EXPECT_TRUE(mlir::succeeded(mlir::verify(module))) << pass;
+    passes.emplace_back(pass);
+  };
+  compile(dsl::internal::module(program), options);
+  return passes;
+}
+
+TEST(Modules, AreHandedOutAfterEveryPass) {
+  std::vector<std::string> passes = passesOf("nvidia:sm_90", false);
+  auto barriers = std::ranges::find(passes, "tilegpu-place-barriers"), lowered = std::ranges::find(passes, "nvidia-lower-tensors");
+  ASSERT_NE(barriers, passes.end());
+  EXPECT_EQ(barriers + 1, lowered);
+  EXPECT_EQ(passes.back(), "nvidia-mark-kernels");
+  EXPECT_EQ(std::ranges::count(passes, "tilegpu-verify-layouts"), 0) << "a compilation nobody asked to verify pays nothing";
+}
+
+TEST(Modules, HaveTheirLayoutsVerifiedAgainWhereAskedFor) {
+  std::vector<std::string> passes = passesOf("nvidia:sm_90", true);
+  EXPECT_EQ(std::ranges::count(passes, "tilegpu-verify-layouts"), 3);
+  std::erase(passes, "tilegpu-verify-layouts");
+  EXPECT_EQ(passes, passesOf("nvidia:sm_90", false));
 }
 
 TEST(BackEnds, ATargetWithoutOneIsRefused) {
