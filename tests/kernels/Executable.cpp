@@ -19,12 +19,15 @@ class Interpreted : public Executable {
   void run(Extents grid, const std::vector<Argument>& arguments) override {
     std::vector<interpreter::Argument> list;
     for (const Argument& argument : arguments) {
-      if (const auto* matrix = std::get_if<Matrix*>(&argument))
+      if (const auto* matrix = std::get_if<Matrix*>(&argument)) {
         list.emplace_back(interpreter::Buffer{(*matrix)->data(), (*matrix)->size()});
-      else if (const auto* integer = std::get_if<std::int64_t>(&argument))
+        list.emplace_back((*matrix)->rowStride());
+        list.emplace_back((*matrix)->columnStride());
+      } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
         list.emplace_back(*integer);
-      else
+      } else {
         list.emplace_back(std::get<double>(argument));
+      }
     }
     interpreter::run(*dsl::internal::module(program_).getOps<mlir::func::FuncOp>().begin(), list, grid);
   }
@@ -33,34 +36,79 @@ class Interpreted : public Executable {
   dsl::Program program_;
 };
 
-class Compiled : public Executable {
+/// A matrix in the memory of a device while it lives, gaps included; on the host where it was all along.
+class OnDevice {
  public:
-  explicit Compiled(const dsl::Program& program)
-      : module_(device_.load(compiler::compile(dsl::internal::module(program), {}))), slots_(program.args().size()) {}
-
-  void run(Extents grid, const std::vector<Argument>& arguments) override {
-    if (arguments.size() != slots_.size()) throw Error(ErrorCode::InvalidArgument, "one argument is needed for each parameter");
-    for (std::size_t i = 0; i < arguments.size(); ++i) slots_[i] = slot(arguments[i]);
-    device_.launch(*module_, {grid[0], grid[1], grid[2]}, slots_);
+  OnDevice(Device& device, Matrix& matrix) : device_(device), matrix_(matrix), memory_(matrix.data()) {
+    if (device.kind() == DeviceKind::Host) return;
+    std::size_t before = static_cast<std::size_t>(matrix.misalignment()), bytes = static_cast<std::size_t>(matrix.sizeWithGuard());
+    owned_ = {device.allocate(before + bytes), [&device](void* memory) { device.free(memory); }};
+    memory_ = static_cast<std::byte*>(owned_.get()) + before;
+    device.copy(memory_, matrix.data(), bytes);
+  }
+  std::uint64_t slot() const { return std::bit_cast<std::uint64_t>(memory_); }
+  void fetch() {
+    if (owned_) device_.copy(matrix_.data(), memory_, static_cast<std::size_t>(matrix_.sizeWithGuard()));
   }
 
  private:
-  static std::uint64_t slot(const Argument& argument) {
-    if (const auto* matrix = std::get_if<Matrix*>(&argument)) return reinterpret_cast<std::uint64_t>((*matrix)->data());
-    if (const auto* integer = std::get_if<std::int64_t>(&argument)) return static_cast<std::uint64_t>(*integer);
-    return std::bit_cast<std::uint32_t>(static_cast<float>(std::get<double>(argument)));
+  Device& device_;
+  Matrix& matrix_;
+  std::shared_ptr<void> owned_;
+  void* memory_;
+};
+
+class Compiled : public Executable {
+ public:
+  Compiled(const dsl::Program& program, Device& device, const TileConfig& config) : device_(device) {
+    compiler::CompileOptions options;
+    options.target = device.chip();
+    options.config = config;
+    options.verify = true;
+    module_ = device_.load(compiler::compile(dsl::internal::module(program), options));
   }
 
-  Device& device_ = openDevice("host");
+  void run(Extents grid, const std::vector<Argument>& arguments) override {
+    std::vector<OnDevice> matrices;
+    std::vector<std::uint64_t> slots;
+    for (const Argument& argument : arguments) {
+      if (const auto* matrix = std::get_if<Matrix*>(&argument)) {
+        slots.push_back(matrices.emplace_back(device_, **matrix).slot());
+        slots.push_back(static_cast<std::uint64_t>((*matrix)->rowStride()));
+        slots.push_back(static_cast<std::uint64_t>((*matrix)->columnStride()));
+      } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
+        slots.push_back(static_cast<std::uint64_t>(*integer));
+      } else {
+        slots.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(std::get<double>(argument))));
+      }
+    }
+    device_.launch(*module_, {grid[0], grid[1], grid[2]}, slots);
+    for (OnDevice& matrix : matrices) matrix.fetch();
+    device_.synchronize();
+  }
+
+ private:
+  Device& device_;
   std::unique_ptr<Module> module_;
-  std::vector<std::uint64_t> slots_;
 };
 
 }  // namespace
 
-std::unique_ptr<Executable> load(dsl::Program program, Backend backend) {
+std::string_view name(Backend backend) {
+  return backend == Backend::Interpreter ? "interpreter" : backend == Backend::Host ? "host" : "cuda";
+}
+
+std::string missing(Backend backend) try {
+  if (backend != Backend::Interpreter) openDevice(name(backend));
+  return "";
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::NoDevice) throw;
+  return error.what();
+}
+
+std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config) {
   if (backend == Backend::Interpreter) return std::make_unique<Interpreted>(std::move(program));
-  return std::make_unique<Compiled>(program);
+  return std::make_unique<Compiled>(program, openDevice(name(backend)), config);
 }
 
 }  // namespace fattn::examples

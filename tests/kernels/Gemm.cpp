@@ -16,17 +16,13 @@ Tile gelu(const Tile& x) {
 }  // namespace
 
 void gemm(Params& args, DType dtype, Blocks blocks) {
-  Ptr a = args.ptr("a", dtype), b = args.ptr("b", dtype), bias = args.ptr("bias", dtype);
-  Ptr residual = args.ptr("residual", dtype), out = args.ptr("out", dtype);
+  MatrixArg a = matrixArg(args, "a", dtype, blocks.form), b = matrixArg(args, "b", dtype, blocks.form);
+  MatrixArg bias = matrixArg(args, "bias", dtype, blocks.form), residual = matrixArg(args, "residual", dtype, blocks.form);
+  MatrixArg out = matrixArg(args, "out", dtype, blocks.form);
   Scalar m = args.scalar("m", DType::I32), n = args.scalar("n", DType::I32), k = args.scalar("k", DType::I32);
-  Scalar a_m = args.scalar("a_m", DType::I64), a_k = args.scalar("a_k", DType::I64);
-  Scalar b_k = args.scalar("b_k", DType::I64), b_n = args.scalar("b_n", DType::I64);
-  Scalar residual_m = args.scalar("residual_m", DType::I64), residual_n = args.scalar("residual_n", DType::I64);
-  Scalar out_m = args.scalar("out_m", DType::I64), out_n = args.scalar("out_n", DType::I64);
 
   Scalar row = program_id(0) * blocks.m, column = program_id(1) * blocks.n;
-  BlockPtr a_ptr = make_block_ptr(a, {m, k}, {a_m, a_k}, {row, 0}, {blocks.m, blocks.k});
-  BlockPtr b_ptr = make_block_ptr(b, {k, n}, {b_k, b_n}, {0, column}, {blocks.k, blocks.n});
+  BlockPtr a_ptr = a.block(m, k, row, 0, {blocks.m, blocks.k}), b_ptr = b.block(k, n, 0, column, {blocks.k, blocks.n});
 
   auto [acc] = for_(0, k, blocks.k, carry(zeros({blocks.m, blocks.n})), [&](Scalar i, Tile acc) {
     Tile left = load(advance(a_ptr, {0, i}), {0, 1});
@@ -34,12 +30,11 @@ void gemm(Params& args, DType dtype, Blocks blocks) {
     return carry(dot(left, right, acc));
   });
 
-  BlockPtr bias_ptr = make_block_ptr(bias, {n}, {1}, {column}, {blocks.n});
-  BlockPtr residual_ptr = make_block_ptr(residual, {m, n}, {residual_m, residual_n}, {row, column}, {blocks.m, blocks.n});
-  BlockPtr out_ptr = make_block_ptr(out, {m, n}, {out_m, out_n}, {row, column}, {blocks.m, blocks.n});
+  BlockPtr bias_ptr = make_block_ptr(bias.base, {n}, {bias.column}, {column}, {blocks.n});
+  BlockPtr residual_ptr = residual.block(m, n, row, column, {blocks.m, blocks.n});
   Tile x = acc + expand(cast(load(bias_ptr, {0}), DType::F32), 0);
   Tile y = gelu(x) + cast(load(residual_ptr, {0, 1}), DType::F32);
-  store(out_ptr, cast(y, dtype), {0, 1});
+  store(out.block(m, n, row, column, {blocks.m, blocks.n}), cast(y, dtype), {0, 1});
 }
 
 }  // namespace fattn::examples

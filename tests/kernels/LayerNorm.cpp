@@ -6,16 +6,15 @@ namespace fattn::examples {
 using namespace fattn::dsl;
 
 void layerNorm(Params& args, DType dtype, Blocks blocks) {
-  Ptr x = args.ptr("x", dtype), gamma = args.ptr("gamma", dtype), beta = args.ptr("beta", dtype), out = args.ptr("out", dtype);
-  Ptr mean_out = args.ptr("mean", DType::F32), rstd_out = args.ptr("rstd", DType::F32);
+  MatrixArg x = matrixArg(args, "x", dtype, blocks.form), gamma = matrixArg(args, "gamma", dtype, blocks.form);
+  MatrixArg beta = matrixArg(args, "beta", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
+  MatrixArg mean_out = matrixArg(args, "mean", DType::F32, Form::Strided), rstd_out = matrixArg(args, "rstd", DType::F32, Form::Strided);
   Scalar rows = args.scalar("rows", DType::I32), columns = args.scalar("columns", DType::I32);
-  Scalar x_row = args.scalar("x_row", DType::I64), x_column = args.scalar("x_column", DType::I64);
-  Scalar out_row = args.scalar("out_row", DType::I64), out_column = args.scalar("out_column", DType::I64);
   Scalar eps = args.scalar("eps", DType::F32);
 
   Scalar row = program_id(0) * blocks.m;
-  BlockPtr x_ptr = make_block_ptr(x, {rows, columns}, {x_row, x_column}, {row, 0}, {blocks.m, blocks.n});
-  BlockPtr out_ptr = make_block_ptr(out, {rows, columns}, {out_row, out_column}, {row, 0}, {blocks.m, blocks.n});
+  BlockPtr x_ptr = x.block(rows, columns, row, 0, {blocks.m, blocks.n});
+  BlockPtr out_ptr = out.block(rows, columns, row, 0, {blocks.m, blocks.n});
   auto block = [&](Scalar i) { return cast(load(advance(x_ptr, {0, i}), {0, 1}), DType::F32); };
   auto inside = [&](Scalar i) { return arange(0, blocks.n) + i < columns; };
   Scalar count = cast(columns, DType::F32);
@@ -32,11 +31,11 @@ void layerNorm(Params& args, DType dtype, Blocks blocks) {
   Tile rstd = rsqrt(squares / count + eps);
 
   Tile index = arange(0, blocks.m) + row;
-  store(mean_out + index, mean, index < rows);
-  store(rstd_out + index, rstd, index < rows);
+  store(mean_out.base + index, mean, index < rows);
+  store(rstd_out.base + index, rstd, index < rows);
   for_(0, columns, blocks.n, [&](Scalar i) {
     Tile column = arange(0, blocks.n) + i;
-    Tile g = cast(load(gamma + column, inside(i)), DType::F32), b = cast(load(beta + column, inside(i)), DType::F32);
+    Tile g = cast(load(gamma.base + column, inside(i)), DType::F32), b = cast(load(beta.base + column, inside(i)), DType::F32);
     Tile y = (block(i) - expand(mean, 1)) * expand(rstd, 1) * expand(g, 0) + expand(b, 0);
     store(advance(out_ptr, {0, i}), cast(y, dtype), {0, 1});
   });

@@ -6,15 +6,13 @@ namespace fattn::examples {
 using namespace fattn::dsl;
 
 void rowSoftmax(Params& args, DType dtype, Blocks blocks) {
-  Ptr x = args.ptr("x", dtype), out = args.ptr("out", dtype);
+  MatrixArg x = matrixArg(args, "x", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
   Scalar rows = args.scalar("rows", DType::I32), columns = args.scalar("columns", DType::I32);
-  Scalar x_row = args.scalar("x_row", DType::I64), x_column = args.scalar("x_column", DType::I64);
-  Scalar out_row = args.scalar("out_row", DType::I64), out_column = args.scalar("out_column", DType::I64);
   constexpr float kLog2E = 1.4426950408889634F;
 
   Scalar row = program_id(0) * blocks.m;
-  BlockPtr x_ptr = make_block_ptr(x, {rows, columns}, {x_row, x_column}, {row, 0}, {blocks.m, blocks.n});
-  BlockPtr out_ptr = make_block_ptr(out, {rows, columns}, {out_row, out_column}, {row, 0}, {blocks.m, blocks.n});
+  BlockPtr x_ptr = x.block(rows, columns, row, 0, {blocks.m, blocks.n});
+  BlockPtr out_ptr = out.block(rows, columns, row, 0, {blocks.m, blocks.n});
   auto block = [&](Scalar i) { return cast(load(advance(x_ptr, {0, i}), {0, 1}, -infinity), DType::F32) * kLog2E; };
 
   // Rows beyond the array are all -infinity and compute NaN, which is not stored.
