@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/random/Campaign.h"
+
+#include <thread>
+
+#include "fattn/Error.h"
+#include "tests/random/Serve.h"
+
+namespace fattn::random {
+namespace {
+
+std::vector<Request> requestsOf(const CampaignOptions& options) {
+  if (!options.only.empty()) return {{.draw = generator::Draw::parse(options.only)}};
+  std::vector<Request> requests;
+  for (uint64_t i = 0; i < options.draws; ++i) requests.push_back({.draw = generator::draw(options.seed + i, options.targets)});
+  return requests;
+}
+
+std::vector<Result> runInProcess(const CampaignOptions& options, const std::vector<Request>& requests,
+                                 const std::function<void(const Result& result)>& done) {
+  Execution execution(openDevice(options.device), Placing::Apart, [](std::string_view) {});
+  std::vector<Result> results;
+  for (const Request& request : requests) {
+    Result result{.draw = request.draw};
+    result.outcome = execution.run(result.draw, programOf(request));
+    done(result);
+    results.push_back(std::move(result));
+    if (results.back().outcome.verdict == Verdict::Crashed) break;  // nothing runs in this process any more
+  }
+  return results;
+}
+
+}  // namespace
+
+CampaignOptions completed(CampaignOptions options) {
+  Device& device = openDevice(options.device);
+  options.device = device.name();
+  if (options.targets.empty()) options.targets = {device.chip()};
+  if (options.processes == 0) options.processes = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return options;
+}
+
+WorkerOptions workerOptions(const CampaignOptions& options, int processes) {
+  std::vector<std::string> command = options.self;
+  command.insert(command.end(), {"--worker", "--device", options.device});
+  return {.command = std::move(command), .processes = processes, .limitSeconds = options.limitSeconds};
+}
+
+Result resultOf(const generator::Draw& draw, const Reply& reply) {
+  if (reply.kind == Reply::Kind::Answered) return resultOf(reply.text);
+  return {draw, {reply.kind == Reply::Kind::Died ? Verdict::Crashed : Verdict::TimedOut, reply.text}};
+}
+
+std::vector<Result> runDraws(const CampaignOptions& options, const std::function<void(const Result& result)>& done) {
+  std::vector<Request> requests = requestsOf(options);
+  if (options.inProcess) return runInProcess(options, requests, done);
+  std::vector<std::string> lines;
+  for (const Request& request : requests) lines.push_back(toLine(request));
+  std::vector<Result> results(requests.size());
+  Workers workers(workerOptions(options, options.processes));
+  workers.run(lines, [&](std::size_t i, const Reply& reply) {
+    results[i] = resultOf(requests[i].draw, reply);
+    done(results[i]);
+  });
+  return results;
+}
+
+}  // namespace fattn::random

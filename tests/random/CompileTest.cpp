@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs compiled for every NVIDIA chip, on a machine that need not have a GPU: verified after every pass, looked at by all checks
+// (Checks.h), and some of them assembled by ptxas where it is installed. FATTN_RANDOM_PROGRAMS=5000 asks for so many programs,
+// FATTN_RANDOM_SEED=N for others than the usual ones, FATTN_RANDOM_DRAW="program=7 ..." for one.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "compiler/gpu/Target.h"
+#include "fattn/Error.h"
+#include "tests/random/Checks.h"
+#include "tests/random/Refusals.h"
+#include "tests/random/Report.h"
+#include "tests/support/Command.h"
+
+namespace fattn::random {
+namespace {
+
+constexpr uint64_t kShards = 8, kPrograms = 400, kAssembled = 50;
+
+uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+std::vector<std::string> chips() {
+  std::vector<std::string> names;
+  for (std::string_view name : gpu::targetNames())
+    if (name.starts_with("nvidia:")) names.emplace_back(name);
+  return names;
+}
+
+bool hasPtxas() {
+  static const bool has = [] {
+    bool found = test::runCommand("ptxas --version").status == 0;
+    if (!found) std::cout << "ptxas is not installed: no PTX is assembled\n";
+    return found;
+  }();
+  return has;
+}
+
+/// What ptxas says of the code where it does not take it.
+std::string assemble(const compiler::Binary& binary) {
+  std::filesystem::path file = std::filesystem::temp_directory_path() / fmt::format("fattn-{}-{}.ptx", binary.entry, getpid());
+  std::ofstream(file) << binary.bytes;
+  std::string chip = binary.target.substr(binary.target.find(':') + 1);
+  auto [status, log] = test::runCommand(fmt::format("ptxas -O1 -arch={} -o /dev/null {} 2>&1", chip, file.string()));
+  std::filesystem::remove(file);
+  if (log.find("is not defined for option 'gpu-name'") != std::string::npos) return "";  // a chip younger than this ptxas
+  return status == 0 ? "" : log;
+}
+
+/// What is wrong with a draw.
+Outcome compileAndCheck(generator::Draw& draw, bool assembles) try {
+  MakeProgram make = programOf({.draw = draw});
+  Compilation compilation = compileDraw(draw, make, std::string(kCheckedPass));
+  std::string found = checkCompilation(compilation, draw, make);
+  if (found.empty() && assembles && hasPtxas()) found = assemble(compilation.binary);
+  return {found.empty() ? Verdict::Agreed : Verdict::Wrong, found};
+} catch (const Error& error) {
+  return {Verdict::Refused, error.what()};
+}
+
+class CompiledPrograms : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
+  uint64_t programs = fromEnvironment("FATTN_RANDOM_PROGRAMS", kPrograms), first = fromEnvironment("FATTN_RANDOM_SEED", 0);
+  const char* only = std::getenv("FATTN_RANDOM_DRAW");
+  if (only && GetParam() > 0) GTEST_SKIP() << "the first shard runs the one draw asked for";
+  Report report;
+  for (uint64_t i = GetParam(); i < programs; i += kShards) {
+    generator::Draw draw = only ? generator::Draw::parse(only) : generator::draw(first + i, chips());
+    bool assembles = only || i * kAssembled / kPrograms != (i + 1) * kAssembled / kPrograms;
+    Result result{.draw = draw};
+    result.outcome = compileAndCheck(result.draw, assembles);
+    report.add(result);
+    EXPECT_NE(result.outcome.verdict, Verdict::Wrong) << "FATTN_RANDOM_DRAW=\"" << result.draw.toString() << "\"\n"
+                                                      << result.outcome.message;
+    if (only) break;
+  }
+  EXPECT_EQ(report.unknownRefusals(), 0U) << report.table();
+  if (report.count(Verdict::Refused) > 0) std::cout << report.table();
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, CompiledPrograms, testing::Range<uint64_t>(0, kShards));
+
+}  // namespace
+}  // namespace fattn::random

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/random/Request.h"
+
+#include <nlohmann/json.hpp>
+
+#include "fattn/Error.h"
+
+using nlohmann::json;
+
+namespace fattn::random {
+namespace {
+
+std::string text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+json parse(const std::string& line) try { return json::parse(line); } catch (const json::exception& error) {
+  throw Error(ErrorCode::Internal, std::string("a line between processes is not as it should be: ") + error.what());
+}
+
+}  // namespace
+
+MakeProgram programOf(const Request& request) {
+  if (!request.choices) return [](mlir::MLIRContext& context, const generator::Draw& draw) { return generator::generate(context, draw); };
+  return [choices = *request.choices](mlir::MLIRContext& context, const generator::Draw& draw) {
+    return generator::replay(context, choices, draw.options());
+  };
+}
+
+std::string toLine(const Request& request) {
+  json value = {{"draw", request.draw.toString()}};
+  if (request.choices) value["choices"] = *request.choices;
+  return text(value);
+}
+
+std::string toLine(const Result& result) {
+  return text({{"draw", result.draw.toString()}, {"verdict", name(result.outcome.verdict)}, {"message", result.outcome.message}});
+}
+
+Request requestOf(const std::string& line) {
+  json value = parse(line);
+  Request request{.draw = generator::Draw::parse(value.at("draw").get<std::string>())};
+  if (value.contains("choices")) request.choices = value["choices"].get<std::vector<uint64_t>>();
+  return request;
+}
+
+Result resultOf(const std::string& line) {
+  json value = parse(line);
+  return {generator::Draw::parse(value.at("draw").get<std::string>()),
+          {verdictOf(value.at("verdict").get<std::string>()), value.at("message").get<std::string>()}};
+}
+
+}  // namespace fattn::random
