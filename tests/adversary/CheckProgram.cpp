@@ -18,17 +18,16 @@ namespace {
 
 constexpr uint64_t kAlignment = 256;  // of what arrays are misaligned to
 
-using Values = std::vector<std::variant<Array, int64_t>>;
+using Values = TileProgram::Arguments;
 
 /// The arrays of a program at addresses that are as misaligned as they say.
 class PlacedArrays {
  public:
   explicit PlacedArrays(const Values& values) {
     for (const auto& value : values) {
-      if (const auto* integer = std::get_if<int64_t>(&value)) {
-        arguments.emplace_back(*integer);
-        continue;
-      }
+      if (const auto* integer = std::get_if<int64_t>(&value)) arguments.emplace_back(*integer);
+      if (const auto* number = std::get_if<double>(&value)) arguments.emplace_back(*number);
+      if (!std::holds_alternative<Array>(value)) continue;
       const auto& array = std::get<Array>(value);
       std::vector<char>& bytes = memory_.emplace_back(array.bytes.size() + kAlignment + static_cast<size_t>(array.misalignment));
       char* at = reinterpret_cast<char*>(llvm::alignTo(reinterpret_cast<uint64_t>(bytes.data()), kAlignment)) + array.misalignment;
@@ -64,7 +63,11 @@ BlockProgram compileForBlock(ModuleOp module, const nvidia::PipelineOptions& opt
   return result;
 }
 
-Reference::Reference(generator::Program program) : program_(std::move(program)), expected_(program_.arguments) {
+TileProgram::TileProgram(generator::Program program) : module(std::move(program.module)), entry(program.entry), grid(program.grid) {
+  for (auto& argument : program.arguments) std::visit([&](auto& value) { arguments.emplace_back(std::move(value)); }, argument);
+}
+
+Reference::Reference(TileProgram program) : program_(std::move(program)), expected_(program_.arguments) {
   PlacedArrays arrays(program_.arguments);
   interpreter::run(program_.module->lookupSymbol<func::FuncOp>(program_.entry), arrays.arguments, program_.grid);
   arrays.readBack(expected_);

@@ -16,19 +16,32 @@ struct BlockProgram {
 };
 BlockProgram compileForBlock(mlir::ModuleOp module, const nvidia::PipelineOptions& options);
 
-/// A tile program, the data it runs on, and what it must make of them.
+/// A tile program and the data it runs on.
+struct TileProgram {
+  using Arguments = std::vector<std::variant<generator::Array, int64_t, double>>;
+
+  TileProgram() = default;
+  TileProgram(generator::Program program);  // NOLINT(google-explicit-constructor): a random program is one
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string entry;  ///< name of the kernel
+  Arguments arguments;
+  interpreter::Grid grid = {1, 1, 1};
+};
+
+/// A tile program, and what it must make of its data.
 class Reference {
  public:
   /// Runs the program with the interpreter of `tile`.
-  explicit Reference(generator::Program program);
+  explicit Reference(TileProgram program);
 
-  const generator::Program& program() const { return program_; }
+  const TileProgram& program() const { return program_; }
   /// What is wrong with a kernel that was compiled from the program.
   std::vector<Fault> check(mlir::ModuleOp block, Options options = {}) const;
 
  private:
-  generator::Program program_;
-  std::vector<std::variant<generator::Array, int64_t>> expected_;
+  TileProgram program_;
+  TileProgram::Arguments expected_;
 };
 
 /// "file.mlir:3:5: ..." a line, for messages of tests.

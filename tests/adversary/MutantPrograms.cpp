@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/adversary/MutantPrograms.h"
+
+#include <fmt/format.h>
+
+#include "compiler/dialect/Tile.h"
+#include "fattn/Error.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mlir;
+
+namespace fattn::adversary {
+
+namespace {
+
+/// A tile program of data/ and how many elements each of its arrays has; the integer arguments of a run with so many trips.
+struct Source {
+  std::string file;
+  std::vector<int64_t> arrays;
+  std::vector<int64_t> (*integers)(int64_t trips);
+};
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> all = {
+      {"two-dots", {64 * 32, 96 * 32, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
+      {"staged-operand", {64 * 33, 96 * 33, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
+      {"product", {64 * 256, 256 * 64, 64 * 64}, [](int64_t trips) { return std::vector<int64_t>{64, 64, 32 * trips}; }},
+      {"row-sums", {16 * 64, 16 * 64}, [](int64_t) { return std::vector<int64_t>(); }},
+  };
+  return all;
+}
+
+struct Configuration {
+  std::string target;
+  int64_t warps, stages, schedule;
+};
+
+const std::vector<Configuration>& configurations() {
+  static const std::vector<Configuration> all = {
+      {"nvidia:sm_80", 4, 2, 0}, {"nvidia:sm_80", 2, 3, 1}, {"nvidia:sm_90", 4, 3, 2}, {"nvidia:sm_90", 8, 4, 0}, {"nvidia:sm_89", 1, 1, 1},
+  };
+  return all;
+}
+
+/// The program with so many trips, on arrays of its own.
+Judge::Inputs inputs(const Source& source, func::FuncOp function, int64_t trips, std::vector<std::vector<char>>& memory) {
+  Judge::Inputs result;
+  std::vector<int64_t> integers = source.integers(trips);
+  size_t array = 0, integer = 0;
+  for (Type type : function.getArgumentTypes()) {
+    auto pointer = dyn_cast<tile::PtrType>(type);
+    if (!pointer) {
+      result.arguments.emplace_back(integers.at(integer++));
+      continue;
+    }
+    memory.push_back(generator::makeArray(pointer.getPointee(), source.arrays.at(array), {.seed = 10 * array + 1}).bytes);
+    ++array;
+    result.arguments.emplace_back(interpreter::Buffer{memory.back().data(), static_cast<int64_t>(memory.back().size())});
+  }
+  return result;
+}
+
+void add(std::vector<MutantProgram>& programs, const Source& source, const Configuration& configuration) {
+  MutantProgram one;
+  one.name = fmt::format("{} {}, {} warps, {} stages, schedule {}", source.file, configuration.target, configuration.warps,
+                         configuration.stages, configuration.schedule);
+  one.context = std::make_unique<MLIRContext>(allDialects(), MLIRContext::Threading::DISABLED);
+  one.context->loadAllAvailableDialects();
+  auto module = parseSourceFile<ModuleOp>(std::string(FATTN_DATA) + "/" + source.file + ".mlir", one.context.get());
+  if (!module) throw Error(ErrorCode::InvalidArgument, source.file + " does not parse");
+  BlockProgram block = compileForBlock(*module, {.target = configuration.target,
+                                                 .warps = configuration.warps,
+                                                 .stages = configuration.stages,
+                                                 .schedule = configuration.schedule,
+                                                 .forced = {}});
+  if (!block.module) return;  // fewer schedules than that
+  one.block = std::move(block.module);
+  if (mutationsOf(*one.block).empty()) return;
+  func::FuncOp kernel = *one.block->getOps<func::FuncOp>().begin();
+  std::vector<Judge::Inputs> all;
+  for (int64_t trips : {5, 4, 2, 1, 0}) all.push_back(inputs(source, kernel, trips, one.memory));
+  Options options;
+  options.maxFaults = 1;
+  try {
+    one.judge = std::make_unique<Judge>(*one.block, std::move(all), options);
+  } catch (const Error&) {
+    return;
+  }
+  programs.push_back(std::move(one));
+}
+
+}  // namespace
+
+std::vector<MutantProgram> mutantPrograms() {
+  std::vector<MutantProgram> programs;
+  for (const Source& source : sources())
+    for (const Configuration& configuration : configurations()) add(programs, source, configuration);
+  return programs;
+}
+
+}  // namespace fattn::adversary
