@@ -119,7 +119,12 @@ class Assignment {
   void connectShape(mlir::Operation* op);
 
   // Layouts that memory wants, and the choice of the dots'. (AssignLayoutsSolve.cpp)
-  LayoutId memoryLayout(mlir::Operation* op);
+  /// What is known of a load's or store's pointer, and the layout that suits it.
+  struct Access {
+    int contiguous = -1, bytes = 0;
+    LayoutId layout = kNoLayout;
+  };
+  const Access& accessOf(mlir::Operation* op);
   void collectAnchors();
   void assignHomes();
   void spread(mlir::Value from, LayoutId layout);
@@ -142,10 +147,11 @@ class Assignment {
   std::vector<mlir::Operation*> operations_;  // that work on tiles, none of them cheap
   llvm::MapVector<mlir::Value, llvm::SmallVector<Edge>> edges_;
   llvm::DenseMap<mlir::Value, bool> cheap_;
-  llvm::DenseMap<mlir::Operation*, LayoutId> memoryLayouts_;
+  llvm::DenseMap<mlir::Operation*, Access> accesses_;
   llvm::DenseMap<mlir::Value, LayoutId> homes_;
   std::vector<Anchor> anchors_;    // of memory, the strongest first
   std::vector<tile::DotOp> dots_;  // the most work first
+  llvm::DenseMap<mlir::Operation*, size_t> dotNumbers_;
   std::vector<std::vector<DotOption>> options_;
   std::vector<size_t> chosen_;
 };

@@ -121,7 +121,7 @@ bool Assignment::placeControl(Operation* op, Placement& placement) {
 void Assignment::placeMemory(Operation* op, Placement& placement) {
   bool isLoad = isa<tile::LoadOp>(op);
   Value tile = isLoad ? op->getResult(0) : op->getOperand(1);
-  LayoutId coalesced = memoryLayouts_.lookup(op), here = home(tile);
+  LayoutId coalesced = accessOf(op).layout, here = home(tile);
   if (here == kNoLayout) here = coalesced;
   double direct = costOfMemory(op, here);
   double converted = costOfMemory(op, coalesced) + pool_.conversionCost(coalesced, here, bitsOf(tile));

@@ -25,13 +25,21 @@ static int contiguousDimOf(Operation* op) { return transforms::contiguousDim(poi
 static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), checkedDims(op))); }
 static Value tileOf(Operation* op) { return isa<tile::LoadOp>(op) ? op->getResult(0) : op->getOperand(1); }
 
-LayoutId Assignment::memoryLayout(Operation* op) {
+/// The analysis of a pointer follows all that it is computed from: once for each access, not for each choice that is priced.
+const Assignment::Access& Assignment::accessOf(Operation* op) {
+  auto [entry, isNew] = accesses_.try_emplace(op);
+  Access& access = entry->second;
+  if (!isNew) return access;
   Value tile = tileOf(op);
-  return pool_.blocked(shapeOf(tile), contiguousDimOf(op), bitsOf(tile), accessBytesOf(op));
+  access.contiguous = contiguousDimOf(op);
+  access.bytes = accessBytesOf(op);
+  access.layout = pool_.blocked(shapeOf(tile), access.contiguous, bitsOf(tile), access.bytes);
+  return access;
 }
 
 double Assignment::costOfMemory(Operation* op, LayoutId layout) {
-  return pool_.memoryCost(layout, contiguousDimOf(op), bitsOf(tileOf(op)), accessBytesOf(op));
+  const Access& access = accessOf(op);
+  return pool_.memoryCost(layout, access.contiguous, bitsOf(tileOf(op)), access.bytes);
 }
 
 static double bytesOf(Value tile) {
@@ -53,8 +61,7 @@ void Assignment::collectAnchors() {
   for (Operation* op : operations_) {
     if (isa<tile::LoadOp, tile::StoreOp>(op)) {
       Value tile = tileOf(op);
-      memoryLayouts_[op] = memoryLayout(op);
-      if (!isCheap(tile)) anchors_.push_back({tile, memoryLayouts_[op], bytesOf(tile) * frequencyOf(op)});
+      if (!isCheap(tile)) anchors_.push_back({tile, accessOf(op).layout, bytesOf(tile) * frequencyOf(op)});
     } else if (isa<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op)) {
       // Neighbours in the tile are neighbours in memory, if any are.
       for (Value tile : llvm::concat<Value>(SmallVector<Value>(op->getResults()), SmallVector<Value>(op->getOperands())))
@@ -91,7 +98,7 @@ void Assignment::assignHomes() {
 }
 
 double Assignment::costOfDot(tile::DotOp dot) {
-  auto i = static_cast<size_t>(llvm::find(dots_, dot) - dots_.begin());
+  size_t i = dotNumbers_.lookup(dot);
   const DotOption& option = options_[i][chosen_[i]];
   double total = option.cycles * frequencyOf(dot);
   for (auto [operand, layout] : {std::pair<Value, LayoutId>(dot.getA(), option.a), std::pair<Value, LayoutId>(dot.getB(), option.b)})
@@ -148,10 +155,13 @@ void Assignment::chooseDots() {
     if (choice == 0 || now < best) best = now, begin = chosen_;
   }
   chosen_ = begin;
-  // Then one dot at a time, until nothing improves: a better place for one can make another one's better.
-  for (bool improved = true; improved;) {
+  // Then one dot at a time, until nothing improves: a better place for one can make another one's better. Each try prices the whole
+  // function, so that only the dots with the most work are tried and the time stays proportional to the function.
+  constexpr size_t kMostDots = 16, kMostRounds = 16;
+  bool improved = true;
+  for (size_t round = 0; improved && round < kMostRounds; ++round) {
     improved = false;
-    for (size_t i = 0; i < dots_.size(); ++i) {
+    for (size_t i = 0; i < std::min(dots_.size(), kMostDots); ++i) {
       size_t kept = chosen_[i];
       for (size_t choice = 0; choice < options_[i].size(); ++choice) {
         if (choice == kept) continue;
@@ -181,7 +191,8 @@ LogicalResult Assignment::solve() {
     if (auto dot = dyn_cast<tile::DotOp>(op)) dots_.push_back(dot);
   });
   collectAnchors();
-  for (tile::DotOp dot : dots_) {
+  for (auto [i, dot] : llvm::enumerate(dots_)) {
+    dotNumbers_[dot] = i;
     FailureOr<std::vector<DotOption>> options = dotOptions(dot, pool_);
     if (failed(options)) return failure();
     options_.push_back(std::move(*options));
