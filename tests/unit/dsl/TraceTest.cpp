@@ -46,6 +46,18 @@ TEST(Trace, RecordsALoopOverTwoDots) {
   EXPECT_FALSE(program.args()[6].isPointer);
 }
 
+TEST(Trace, AnArgumentWithoutAliasSaysSo) {
+  const Program program = trace("copy", [](Params& args) {
+    Ptr from = args.ptr("from", DType::F32, 1, Aliasing::None), to = args.ptr("to", DType::F32);
+    store(to, load(from));
+  });
+  EXPECT_NE(program.mlir().find("(%arg0: !tile.ptr<f32> {tile.name = \"from\", tile.noalias}, %arg1: !tile.ptr<f32> {tile.name = \"to\"})"),
+            std::string::npos)
+      << program.mlir();
+  EXPECT_EQ(program.args()[0].aliasing, Aliasing::None);
+  EXPECT_EQ(program.args()[1].aliasing, Aliasing::Possible);
+}
+
 TEST(Trace, LocationsAreRelativeToTheRepository) {
   EXPECT_NE(trace("two_dots", twoDots).mlir(true).find(" tests/unit/dsl/TraceTest.cpp:"), std::string::npos);
 }
