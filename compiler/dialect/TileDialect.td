@@ -24,8 +24,18 @@ def Tile_Dialect : Dialect {
     width. `index` has 64 bits.
 
     A kernel is a `func.func` with the attribute `tile.kernel` and no results. Its arguments are pointers and scalars;
-    argument attributes are `tile.name = "q"` and `tile.divisibility = 16 : i64` (bytes for a pointer, the value for an
-    integer).
+    argument attributes are `tile.name = "q"`, `tile.divisibility = 16 : i64` (bytes for a pointer, the value for an
+    integer) and `tile.noalias` (a pointer; see below).
+
+    Order: the accesses to memory of one program take effect as if one after the other, in the order of the text. A load
+    gives what the program's earlier stores left, whatever pointers they went through; a tile is loaded whole before a later
+    store writes any of it. Among `tile.atomic_add` whose results are not used there is no order. Between the programs of a
+    grid there is none: what one writes, no other one of the launch may access but by `tile.atomic_add`.
+
+    Aliasing: two arguments may lead to the same memory, wholly or in part, unless one of them has `tile.noalias`. It is a
+    promise that what is accessed through this argument, and written by anyone in the same launch, is accessed through this
+    argument alone. An array that is written through a block pointer has a place of its own for each element, so that windows
+    without a common index share no memory.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -53,7 +53,8 @@ def Tile_MakeBlockPtrOp : Tile_Op<"make_block_ptr", [Pure, AttrSizedOperandSegme
     shape of the result type; its element `j` is the array's element `offsets + j`.
 
     Nothing is read: the window may lie partly or wholly outside the array, also at negative offsets. Strides may be
-    zero or negative. Sums and products are taken in 64 bits.
+    zero or negative; where anything is written through the pointer, different elements of the array lie at different places.
+    Sums and products are taken in 64 bits.
 
     Constraints:
     - C1: the element type of the result is the pointee of `base`.
