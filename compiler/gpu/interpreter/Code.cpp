@@ -154,16 +154,6 @@ void Flattener::visit(scf::IfOp branch) {
 
 namespace {
 
-/// Whether a region needs the other warps of the block; a nested select_lazy of the block shows as a divergence.
-bool staysWithinWarp(Region& region) {
-  return !region
-              .walk([](Operation* op) {
-                bool others = isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op);
-                return others ? WalkResult::interrupt() : WalkResult::advance();
-              })
-              .wasInterrupted();
-}
-
 std::set<int64_t> rowsOf(const Distribution& tile, int64_t warp) {
   int64_t perRow = tile.shape().empty() ? 1 : tile.elementCount() / tile.shape()[0];
   std::set<int64_t> rows;
@@ -188,14 +178,27 @@ bool warpDecides(const Distribution& conditions, const Distribution& results) {
 
 }  // namespace
 
+/// Whether each warp may decide by itself: nothing in the region needs the others, and no row's results come from two sides.
+bool Flattener::warpsDecide(tile::SelectLazyOp lazy) {
+  auto visit = [&](Operation* op) {
+    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op)) return WalkResult::interrupt();
+    auto inner = dyn_cast<tile::SelectLazyOp>(op);
+    if (!inner || !tilegpu::layoutOf(inner.getCondition())) return WalkResult::advance();
+    return warpsDecide(inner) ? WalkResult::skip() : WalkResult::interrupt();
+  };
+  if (lazy.getExact().walk<WalkOrder::PreOrder>(visit).wasInterrupted()) return false;
+  auto conditions = distribution(lazy.getCondition());
+  return llvm::all_of(lazy.getResultTypes(),
+                      [&](Type type) { return tilegpu::layoutOf(type) && warpDecides(*conditions, *distribution(type)); });
+}
+
 void Flattener::visit(tile::SelectLazyOp lazy) {
   int condition = slot(lazy.getCondition());
   uint64_t place = code_.instructions.size();
-  bool isTile = tilegpu::layoutOf(lazy.getCondition()) != nullptr, alone = isTile && staysWithinWarp(lazy.getExact());
+  bool isTile = tilegpu::layoutOf(lazy.getCondition()) != nullptr, alone = isTile && warpsDecide(lazy);
   std::vector<uint64_t> deciders;  // what warps that decide alike have in common
   if (isTile) {
     auto conditions = distribution(lazy.getCondition());
-    for (Type type : lazy.getResultTypes()) alone = alone && tilegpu::layoutOf(type) && warpDecides(*conditions, *distribution(type));
     for (int64_t warp = 0; warp < conditions->warps(); ++warp)
       deciders.push_back(alone ? 1 + static_cast<uint64_t>(*rowsOf(*conditions, warp).begin()) : 0);
   }

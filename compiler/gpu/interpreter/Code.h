@@ -65,6 +65,7 @@ class Flattener {
   void visit(mlir::scf::WhileOp loop);
   void visit(mlir::scf::IfOp branch);
   void visit(tile::SelectLazyOp lazy);
+  bool warpsDecide(tile::SelectLazyOp lazy);
   void visit(tile::AtomicAddOp add);
 
   mlir::func::FuncOp kernel_;
