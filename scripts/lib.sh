@@ -52,11 +52,14 @@ watch_step() {
   printf '\r%-58s%13s\r%-58s' '' '' "$2 ..."
 }
 
-# configure DIRECTORY [cmake arguments...]
+# configure DIRECTORY [cmake arguments...]: where nothing is configured yet, the build compiles a dozen sources of a target as one, which
+# takes a third of the time for all of them. A directory that was configured by hand to compile them one by one keeps that.
 configure() {
-  local dir=$1
+  local dir=$1 together=()
   shift
-  cmake -G Ninja -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
+  [ -f "$dir/CMakeCache.txt" ] || together=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
+  cmake -G Ninja -S "$root" -B "$dir" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    "${together[@]}" "$@"
 }
 
 # repo_files [PATTERN...]: the tracked files and the new ones that git does not ignore, also in a checkout owned by somebody else;

@@ -15,8 +15,6 @@ namespace {
 /// Longer expressions get memory on the way: code and time to compile would grow with the square of their length.
 constexpr int64_t kMostRecomputed = 128;
 
-bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
-
 bool isElementwise(Operation* op) {
   if (op->getNumRegions() || op->getNumResults() != 1 || !isTile(op->getResult(0))) return false;
   StringRef dialect = op->getName().getDialectNamespace();

@@ -10,8 +10,6 @@ using namespace mlir;
 namespace fattn::cpu {
 namespace {
 
-bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
-
 /// Follows tile.advance back to where the pointer came from.
 Value rootOf(Value ptr) {
   while (auto advance = ptr.getDefiningOp<tile::AdvanceOp>()) ptr = advance.getPtr();

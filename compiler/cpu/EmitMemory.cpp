@@ -80,12 +80,6 @@ Value Emitter::address(const View& view, ArrayRef<Value> index) {
   return LLVM::GEPOp::create(b, loc, view.base.getType(), memoryType(view.element), view.base, ArrayRef<LLVM::GEPArg>{toValue(at)});
 }
 
-namespace {
-
-Type vectorOr(Type element, int64_t width) { return width == 1 ? element : VectorType::get({width}, element); }
-
-}  // namespace
-
 Value Emitter::toMemory(Value v, Type element) {
   auto vec = dyn_cast<VectorType>(v.getType());
   Type memory = vectorOr(memoryType(element), vec ? vec.getNumElements() : 1);

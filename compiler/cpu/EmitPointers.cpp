@@ -10,12 +10,6 @@
 using namespace mlir;
 
 namespace fattn::cpu {
-namespace {
-
-Type vectorOr(Type element, int64_t width) { return width == 1 ? element : VectorType::get({width}, element); }
-
-}  // namespace
-
 /// Lanes of a point that lie inside a dimension of `size` elements.
 Value Emitter::laneExists(const Point& p, int64_t size) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, laneIndices(b, loc, p.index[p.lane], p.width), splat(i64(size), p.width));

@@ -12,12 +12,6 @@
 using namespace mlir;
 
 namespace fattn::cpu {
-namespace {
-
-bool isTile(Value v) { return isa<RankedTensorType>(v.getType()); }
-
-}  // namespace
-
 /// Is the condition true anywhere in the tile?
 Value Emitter::anyOf(Value condition) {
   if (!isTile(condition)) return scalar(condition);

@@ -29,6 +29,12 @@
 
 namespace fattn::cpu {
 
+inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
+/// A vector of `width` elements, or the element itself where that is 1.
+inline mlir::Type vectorOr(mlir::Type element, int64_t width) {
+  return width == 1 ? element : mlir::Type(mlir::VectorType::get({width}, element));
+}
+
 class Emitter {
  public:
   Emitter(mlir::func::FuncOp source, const HostTarget& target, mlir::OpBuilder builder);

@@ -8,15 +8,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/layout/Invalid.h"
 #include "compiler/layout/ShufflePlan.h"
-#include "fattn/Error.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
 
 /// Both in the form of tiles; throws if there is no conversion between them.
 std::pair<LinearLayout, LinearLayout> normalized(const LinearLayout& source, const LinearLayout& destination) {

@@ -9,14 +9,10 @@
 #include <bit>
 #include <tuple>
 
-#include "fattn/Error.h"
+#include "compiler/layout/Invalid.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
 
 std::int64_t size(const std::vector<Repeat>& repeats, std::string Repeat::* side, std::string_view name, int bits) {
   std::int64_t result = std::int64_t{1} << bits;

@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/layout/Invalid.h"
 #include "compiler/layout/LinearLayout.h"
 #include "fattn/Error.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
 
 /// Below the outer factor's bits of one name there must be no repeat: 3 copies of 16 under a bit would make it worth 48.
 void checkProductSide(const LinearLayout& inner, const std::vector<Axis>& outer, std::string Repeat::* side) {

@@ -7,15 +7,11 @@
 #include <bit>
 #include <optional>
 
+#include "compiler/layout/Invalid.h"
 #include "compiler/layout/LinearLayout.h"
-#include "fattn/Error.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
 
 std::vector<std::string> tileNames(int rank) {
   std::vector<std::string> names;

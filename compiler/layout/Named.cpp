@@ -10,15 +10,11 @@
 #include <numeric>
 
 #include "compiler/layout/Amd.h"
+#include "compiler/layout/Invalid.h"
 #include "compiler/layout/Tiling.h"
-#include "fattn/Error.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
 
 /// The numbers in a name, in order: "mma.m16n8k16.c" gives 16, 8, 16.
 std::vector<int> numbersIn(const std::string& name) {

@@ -8,16 +8,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "fattn/Error.h"
+#include "compiler/layout/Invalid.h"
 
 namespace fattn::layout {
 namespace {
-
-[[noreturn]] void invalid(std::string constraint, std::string hint = "") {
-  throw Error(ErrorCode::InvalidArgument, std::move(constraint), std::move(hint));
-}
-
-std::int64_t powerOfTwoIn(std::int64_t size) { return std::int64_t{1} << std::countr_zero(static_cast<std::uint64_t>(size)); }
 
 std::vector<std::string> tileNames(std::size_t rank) {
   std::vector<std::string> names;

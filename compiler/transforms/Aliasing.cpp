@@ -83,7 +83,7 @@ std::optional<uint64_t> constantOf(Value v) {
   return static_cast<uint64_t>(constant.getSExtValue());
 }
 
-uint64_t powerOfTwoIn(uint64_t v) { return v == 0 ? kModulus : std::min(kModulus, uint64_t{1} << std::countr_zero(v)); }
+uint64_t unitIn(uint64_t v) { return v == 0 ? kModulus : std::min(kModulus, uint64_t{1} << std::countr_zero(v)); }
 
 bool equal(Value a, Value b) {
   if (a == b) return true;
@@ -281,7 +281,7 @@ bool Aliasing::sameArray(Value first, Value second, const Executions& executions
 
 Aliasing::Difference Aliasing::difference(const Form& first, const Form& second, const Executions& executions) {
   Difference result{.value = second.constant - first.constant};
-  auto unknown = [&](uint64_t factor) { result.unit = std::min(result.unit, powerOfTwoIn(factor)); };
+  auto unknown = [&](uint64_t factor) { result.unit = std::min(result.unit, unitIn(factor)); };
   Form all = first;
   for (auto [v, factor] : second.terms)
     if (first.factorOf(v) == 0) all.terms.push_back({v, factor});

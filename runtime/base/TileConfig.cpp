@@ -40,13 +40,13 @@ std::string legalKeys() {
   return keys;
 }
 
-[[noreturn]] void fail(std::string constraint, std::string hint) {
+[[noreturn]] void failConfig(std::string constraint, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, "tile configuration: " + std::move(constraint), std::move(hint));
 }
 
 [[noreturn]] void failValue(const Choice& choice, std::string_view value) {
   std::string key(choice.key);
-  fail(key + " is " + std::string(value) + "; legal values are " + legalText(choice), "leave " + key + " out to let fattn choose");
+  failConfig(key + " is " + std::string(value) + "; legal values are " + legalText(choice), "leave " + key + " out to let fattn choose");
 }
 
 std::string_view trim(std::string_view text) {
@@ -59,7 +59,7 @@ std::string_view trim(std::string_view text) {
 void parseItem(std::string_view item, TileConfig& config) {
   std::size_t equals = item.find('=');
   if (equals == std::string_view::npos)
-    fail("'" + std::string(item) + "' is not of the form NAME=VALUE", "write for example BLOCK_M=128,BLOCK_N=64");
+    failConfig("'" + std::string(item) + "' is not of the form NAME=VALUE", "write for example BLOCK_M=128,BLOCK_N=64");
   std::string_view key = trim(item.substr(0, equals)), value = trim(item.substr(equals + 1));
   for (const Choice& choice : kChoices) {
     if (choice.key != key) continue;
@@ -67,11 +67,11 @@ void parseItem(std::string_view item, TileConfig& config) {
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || !legal(choice, number))
       failValue(choice, "'" + std::string(value) + "'");
-    if (config.*choice.member != 0) fail(std::string(key) + " is given twice", "name each choice once");
+    if (config.*choice.member != 0) failConfig(std::string(key) + " is given twice", "name each choice once");
     config.*choice.member = number;
     return;
   }
-  fail("unknown name '" + std::string(key) + "'", "the legal names are " + legalKeys());
+  failConfig("unknown name '" + std::string(key) + "'", "the legal names are " + legalKeys());
 }
 
 }  // namespace

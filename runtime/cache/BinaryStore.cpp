@@ -13,7 +13,8 @@ static_assert(std::endian::native == std::endian::little, "the files are little-
 
 constexpr std::string_view kMagic = "fattnbin";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxFile = std::size_t{256} << 20, kMaxName = 4096, kMaxArgs = 4096;
+constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
+                      kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
 
 void put(std::string& out, const void* bytes, std::size_t size) { out.append(static_cast<const char*>(bytes), size); }
@@ -63,8 +64,8 @@ struct Reader {
 std::optional<compiler::Binary> decodePayload(std::string_view payload) {
   Reader in{payload};
   compiler::Binary binary;
-  binary.target = in.text(kMaxName);
-  binary.entry = in.text(kMaxName);
+  binary.target = in.text(kMaxBinaryText);
+  binary.entry = in.text(kMaxBinaryText);
   binary.scratchBytes = in.count<std::int64_t>();
   binary.sharedBytes = in.count<std::int64_t>();
   binary.threads = in.count<std::int32_t>();
@@ -73,15 +74,15 @@ std::optional<compiler::Binary> decodePayload(std::string_view payload) {
   auto args = in.number<std::uint32_t>();
   if (args > kMaxArgs) return std::nullopt;
   for (std::uint32_t i = 0; in.good && i < args; ++i) {
-    compiler::ArgInfo arg{.name = in.text(kMaxName)};
+    compiler::ArgInfo arg{.name = in.text(kMaxBinaryText)};
     auto pointer = in.number<std::uint8_t>();
-    std::optional<DType> type = parseDType(in.text(kMaxName));
+    std::optional<DType> type = parseDType(in.text(kMaxBinaryText));
     if (!type || pointer > 1) return std::nullopt;
     arg.isPointer = pointer == 1;
     arg.type = *type;
     binary.args.push_back(std::move(arg));
   }
-  binary.bytes = in.text(kMaxFile);
+  binary.bytes = in.text(kMaxBinary);
   if (!in.good || !in.rest.empty()) return std::nullopt;
   return binary;
 }
@@ -114,7 +115,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
 }
 
 std::optional<compiler::Binary> decodeBinary(std::string_view file, const Digest& key) {
-  if (file.size() < kHeader + kDigest || file.size() > kMaxFile) return std::nullopt;
+  if (file.size() < kHeader + kDigest || file.size() > kMaxBinary) return std::nullopt;
   Reader in{file};
   if (in.take(kMagic.size()) != kMagic || in.number<std::uint32_t>() != kVersion || in.number<std::uint32_t>() != 0 ||
       in.number<std::uint64_t>() != file.size() || in.take(kDigest) != textOf(key))
@@ -130,7 +131,7 @@ std::filesystem::path BinaryStore::fileOf(const Digest& key) {
 
 std::optional<compiler::Binary> BinaryStore::load(const Digest& key) const {
   Directory::Missing missing;
-  std::optional<std::string> file = directory_.read(fileOf(key), kMaxFile, &missing);
+  std::optional<std::string> file = directory_.read(fileOf(key), kMaxBinary, &missing);
   std::optional<compiler::Binary> binary = file ? decodeBinary(*file, key) : std::nullopt;
   if (!binary && missing != Directory::Missing::Absent && log::enabled(log::Level::Info))
     log::write(log::Level::Info,
@@ -140,7 +141,7 @@ std::optional<compiler::Binary> BinaryStore::load(const Digest& key) const {
 
 bool BinaryStore::save(const Digest& key, const compiler::Binary& binary) {
   std::string file = encodeBinary(key, binary);
-  if (file.size() > std::min<std::uint64_t>(kMaxFile, bytes_ / kShards)) return true;  // kept by nobody, and nobody's mistake
+  if (file.size() > std::min<std::uint64_t>(kMaxBinary, bytes_ / kShards)) return true;  // kept by nobody, and nobody's mistake
   std::filesystem::path name = fileOf(key);
   if (!directory_.replace(name, file, /*durable=*/false)) return false;
   directory_.prune(name.parent_path(), bytes_ / kShards, name);

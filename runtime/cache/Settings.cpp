@@ -14,7 +14,7 @@
 namespace fattn::cache {
 namespace {
 
-std::string_view variable(const char* name) {
+std::string_view setting(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
@@ -30,7 +30,7 @@ void warn(const char* name, std::string_view value, const char* legal) {
 }
 
 std::uint64_t bytesOf(const char* name, std::uint64_t otherwise) {
-  std::string_view value = variable(name);
+  std::string_view value = setting(name);
   if (value.empty()) return otherwise;
   std::optional<std::uint64_t> bytes = parseBytes(value);
   if (!bytes) warn(name, value, "numbers of bytes, also as 64K, 512M or 2G");
@@ -57,7 +57,7 @@ std::uint64_t binaryBytes() { return bytesOf("FATTN_CACHE_BINARY_BYTES", BinaryS
 std::uint64_t tunedBytes() { return bytesOf("FATTN_CACHE_TUNED_BYTES", TunedStore::kDefaultBytes); }
 
 TuneMode tuneMode() {
-  std::string_view value = variable("FATTN_TUNE");
+  std::string_view value = setting("FATTN_TUNE");
   if (value == "off") return TuneMode::Off;
   if (value == "on") return TuneMode::On;
   if (!value.empty() && value != "cached") warn("FATTN_TUNE", value, "off, cached and on");
@@ -66,7 +66,7 @@ TuneMode tuneMode() {
 
 double tuneBudgetSeconds() {
   constexpr double kDefault = 20, kMost = 86400;
-  std::string_view value = variable("FATTN_TUNE_BUDGET");
+  std::string_view value = setting("FATTN_TUNE_BUDGET");
   if (value.empty()) return kDefault;
   double seconds = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxFile = std::uintmax_t{1} << 20;
+constexpr std::uintmax_t kMaxShippedFile = std::uintmax_t{1} << 20;
 constexpr std::size_t kMaxEntries = 10000;
 
 // The library, or the program, that this code was linked into.
@@ -35,7 +35,7 @@ std::vector<std::string> entries(const fs::path& folder) {
 
 std::optional<TuneRecord> readRecord(const fs::path& file) {
   std::error_code failed;
-  if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) > kMaxFile || failed) return std::nullopt;
+  if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) > kMaxShippedFile || failed) return std::nullopt;
   std::ifstream in(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   return decodeTuned(text);

@@ -11,7 +11,7 @@ namespace fattn::cache {
 namespace {
 
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 40;
-constexpr std::size_t kMaxExtents = 8, kMaxName = 32, kMaxText = 2000;
+constexpr std::size_t kMaxExtents = 8, kMaxName = 32, kMaxCleaned = 2000;
 
 bool lower(char c) { return c >= 'a' && c <= 'z'; }
 
@@ -21,7 +21,7 @@ bool legalName(std::string_view name) {
 }
 
 std::string cleaned(std::string_view text) {
-  std::string clean(text.substr(0, kMaxText));
+  std::string clean(text.substr(0, kMaxCleaned));
   std::ranges::replace_if(clean, [](char c) { return c < ' ' || c > '~'; }, '?');
   return clean;
 }

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxFile = std::size_t{16} << 20, kMaxFiles = 1000;
+constexpr std::size_t kMaxTunedFile = std::size_t{16} << 20, kMaxTunedFiles = 1000;
 
 fs::path problemFolder(const TuneKey& key) {
   std::string text;
@@ -59,7 +59,7 @@ bool TunedStore::record(const TuneKey& key, std::span<const TunePoint> points, c
   std::vector<fs::path> adopted;
   if (first) adopt(folder, own->second, adopted);
   std::string file = encodeTuned(own->second);
-  if (file.size() > kMaxFile || !decodeTuned(file, &added.key)) {
+  if (file.size() > kMaxTunedFile || !decodeTuned(file, &added.key)) {
     log::write(log::Level::Error, "the cache does not keep a tuning result that its own rules forbid, for " + folder.string());
     own_.erase(own);
     return false;
@@ -77,7 +77,7 @@ void TunedStore::adopt(const fs::path& folder, TuneRecord& own, std::vector<fs::
     if (!isRecord(name) || directory_.age(folder / name) < settledSeconds_) continue;
     fs::path taken = folder / (writer() + "-" + std::to_string(adopted.size()) + ".json");
     if (!directory_.rename(folder / name, taken)) continue;
-    std::optional<std::string> file = directory_.read(taken, kMaxFile);
+    std::optional<std::string> file = directory_.read(taken, kMaxTunedFile);
     if (!file) continue;
     if (std::optional<TuneRecord> record = decodeTuned(*file, &own.key)) merge(own, *record);
     adopted.push_back(std::move(taken));  // also what is no record: it will never be one
@@ -90,11 +90,11 @@ TuneRecord TunedStore::readFolder(const fs::path& folder, const TuneKey* key) co
     merged = key != nullptr ? TuneRecord{.key = *key, .points = {}, .winner = {}} : TuneRecord{};
     std::vector<std::string> names = directory_.entries(folder);
     std::erase_if(names, [](const std::string& name) { return !isRecord(name); });
-    if (names.size() > kMaxFiles) names.resize(kMaxFiles);
+    if (names.size() > kMaxTunedFiles) names.resize(kMaxTunedFiles);
     bool moved = false;
     for (const std::string& name : names) {
       Directory::Missing missing;
-      std::optional<std::string> file = directory_.read(folder / name, kMaxFile, &missing);
+      std::optional<std::string> file = directory_.read(folder / name, kMaxTunedFile, &missing);
       moved |= missing == Directory::Missing::Absent;
       std::optional<TuneRecord> record = file ? decodeTuned(*file, key) : std::nullopt;
       if (record && key == nullptr && folderOf(record->key) != folder) record.reset();

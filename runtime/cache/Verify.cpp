@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;
 constexpr std::size_t kMaxFiles = 1000000;
-constexpr double kAbandonedSeconds = 3600;
+constexpr double kKilledSeconds = 3600;
 
 std::optional<Digest> digestOf(const std::string& name) {
   Digest digest{};
@@ -44,7 +44,7 @@ std::string binaryFault(const fs::path& name, const std::string& bytes) {
 
 void look(const Directory& directory, const fs::path& name, Inventory& inventory) {
   if (name.filename().string().starts_with(".tmp-")) {
-    if (directory.age(name) > kAbandonedSeconds) inventory.faults.push_back({name, "its writer was killed"});
+    if (directory.age(name) > kKilledSeconds) inventory.faults.push_back({name, "its writer was killed"});
     return;
   }
   Directory::Missing missing = Directory::Missing::No;

@@ -12,7 +12,7 @@ constexpr double kMostLaunches = 3;
 constexpr double kSignificant = 2;     // standard errors that a gain has to exceed
 constexpr double kWorthwhile = 0.005;  // and this: half a percent is nothing to change a configuration for
 constexpr double kDecided = 4;         // standard errors between the first two at which more turns are a waste
-constexpr std::size_t kLeastTurns = 12;
+constexpr std::size_t kDecisiveTurns = 12;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Verdict judge(std::span<const Contestant> contestants) {
   auto exceeds = [&](const Estimate& gain, double errors) { return gain.value - 1 > std::max(errors * gain.error, kWorthwhile); };
   Verdict verdict;
   if (first != 0 && exceeds(gains[first], kSignificant)) verdict = {.winner = first, .gain = gains[first], .decided = false};
-  verdict.decided = contestants[0].turns.size() >= kLeastTurns;
+  verdict.decided = contestants[0].turns.size() >= kDecisiveTurns;
   for (std::size_t i = 0; i < contestants.size() && verdict.decided; ++i)
     if (i != verdict.winner) verdict.decided = exceeds(gainOf(contestants[verdict.winner], contestants[i]), kDecided);
   return verdict;

@@ -34,13 +34,18 @@ add_library(fattn_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
 target_link_libraries(fattn_mlir_pch PRIVATE fattn_options fattn_mlir)
 target_precompile_headers(fattn_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
 
-# Debian's fmt and spdlog are shared libraries only; a relocatable tool takes their header-only form.
+# Debian's fmt is a shared library only; a relocatable tool takes the same headers with an archive of its own (FmtArchive.cpp).
+if(FATTN_STATIC_LLVM)
+  add_library(fattn_fmt STATIC ${CMAKE_SOURCE_DIR}/scripts/cmake/FmtArchive.cpp)
+  target_compile_options(fattn_fmt PRIVATE -ffunction-sections -fdata-sections)
+  target_compile_definitions(fattn_fmt PUBLIC $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+  set(FATTN_FMT fattn_fmt)
+else()
+  set(FATTN_FMT fmt::fmt)
+endif()
 function(fattn_link target visibility)
   set(libraries ${ARGN})
-  if(FATTN_STATIC_LLVM)
-    list(TRANSFORM libraries REPLACE "^fmt::fmt$" "fmt::fmt-header-only")
-    list(TRANSFORM libraries REPLACE "^spdlog::spdlog$" "spdlog::spdlog_header_only")
-  endif()
+  list(TRANSFORM libraries REPLACE "^fmt::fmt$" ${FATTN_FMT})
   target_link_libraries(${target} ${visibility} ${libraries})
 endfunction()
 

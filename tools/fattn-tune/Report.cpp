@@ -16,7 +16,7 @@ using Status = Result::Status;
 using tool::Style;
 
 constexpr std::size_t kShownReasons = 5;
-constexpr const char* kStatus[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed"};
+constexpr const char* kOutcomes[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed"};
 
 std::string triedText(const tune::Outcome& o) {
   std::string text = fmt::format("{} measured", o.measured);
@@ -63,7 +63,7 @@ nlohmann::ordered_json jsonOf(const Result& r) {
       {"causal", c.causal},
       {"shape", {{"batch", c.shape->batch}, {"heads", c.shape->heads}, {"seq_q", c.shape->seq_q}, {"seq_k", c.shape->seq_k}}},
       {"bucket", cache::bucketName(cache::bucketOf(r.plan.key.shape))},
-      {"status", kStatus[static_cast<std::size_t>(r.status)]},
+      {"status", kOutcomes[static_cast<std::size_t>(r.status)]},
       {"default", c.tile->toString()},
       {"candidates", r.plan.candidates.size()},
       {"pruned", r.plan.pruned.size()}};

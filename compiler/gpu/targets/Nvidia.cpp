@@ -55,7 +55,7 @@ MatrixInstruction tcgen05(std::vector<DType> types, int k) {
   return row;
 }
 
-CopyEngine registerCopy() { return {.kind = CopyKind::Register, .bytes = {4, 8, 16}, .alignment = 16}; }
+CopyEngine copyThroughRegisters() { return {.kind = CopyKind::Register, .bytes = {4, 8, 16}, .alignment = 16}; }
 /// [P] 4, 8 or 16 bytes a thread; src-size below the size zeroes the rest.
 CopyEngine cpAsync() {
   return {.kind = CopyKind::CpAsync, .bytes = {4, 8, 16}, .alignment = 16, .fillsOutside = true, .completion = Completion::Group};
@@ -70,7 +70,7 @@ CopyEngine bulkTensor() {
 /// 32, 64 K registers of which a thread addresses 255, 4 schedulers: on every row. Banks 32 x 4 bytes, so 128 bytes a cycle.
 Target base(std::string_view name, int sharedKB, int warps, double fma) {
   Target t{.name = name, .warpSize = 32, .maxWarps = warps};
-  t.copies = {registerCopy(), cpAsync()};
+  t.copies = {copyThroughRegisters(), cpAsync()};
   t.shared = {.bytesPerBlock = (sharedKB - 1) * 1024L, .bytesPerSM = sharedKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 255, .perSM = 65536, .granule = 8};
   t.barriers = {.named = 16, .mbarrier = true, .split = true};  // [P] bar.arrive/bar.sync; mbarrier from sm_80

@@ -7,7 +7,7 @@
 namespace fattn {
 namespace {
 
-std::string messageOf(std::string_view text) {
+std::string errorOf(std::string_view text) {
   try {
     TileConfig::parse(text);
   } catch (const Error& error) {
@@ -35,7 +35,7 @@ TEST(TileConfig, TextRoundTrips) {
 }
 
 TEST(TileConfig, UnknownNameListsTheLegalOnes) {
-  EXPECT_EQ(messageOf("BLOCK_M=64,BLOCKN=64"),
+  EXPECT_EQ(errorOf("BLOCK_M=64,BLOCKN=64"),
             "tile configuration: unknown name 'BLOCKN'\n"
             "  hint: the legal names are BLOCK_M, BLOCK_N, BLOCK_K, STAGES, WARPS, SCHEDULE");
 }
@@ -45,16 +45,16 @@ TEST(TileConfig, BadValueListsTheLegalOnes) {
       "; legal values are 1, 2, 4 and multiples of 8 up to 1024\n"
       "  hint: leave BLOCK_M out to let fattn choose";
   for (const char* value : {"0", "-8", "3", "12", "1032", "64x", "", "99999999999", "0x40", "6.4"})
-    EXPECT_EQ(messageOf(std::string("BLOCK_M=") + value), std::string("tile configuration: BLOCK_M is '") + value + "'" + blocks);
-  EXPECT_EQ(messageOf("STAGES=9"),
+    EXPECT_EQ(errorOf(std::string("BLOCK_M=") + value), std::string("tile configuration: BLOCK_M is '") + value + "'" + blocks);
+  EXPECT_EQ(errorOf("STAGES=9"),
             "tile configuration: STAGES is '9'; legal values are 1 to 8\n  hint: leave STAGES out to let fattn choose");
 }
 
 TEST(TileConfig, MalformedItems) {
-  EXPECT_EQ(messageOf("64,64"), "tile configuration: '64' is not of the form NAME=VALUE\n  hint: write for example BLOCK_M=128,BLOCK_N=64");
-  EXPECT_EQ(messageOf("BLOCK_M=64,"),
+  EXPECT_EQ(errorOf("64,64"), "tile configuration: '64' is not of the form NAME=VALUE\n  hint: write for example BLOCK_M=128,BLOCK_N=64");
+  EXPECT_EQ(errorOf("BLOCK_M=64,"),
             "tile configuration: '' is not of the form NAME=VALUE\n  hint: write for example BLOCK_M=128,BLOCK_N=64");
-  EXPECT_EQ(messageOf("BLOCK_M=64,BLOCK_M=64"), "tile configuration: BLOCK_M is given twice\n  hint: name each choice once");
+  EXPECT_EQ(errorOf("BLOCK_M=64,BLOCK_M=64"), "tile configuration: BLOCK_M is given twice\n  hint: name each choice once");
 }
 
 TEST(TileConfig, ValidateNamesTheChoice) {

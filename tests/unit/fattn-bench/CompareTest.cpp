@@ -122,7 +122,7 @@ TEST(BenchReport, TheTableHasEveryFigure) {
   EXPECT_NE(printTable(run, {}, true).find("\x1b[2m"), std::string::npos);
 }
 
-std::string refused(const std::string& text) {
+std::string refusedReport(const std::string& text) {
   try {
     parseRun(text, "x.json");
     return "accepted";
@@ -132,20 +132,20 @@ std::string refused(const std::string& text) {
 }
 
 TEST(BenchReport, NamesWhatIsWrongInAFile) {
-  EXPECT_EQ(refused("{"), "'x.json' is no JSON");
-  EXPECT_EQ(refused("[]"), "'x.json' is no object");
-  EXPECT_EQ(refused("{}"), "'x.json' has no 'format'");
-  EXPECT_EQ(refused(R"({"format": "other"})"), "'x.json' has another format than 'fattn-bench 1'");
+  EXPECT_EQ(refusedReport("{"), "'x.json' is no JSON");
+  EXPECT_EQ(refusedReport("[]"), "'x.json' is no object");
+  EXPECT_EQ(refusedReport("{}"), "'x.json' has no 'format'");
+  EXPECT_EQ(refusedReport(R"({"format": "other"})"), "'x.json' has another format than 'fattn-bench 1'");
   auto json = nlohmann::ordered_json::parse(printJson(sample(), {}));
   json["measurements"][0]["time_us"] = -1;
-  EXPECT_EQ(refused(json.dump()), "'x.json' measurements[0] has no number of at least 1e-06 called 'time_us'");
+  EXPECT_EQ(refusedReport(json.dump()), "'x.json' measurements[0] has no number of at least 1e-06 called 'time_us'");
   json["measurements"][0]["dtype"] = "f7";
-  EXPECT_EQ(refused(json.dump()), "'x.json' measurements[0] has an unknown dtype");
+  EXPECT_EQ(refusedReport(json.dump()), "'x.json' measurements[0] has an unknown dtype");
   json = nlohmann::ordered_json::parse(printJson(sample(), {}));
   json["measurements"][0]["time_us_quartiles"] = {1};
-  EXPECT_EQ(refused(json.dump()), "'x.json' measurements[0] has no two numbers called 'time_us_quartiles'");
+  EXPECT_EQ(refusedReport(json.dump()), "'x.json' measurements[0] has no two numbers called 'time_us_quartiles'");
   json["measurements"] = 3;
-  EXPECT_EQ(refused(json.dump()), "'x.json' has no list called 'measurements'");
+  EXPECT_EQ(refusedReport(json.dump()), "'x.json' has no list called 'measurements'");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 CostedLoop forward() { return cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_90a")); }
 
 template <typename Function>
-std::string messageOf(Function function) {
+std::string errorOf(Function function) {
   try {
     function();
   } catch (const Error& error) {
@@ -21,7 +21,7 @@ std::string messageOf(Function function) {
   return "no error";
 }
 std::string forced(const char* text) {
-  return messageOf([&] { forceSchedule(forward(), text); });
+  return errorOf([&] { forceSchedule(forward(), text); });
 }
 
 TEST(ScheduleText, ALineIsReadAndPrinted) {
@@ -64,7 +64,7 @@ TEST(ScheduleResources, RegistersOfTheForwardOrders) {
 }
 
 std::string verified(LoopModel loop) {
-  return messageOf([&] { loop.verify(); });
+  return errorOf([&] { loop.verify(); });
 }
 
 TEST(LoopModelVerify, NamesWhatIsWrong) {
@@ -104,11 +104,11 @@ TEST(LoopModelVerify, NamesWhatIsWrong) {
 }
 
 TEST(LoopModelCost, WhatATargetCannotPriceIsNamed) {
-  EXPECT_EQ(messageOf([] { cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_100")); }),
+  EXPECT_EQ(errorOf([] { cost(forwardLoop(128, 128, 2), findTarget("nvidia:sm_100")); }),
             "the table has no cycles for tcgen05.mma on nvidia:sm_100, which dot S needs\n  hint: schedule it for a target that has them");
   LoopModel fp8 = forwardLoop(128, 128, 2);
   fp8.nodes[0].dot.type = DType::F8E4M3;
-  EXPECT_EQ(messageOf([&] { cost(fp8, findTarget("nvidia:sm_80")); }),
+  EXPECT_EQ(errorOf([&] { cost(fp8, findTarget("nvidia:sm_80")); }),
             "nvidia:sm_80 has no matrix instruction for f8e4m3, which dot S multiplies");
 }
 

@@ -14,7 +14,7 @@
 namespace fattn::io {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 struct Inputs {
   HostTensor q, k, v;
@@ -32,7 +32,7 @@ Inputs draw(const AttentionShape& s, DType dtype, Layout layout) {
   return in;
 }
 
-std::vector<std::int64_t> allRows(const AttentionShape& s) { return chooseRows(s, 0, kInfinity); }
+std::vector<std::int64_t> allRows(const AttentionShape& s) { return chooseRows(s, 0, kUnbounded); }
 
 /// One row by the definition; returns lse, fills o.
 double naiveRow(const AttentionShape& s, double scale, const View4& q, const View4& k, const View4& v, std::int64_t row,
@@ -94,7 +94,7 @@ TEST(Reference, RowsThatSeeNothingAreZeroWithLseMinusInfinity) {
   const Inputs in = draw(s, DType::F32, Layout::BHSD);
   const Reference result = attentionReference(s, 1, in.q.view(Layout::BHSD), in.k.view(Layout::BHSD), in.v.view(Layout::BHSD), allRows(s));
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(result.lse[i], -kInfinity);
+    EXPECT_EQ(result.lse[i], -kUnbounded);
     for (std::size_t d = 0; d < 8; ++d) EXPECT_EQ(result.o[i * 8 + d], 0.0);
   }
   EXPECT_TRUE(std::isfinite(result.lse[3]));
@@ -142,17 +142,17 @@ TEST(ErrorMeter, RelativeAbsoluteAndNonFinite) {
   EXPECT_DOUBLE_EQ(meter.relative(), 0.1);
   EXPECT_EQ(meter.maxAbsolute(), 0.5);
   meter.add(std::nan(""), std::nan(""));
-  meter.add(kInfinity, kInfinity);
+  meter.add(kUnbounded, kUnbounded);
   EXPECT_EQ(meter.mismatched(), 0);
   meter.add(std::nan(""), 1);
   meter.add(1, std::nan(""));
-  meter.add(-kInfinity, kInfinity);
+  meter.add(-kUnbounded, kUnbounded);
   EXPECT_EQ(meter.mismatched(), 3);
   EXPECT_EQ(meter.nonFinite(), 4);
   EXPECT_EQ(meter.compared(), 2);
   ErrorMeter zero;
   zero.add(1, 0);
-  EXPECT_EQ(zero.relative(), kInfinity);
+  EXPECT_EQ(zero.relative(), kUnbounded);
 }
 
 TEST(Metrics, CountsNonFiniteInputsAndTakesMedians) {

@@ -16,13 +16,13 @@ std::string safetensors(const std::string& header, std::size_t bytes) {
   return file + header + std::string(bytes, '\0');
 }
 
-std::string refusal(const std::string& bytes) {
+std::string refusedBytes(const std::string& bytes) {
   const Error e = errorOf([&] { readSafetensors(MemorySource("x.safetensors", bytesOf(bytes)), "", "q"); });
   EXPECT_TRUE(e.code() == ErrorCode::IoError || e.code() == ErrorCode::InvalidArgument);
   return e.constraint();
 }
 
-std::string refusalOf(const std::string& header, std::size_t bytes = 16) { return refusal(safetensors(header, bytes)); }
+std::string refusalOf(const std::string& header, std::size_t bytes = 16) { return refusedBytes(safetensors(header, bytes)); }
 
 TEST(Safetensors, ReadsEveryTypeThatPyTorchWrites) {
   const FileSource file(data("many.safetensors"));
@@ -71,16 +71,18 @@ TEST(Safetensors, ReadsBackWhatItWrites) {
 
 TEST(Safetensors, EveryTruncationOfARealFileIsRefused) {
   const std::string whole = readAll(data("one-bf16.safetensors"));
-  for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(refusal(whole.substr(0, n)).empty()) << n;
-  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1)), "x.safetensors: tensor \"x\" ends at byte 48 of the data, but there are only 47");
-  EXPECT_EQ(refusal(whole.substr(0, 5)), "x.safetensors: is only 5 bytes long; a .safetensors file starts with 8 bytes of header length");
-  EXPECT_EQ(refusal(whole + "x"), "x.safetensors: has 49 bytes of data, but its tensors take 48");
+  for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(refusedBytes(whole.substr(0, n)).empty()) << n;
+  EXPECT_EQ(refusedBytes(whole.substr(0, whole.size() - 1)),
+            "x.safetensors: tensor \"x\" ends at byte 48 of the data, but there are only 47");
+  EXPECT_EQ(refusedBytes(whole.substr(0, 5)),
+            "x.safetensors: is only 5 bytes long; a .safetensors file starts with 8 bytes of header length");
+  EXPECT_EQ(refusedBytes(whole + "x"), "x.safetensors: has 49 bytes of data, but its tensors take 48");
 }
 
 TEST(Safetensors, RefusesHeadersThatLie) {
-  EXPECT_EQ(refusal(std::string(8, '\xff')),
+  EXPECT_EQ(refusedBytes(std::string(8, '\xff')),
             "x.safetensors: says its header has 18446744073709551615 bytes; the format allows at most 100000000");
-  EXPECT_EQ(refusal(std::string("\x40\0\0\0\0\0\0\0{}", 10)), "x.safetensors: says its header has 64 bytes, but ends after 2");
+  EXPECT_EQ(refusedBytes(std::string("\x40\0\0\0\0\0\0\0{}", 10)), "x.safetensors: says its header has 64 bytes, but ends after 2");
   EXPECT_EQ(refusalOf("[1]"), "x.safetensors: its header is not a JSON object");
   EXPECT_EQ(refusalOf("{\"q\":"), "x.safetensors: its header is not a JSON object");
   EXPECT_EQ(refusalOf(std::string(100000, '[')), "x.safetensors: its header is not a JSON object");
