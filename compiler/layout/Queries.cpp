@@ -99,6 +99,41 @@ ReductionPlan planReduction(const LinearLayout& input, int d) {
   return plan;
 }
 
+std::optional<std::vector<ScanDigit>> scanDigits(const LinearLayout& layout, int d) {
+  f2::Columns units = dimensionUnits(layout, d);
+  f2::Vector along = 0;
+  for (f2::Vector unit : units) along |= unit;
+  std::vector<std::int64_t> lanes(units.size(), -1);  // of each bit of the dimension: the lane's, or 0 for a register's
+  for (const Axis& axis : layout.inputs()) {
+    f2::Columns columns = layout.columns(axis.name);
+    for (std::size_t bit = 0; bit < columns.size(); ++bit) {
+      if (!(columns[bit] & along)) continue;
+      auto unit = std::ranges::find(units, columns[bit]);
+      if (unit == units.end() || (axis.name != kRegister && axis.name != kLane)) return std::nullopt;
+      std::int64_t& lane = lanes[static_cast<std::size_t>(unit - units.begin())];
+      if (lane >= 0) return std::nullopt;
+      lane = axis.name == kLane ? std::int64_t{1} << bit : 0;
+    }
+  }
+  std::vector<ScanDigit> digits;
+  auto add = [&](std::int64_t below, std::int64_t count, std::int64_t lane) {
+    if (!lane && !digits.empty() && !digits.back().lane) {
+      digits.back().count *= count;
+    } else {
+      digits.push_back({below, count, lane});
+    }
+  };
+  for (std::size_t bit = 0; bit < units.size(); ++bit) add(std::int64_t{1} << bit, 2, lanes[bit]);
+  std::int64_t below = std::int64_t{1} << units.size();
+  for (const Repeat& repeat : layout.repeats()) {
+    if (repeat.out != dim(d)) continue;
+    if (repeat.in != kRegister) return std::nullopt;
+    add(below, repeat.count, 0);
+    below *= repeat.count;
+  }
+  return digits;
+}
+
 int ReductionPlan::shuffleCount() const { return static_cast<int>(shuffles.size()) * static_cast<int>(result.inputSize(kRegister)); }
 
 Holders holdersOf(const LinearLayout& layout) {

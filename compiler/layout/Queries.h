@@ -49,6 +49,15 @@ struct Holders {
 };
 Holders holdersOf(const LinearLayout& layout);
 
+/// A digit of an element's number along a dimension: number / below % count, chosen by registers (lane 0), or by one bit of the lane.
+struct ScanDigit {
+  std::int64_t below = 1, count = 2, lane = 0;
+  bool operator==(const ScanDigit&) const = default;
+};
+/// The digits of dimension `d` from the lowest on; neighbouring ones of registers are one. Nothing where warps choose some of it, or where
+/// a bit of register or lane moves along several bits or dimensions, or several along the same.
+std::optional<std::vector<ScanDigit>> scanDigits(const LinearLayout& layout, int d);
+
 }  // namespace fattn::layout
 
 #endif

@@ -29,7 +29,7 @@ namespace {
 std::vector<std::vector<int64_t>> copyVectors(tilegpu::CopyAsyncOp op, const BufferAccess& shared, int64_t elementBytes) {
   const layout::LinearLayout& layout = op.getLayout().getLayout();
   int d = transforms::contiguousDim(op.getPtr()).value_or(static_cast<int>(layout.outputs().size()) - 1);
-  int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), op.getBoundaryCheck()), shared.alignment());
+  int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op)), shared.alignment());
   for (; bytes >= 4; bytes /= 2) {
     int width = layout::vectorWidth(layout, d, static_cast<int>(elementBytes * 8), static_cast<int>(bytes));
     if (width * elementBytes < bytes) continue;
@@ -67,7 +67,8 @@ class ThreadCopy {
         bytes_(op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size())),
         pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
         holder_(gpu::isHolder(to, layout::holdersOf(op.getLayout().getLayout()))),
-        global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), op.getLayout().getLayout()) {
+        global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op),
+                op.getLayout().getLayout()) {
     for (const std::vector<int64_t>& group : groups) {
       Value from = global_.address(group[0]);
       pointers_.emplace_back(shared.pointer(group[0]), from);
@@ -76,6 +77,7 @@ class ThreadCopy {
 
   /// A window that lies inside of its array, as nearly all do, is copied without looking at each vector.
   void emit() {
+    if (global_.isPadded()) return copyAll(wanted(), /*checked=*/true);
     Value inside = global_.insideWhole();
     if (!inside) return copyAll(wanted(), /*checked=*/false);
     auto branch = scf::IfOp::create(to_.b, TypeRange(), gpu::both(to_.b, inside, pred_), /*addThenBlock=*/true, /*addElseBlock=*/true);

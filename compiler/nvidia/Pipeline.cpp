@@ -28,6 +28,10 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
   pm.addPass(transforms::createSinkLazyPass());
 
+  // Tiles of any size become ones that threads and matrix instructions divide evenly.
+  pm.addPass(tilegpu::createPadTilesPass(options.target));
+  pm.addPass(tilegpu::createWidenDotsPass(options.target));
+
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
   pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));
   pm.addPass(tilegpu::createRemoveConversionsPass());

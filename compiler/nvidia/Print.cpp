@@ -39,22 +39,27 @@ class Printer {
     print(fmt::format("{}: {} ", prefix.str(), nameOf(type)), {}, type, value, first);
   }
 
-  void tile(StringRef prefix, RankedTensorType type, const Registers& registers) {
+  /// `extents`, where there are any, are the part of the tile that counts.
+  void tile(StringRef prefix, RankedTensorType type, ArrayRef<int64_t> extents, const Registers& registers) {
     const layout::LinearLayout& layout = *tilegpu::layoutOf(type);
     Type element = type.getElementType();
     std::string shape;
-    for (auto [d, size] : llvm::enumerate(type.getShape())) shape += fmt::format("{}{}", d ? ", " : "", size);
+    for (auto [d, size] : llvm::enumerate(extents.empty() ? type.getShape() : extents)) shape += fmt::format("{}{}", d ? ", " : "", size);
     Value holder = gpu::isHolder(to_, layout::holdersOf(layout));
     if (!holder) holder = arith::ConstantOp::create(b_, b_.getBoolAttr(true));
     std::map<layout::Coords, int64_t> first;
     for (int64_t r = 0; r < static_cast<int64_t>(registers.size()); ++r) first.try_emplace(Lowering::registerPart(layout, r), r);
     for (const auto& [coords, r] : first) {
       SmallVector<Value> index;
+      Value printed = holder;
       for (auto [d, coordinate] : llvm::enumerate(coords)) {
         int axis = static_cast<int>(d);
         index.push_back(to_.combine(layout, axis, to_.threadPart(layout, axis), coordinate));
+        if (extents.empty() || extents[d] == type.getDimSize(axis)) continue;
+        Value within = arith::CmpIOp::create(b_, arith::CmpIPredicate::slt, index.back(), to_.i32(extents[d]));
+        printed = arith::AndIOp::create(b_, printed, within);
       }
-      print(fmt::format("{}: {} [{}] ", prefix.str(), nameOf(element), shape), index, element, registers[static_cast<size_t>(r)], holder);
+      print(fmt::format("{}: {} [{}] ", prefix.str(), nameOf(element), shape), index, element, registers[static_cast<size_t>(r)], printed);
     }
   }
 
@@ -164,9 +169,13 @@ class Printer {
 LogicalResult Machine::devicePrint(Lowering& to, tile::DevicePrintOp op) {
   Printer printer(to);
   if (op.getValues().empty()) printer.line(op.getPrefix());
+  // One extent for each dimension of each tile, one tile after the other.
+  ArrayRef<int64_t> extents = tilegpu::extentsOf(op);
   for (Value value : op.getValues()) {
     if (auto tile = dyn_cast<RankedTensorType>(value.getType())) {
-      printer.tile(op.getPrefix(), tile, to.registers(value));
+      ArrayRef<int64_t> own = extents.take_front(static_cast<size_t>(tile.getRank()));
+      extents = extents.drop_front(own.size());
+      printer.tile(op.getPrefix(), tile, own, to.registers(value));
     } else {
       printer.scalar(op.getPrefix(), value.getType(), to.scalar(value));
     }

@@ -9,6 +9,7 @@
 #include "compiler/layout/Nvidia.h"
 #include "compiler/nvidia/BufferAccess.h"
 #include "compiler/nvidia/Machine.h"
+#include "compiler/nvidia/SharedRows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -111,6 +112,7 @@ void storeMatrices(Lowering& to, Matrices& matrices, const Registers& registers)
 }  // namespace
 
 LogicalResult Machine::loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) {
+  if (!op.getExtents().empty()) return loadRows(to, op);
   RankedTensorType type = op.getResult().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Type element = type.getElementType();
@@ -137,6 +139,7 @@ LogicalResult Machine::loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) {
 }
 
 LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
+  if (!op.getExtents().empty()) return storeRows(to, op);
   RankedTensorType type = op.getValue().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Type element = type.getElementType();

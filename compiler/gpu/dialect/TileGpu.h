@@ -44,12 +44,22 @@ inline const layout::LinearLayout* layoutOf(mlir::Value value) { return layoutOf
 mlir::RankedTensorType withLayout(mlir::RankedTensorType type, const layout::LinearLayout& layout);
 mlir::RankedTensorType withoutLayout(mlir::RankedTensorType type);
 
+/// Whether a reduction gives any one of the elements: its region yields its left side, so that none has to move.
+bool picksAny(tile::ReduceOp op);
+
 /// Bits of an element as registers and layouts count them: those of memory, 8 for an i1, 64 for pointers and index.
 int elementBits(mlir::Type element);
 
 /// What -tilegpu-assign-layouts notes on the function.
 inline constexpr llvm::StringLiteral kTargetAttr = "tilegpu.target", kWarpsAttr = "tilegpu.warps",
                                      kSharedBytesAttr = "tilegpu.shared_bytes";
+/// On tile.load, tile.store, tile.device_print and tilegpu.copy_async, by -tilegpu-pad-tiles: the tile has elements of the program only
+/// where the indices are below these extents. Elements outside of them are not accessed; a load gives its padding there.
+inline constexpr llvm::StringLiteral kExtentsAttr = "tilegpu.extents";
+/// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
+inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
+/// The extents of an operation; empty where all elements count.
+llvm::ArrayRef<int64_t> extentsOf(mlir::Operation* op);
 /// The machine of the function that `op` is, or is in. Throws Error{InvalidArgument} where the attribute is missing or unknown.
 const gpu::Target& targetOf(mlir::Operation* op);
 int64_t warpsOf(mlir::Operation* op);

@@ -146,9 +146,19 @@ RankedTensorType withLayout(RankedTensorType type, const layout::LinearLayout& l
 
 RankedTensorType withoutLayout(RankedTensorType type) { return RankedTensorType::get(type.getShape(), type.getElementType()); }
 
+bool picksAny(tile::ReduceOp op) {
+  Block& body = op.getCombine().front();
+  return llvm::equal(body.getTerminator()->getOperands(), body.getArguments().take_front(op.getInputs().size()));
+}
+
 int elementBits(Type element) {
   if (element.isInteger(1)) return 8;
   return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;
+}
+
+ArrayRef<int64_t> extentsOf(Operation* op) {
+  auto extents = op->getAttrOfType<DenseI64ArrayAttr>(kExtentsAttr);
+  return extents ? extents.asArrayRef() : ArrayRef<int64_t>();
 }
 
 /// The function that `op` is, or is in.

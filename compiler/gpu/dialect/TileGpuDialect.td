@@ -20,6 +20,11 @@ def TileGpu_Dialect : Dialect {
     - every tile has an encoding; elementwise operations have one encoding for operands and results;
     - `tile.expand_dims`, `tile.broadcast`, `tile.trans`, `tile.reduce` (within a warp), `tile.reshape`, `tile.join`, `tile.split`
       only rename registers, apart from what they compute: the result's layout follows from the operand's;
+    - a `tile.reduce` whose region yields its left side gives any one of the elements: every thread takes one of its own;
+    - where a tile was padded (`-tilegpu-pad-tiles`), `tile.load`, `tile.store`, `tile.device_print` and `tilegpu.copy_async` carry
+      `tilegpu.extents`: elements with an index at or beyond its extent are not accessed, and a load or copy gives its padding there; of what
+      else is in the padding nobody may rely on anything;
+    - a `tile.cumsum` with `tilegpu.exclusive` leaves the element itself out of its sum (`-tilegpu-decompose-conversions`);
     - the operands and the accumulator of `tile.dot` have the fragments of one matrix instruction;
     - the function carries `tilegpu.target = "nvidia:sm_80"` and `tilegpu.warps = 4 : i64`, the warps of a block.
   }];

@@ -37,6 +37,43 @@ static LogicalResult verifyBox(Operation* op, ArrayRef<int64_t> offsets, ArrayRe
   return success();
 }
 
+/// One extent for each dimension of a tile, within its size.
+static LogicalResult verifyExtents(Operation* op, StringRef name, ArrayRef<int64_t> extents, ArrayRef<int64_t> shape) {
+  if (extents.size() != shape.size())
+    return op->emitOpError() << "needs one number in " << name << " for each of the " << shape.size() << " dimensions, but got "
+                             << extents.size();
+  for (auto [d, extent] : llvm::enumerate(extents))
+    if (extent < 1 || extent > shape[d])
+      return op->emitOpError() << name << " of dim " << d << " must be in [1, " << shape[d] << "], but got " << extent;
+  return success();
+}
+
+static int64_t countOf(ArrayRef<int64_t> extents) {
+  int64_t count = 1;
+  for (int64_t extent : extents) count *= extent;
+  return count;
+}
+
+/// The part of a tile that a buffer of one dimension holds, row by row.
+static LogicalResult verifyRows(Operation* op, ArrayRef<int64_t> extents, RankedTensorType tile, BufferType buffer) {
+  if (failed(verifyExtents(op, "extents", extents, tile.getShape()))) return failure();
+  if (buffer.getElementType() != tile.getElementType())
+    return op->emitOpError() << "element types of buffer and tile must match, but got " << buffer.getElementType() << " and "
+                             << tile.getElementType();
+  if (buffer.getRank() == 1 && buffer.getShape()[0] == countOf(extents)) return success();
+  return op->emitOpError() << "needs a buffer of one dimension of " << countOf(extents) << " elements for extents "
+                           << tile::formatShape(extents) << ", but got " << tile::formatShape(buffer.getShape());
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType from = getInput().getType(), to = getResult().getType();
+  if (failed(verifyExtents(*this, "from", getFrom(), from.getShape())) || failed(verifyExtents(*this, "to", getTo(), to.getShape())))
+    return failure();
+  if (from.getElementType() == to.getElementType() && countOf(getFrom()) == countOf(getTo())) return success();
+  return emitOpError() << "input and result must have as many elements of one type, but have " << tile::formatShape(getFrom()) << " of "
+                       << from.getElementType() << " and " << tile::formatShape(getTo()) << " of " << to.getElementType();
+}
+
 LogicalResult ConvertLayoutOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   if (failed(verifyHome(*this, from)) || failed(verifyHome(*this, to))) return failure();
@@ -70,6 +107,10 @@ LogicalResult LoadBufferOp::verify() {
   BufferType buffer = getBuffer().getType();
   RankedTensorType result = getResult().getType();
   if (failed(verifyHome(*this, result))) return failure();
+  if (!getExtents().empty()) {
+    if (!getOffsets().empty()) return emitOpError() << "has both extents and offsets; legal is one of them";
+    return verifyRows(*this, getExtents(), result, buffer);
+  }
   if (getOffsets().empty())
     return verifySameTile(*this, "buffer and result", buffer.getShape(), buffer.getElementType(), result.getShape(),
                           result.getElementType());
@@ -83,6 +124,7 @@ LogicalResult StoreBufferOp::verify() {
   BufferType buffer = getBuffer().getType();
   RankedTensorType value = getValue().getType();
   if (failed(verifyHome(*this, value))) return failure();
+  if (!getExtents().empty()) return verifyRows(*this, getExtents(), value, buffer);
   return verifySameTile(*this, "value and buffer", value.getShape(), value.getElementType(), buffer.getShape(), buffer.getElementType());
 }
 

@@ -51,6 +51,23 @@ def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
   let hasVerifier = 1;
 }
 
+def TileGpu_ReshapeOp : TileGpu_Op<"reshape", [Pure]> {
+  let summary = "same elements in row-major order, in tiles that are larger";
+  let description = [{
+    The elements of the input with indices below `from`, in row-major order, are those of the result with indices below `to`. The result's
+    other elements are unspecified. This is `tile.reshape` for tiles that have been padded, and for shapes between which no layout follows
+    from the other; `-tilegpu-decompose-conversions` moves the elements through shared memory.
+
+    Constraints:
+    - C1: `from` has an extent for each dimension of the input, at least 1 and at most its size; `to` for those of the result.
+    - C2: `from` and `to` have as many elements; the element types match.
+  }];
+  let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$from, DenseI64ArrayAttr:$to);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input `from` $from `to` $to attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===-- Shared memory -------------------------------------------------------------------------------------------===//
 
 def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]> {
@@ -74,8 +91,10 @@ def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
     - C1: without `offsets` the result has the buffer's shape; with them there is one for each dimension, a multiple of the result's size
       there, and the box lies within the buffer's tile.
     - C2: the element types match.
+    - C3: `extents` are as for `tilegpu.store_buffer`, and there are no `offsets`. Elements of the result outside of them are unspecified.
   }];
-  let arguments = (ins Arg<TileGpu_BufferType, "", [TileGpu_SharedRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets);
+  let arguments = (ins Arg<TileGpu_BufferType, "", [TileGpu_SharedRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$extents);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` qualified(type($buffer)) `->` type($result)";
   let hasVerifier = 1;
@@ -86,10 +105,16 @@ def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
   let description = [{
     Writes the whole tile of slot `slot`. Elements that several threads hold are written by each of them or by one.
 
+    With `extents` the elements of the value with indices below them, in row-major order, are the elements of a buffer of one dimension; the
+    others are not written.
+
     Constraints:
-    - C1: the value has the buffer's shape and element type.
+    - C1: the value has the buffer's element type, and without `extents` its shape.
+    - C2: `extents` are one for each dimension of the value, at least 1 and at most its size; the buffer has one dimension, of as many
+      elements as the extents have.
   }];
-  let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot);
+  let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$extents);
   let assemblyFormat = "$value `,` $buffer `[` $slot `]` attr-dict `:` type($value) `,` qualified(type($buffer))";
   let hasVerifier = 1;
 }

@@ -124,7 +124,11 @@ Lines linesOf(Operation* op, const Distribution& input, const Distribution& resu
     lines.ofResult.push_back(at->second);
     if (!fresh) continue;
     std::vector<int32_t>& line = lines.registers.emplace_back();
-    for (int64_t k = 0; k < input.shape()[static_cast<std::size_t>(axis)]; ++k) line.push_back(holderOf(op, holders, start + k * stride));
+    // Where any element will do, those that the warp has.
+    auto reduce = dyn_cast<tile::ReduceOp>(op);
+    bool any = reduce && tilegpu::picksAny(reduce);
+    for (int64_t k = 0; k < input.shape()[static_cast<std::size_t>(axis)]; ++k)
+      if (!any || holders[static_cast<std::size_t>(start + k * stride)] >= 0) line.push_back(holderOf(op, holders, start + k * stride));
   }
   return lines;
 }
@@ -178,7 +182,7 @@ Action cumsum(Flattener& to, tile::CumsumOp op) {
       return elementAt(at, layout->shape());
     }));
   Type element = op.getType().getElementType();
-  bool isFloat = isa<FloatType>(element), reverse = op.getReverse();
+  bool isFloat = isa<FloatType>(element), reverse = op.getReverse(), exclusive = op->hasAttr(tilegpu::kExclusiveAttr);
   return [=, from = to.slot(op.getInput()), into = to.slot(op.getResult())](Block&, Warp& warp) {
     const Lines& own = (*lines)[static_cast<std::size_t>(warp.number)];
     const Elements& source = *warp.values[from].tile;
@@ -190,10 +194,13 @@ Action cumsum(Flattener& to, tile::CumsumOp op) {
       for (std::size_t k = 0; k < line.size(); ++k) {
         std::size_t at = reverse ? line.size() - 1 - k : k;
         const Element& next = source[static_cast<std::size_t>(line[at])];
-        if (isFloat)
-          all[at] = Element::number(interpreter::roundTo(sum += next.f, element));
-        else
-          all[at] = Element::integer(interpreter::wrapTo(integers += static_cast<uint64_t>(next.i), element));
+        if (exclusive)
+          all[at] =
+              isFloat ? Element::number(interpreter::roundTo(sum, element)) : Element::integer(interpreter::wrapTo(integers, element));
+        sum += next.f;
+        integers += static_cast<uint64_t>(next.i);
+        if (exclusive) continue;
+        all[at] = isFloat ? Element::number(interpreter::roundTo(sum, element)) : Element::integer(interpreter::wrapTo(integers, element));
       }
     }
     auto elements = layout->elements(warp.number);

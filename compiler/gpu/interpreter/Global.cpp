@@ -11,8 +11,8 @@ using namespace mlir;
 
 namespace fattn::adversary {
 
-WindowPlaces::WindowPlaces(ArrayRef<int64_t> shape, ArrayRef<int64_t> checked, Type element)
-    : rank_(shape.size()), bytes_(interpreter::bytesOf(element)), checked_(rank_) {
+WindowPlaces::WindowPlaces(ArrayRef<int64_t> shape, ArrayRef<int64_t> checked, ArrayRef<int64_t> extents, Type element)
+    : rank_(shape.size()), bytes_(interpreter::bytesOf(element)), checked_(rank_), extents_(extents.empty() ? shape : extents) {
   for (int64_t d : checked) checked_[static_cast<std::size_t>(d)] = true;
   int64_t count = 1;
   for (int64_t size : shape) count *= size;
@@ -22,6 +22,8 @@ WindowPlaces::WindowPlaces(ArrayRef<int64_t> shape, ArrayRef<int64_t> checked, T
 
 std::optional<Element> WindowPlaces::locate(Block& block, Operation* op, const Window& window, int32_t element) const {
   uint64_t offset = 0;
+  for (std::size_t d = 0; d < rank_; ++d)
+    if (coordinates_[static_cast<std::size_t>(element) * rank_ + d] >= extents_[d]) return std::nullopt;
   for (std::size_t d = 0; d < rank_; ++d) {
     auto at = static_cast<int64_t>(static_cast<uint64_t>(window.offsets[d]) +
                                    static_cast<uint64_t>(coordinates_[static_cast<std::size_t>(element) * rank_ + d]));
@@ -63,7 +65,7 @@ Action load(Flattener& to, tile::LoadOp op) {
       padding = Element::integer(interpreter::wrapTo(number.getValue().getZExtValue(), element));
   }
   auto layout = to.distribution(op.getResult());
-  auto places = std::make_shared<const WindowPlaces>(op.getType().getShape(), op.getBoundaryCheck(), element);
+  auto places = std::make_shared<const WindowPlaces>(op.getType().getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), element);
   return [=, from = to.slot(op.getPtr()), into = to.slot(op.getResult())](Block& block, Warp& warp) mutable {
     const Window& window = *warp.values[from].window;
     auto elements = layout->elements(warp.number);
@@ -80,7 +82,8 @@ Action load(Flattener& to, tile::LoadOp op) {
 Action store(Flattener& to, tile::StoreOp op) {
   Type element = op.getValue().getType().getElementType();
   auto layout = to.distribution(op.getValue());
-  auto places = std::make_shared<const WindowPlaces>(op.getValue().getType().getShape(), op.getBoundaryCheck(), element);
+  auto places =
+      std::make_shared<const WindowPlaces>(op.getValue().getType().getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), element);
   return [=, pointer = to.slot(op.getPtr()), from = to.slot(op.getValue())](Block& block, Warp& warp) mutable {
     const Window& window = *warp.values[pointer].window;
     const Elements& values = *warp.values[from].tile;

@@ -2,6 +2,8 @@
 // Buffers in shared memory, and copies to them. A slot is bytes at the allocation's offset; buffers with the same offset share them.
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "compiler/gpu/interpreter/Code.h"
 #include "compiler/gpu/interpreter/WindowPlaces.h"
 #include "fattn/Error.h"
@@ -71,6 +73,22 @@ void checkWritten(Block& block, const Access& access, const BufferPlaces& places
   });
 }
 
+/// Where an element lies among those within the extents, row by row; -1 outside of them.
+int64_t rowPlace(ArrayRef<int64_t> at, ArrayRef<int64_t> extents) {
+  int64_t number = 0;
+  for (auto [coordinate, extent] : llvm::zip_equal(at, extents)) {
+    if (coordinate >= extent) return -1;
+    number = number * extent + coordinate;
+  }
+  return number;
+}
+
+/// What nobody may rely on.
+Element unspecified(Type element) {
+  return isa<FloatType>(element) ? Element::number(std::numeric_limits<double>::quiet_NaN())
+                                 : Element::integer(interpreter::wrapTo(0x5a5a5a5a5a5a5a5a, element));
+}
+
 Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
   auto places = std::make_shared<const BufferPlaces>(op);
   auto layout = to.distribution(op.getResult());
@@ -80,6 +98,11 @@ Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
   for (int64_t e = 0; e < layout->elementCount(); ++e) {
     std::vector<int64_t> at = coordinates(e, layout->shape());
     for (auto [d, offset] : llvm::enumerate(op.getOffsets())) at[d] += offset;
+    if (!op.getExtents().empty()) {
+      int64_t place = rowPlace(at, op.getExtents());
+      offsets.push_back(place < 0 ? place : places->offset(place));
+      continue;
+    }
     offsets.push_back(places->offset(elementAt(at, whole)));
   }
   return [=, slot = to.slot(op.getSlot()), into = to.slot(op.getResult())](Block& block, Warp& warp) mutable {
@@ -87,7 +110,12 @@ Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
     auto elements = layout->elements(warp.number);
     auto tile = std::make_shared<Elements>(elements.size(), interpreter::fromBits(0, element));
     for (std::size_t i = 0; start && i < elements.size(); ++i) {
-      int64_t at = *start + offsets[static_cast<std::size_t>(elements[i])];
+      int64_t offset = offsets[static_cast<std::size_t>(elements[i])];
+      if (offset < 0) {
+        (*tile)[i] = unspecified(element);
+        continue;
+      }
+      int64_t at = *start + offset;
       Access access = block.access(warp, op, warp.number * layout->lanes() + static_cast<int64_t>(i) / layout->registers());
       block.run.shared.shadow.read(at, places->elementBytes(), access, block.run.log);
       checkWritten(block, access, *places, at);
@@ -101,12 +129,19 @@ Action storeBuffer(Flattener& to, tilegpu::StoreBufferOp op) {
   auto places = std::make_shared<const BufferPlaces>(op);
   auto layout = to.distribution(op.getValue());
   Type element = op.getValue().getType().getElementType();
+  std::vector<int64_t> offsets;  // of each element; -1 where it is not stored
+  for (int64_t e = 0; e < layout->elementCount(); ++e) {
+    int64_t place = op.getExtents().empty() ? e : rowPlace(coordinates(e, layout->shape()), op.getExtents());
+    offsets.push_back(place < 0 ? place : places->offset(place));
+  }
   return [=, slot = to.slot(op.getSlot()), from = to.slot(op.getValue())](Block& block, Warp& warp) mutable {
     std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
     const Elements& values = *warp.values[from].tile;
     auto elements = layout->elements(warp.number);
     for (std::size_t i = 0; start && i < elements.size(); ++i) {
-      int64_t at = *start + places->offset(elements[i]);
+      int64_t offset = offsets[static_cast<std::size_t>(elements[i])];
+      if (offset < 0) continue;
+      int64_t at = *start + offset;
       Access access = block.access(warp, op, warp.number * layout->lanes() + static_cast<int64_t>(i) / layout->registers());
       block.run.shared.shadow.write(at, places->elementBytes(), access, block.run.log);
       interpreter::writeBytes(block.run.shared.data + at, values[i], element);
@@ -118,7 +153,7 @@ Action copyAsync(Flattener& to, tilegpu::CopyAsyncOp op) {
   auto places = std::make_shared<const BufferPlaces>(op);
   auto layout = to.distribution(op.getLayout().getLayout());
   tile::BlockPtrType type = op.getPtr().getType();
-  auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), type.getElementType());
+  auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), type.getElementType());
   std::optional<int> pred;
   if (op.getPred()) pred = to.slot(op.getPred());
   return [=, from = to.slot(op.getPtr()), slot = to.slot(op.getSlot())](Block& block, Warp& warp) mutable {

@@ -9,16 +9,17 @@ namespace fattn::adversary {
 
 class WindowPlaces {
  public:
-  /// Of tiles of this shape; dimensions that are not `checked` must lie inside of the array.
-  WindowPlaces(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> checked, mlir::Type element);
+  /// Of tiles of this shape; dimensions that are not `checked` must lie inside of the array, up to the `extents` where there are any.
+  WindowPlaces(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> checked, llvm::ArrayRef<int64_t> extents, mlir::Type element);
 
-  /// Nothing where the element is outside of the array; a fault where no check allows that.
+  /// Nothing where the element is outside of the extents, or of the array; a fault where no check allows that.
   std::optional<Element> locate(Block& block, mlir::Operation* op, const Window& window, int32_t element) const;
 
  private:
   std::size_t rank_;
   int64_t bytes_;
   std::vector<bool> checked_;
+  std::vector<int64_t> extents_;
   std::vector<int64_t> coordinates_;  ///< rank numbers for each element
 };
 

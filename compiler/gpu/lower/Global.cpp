@@ -27,11 +27,11 @@ LogicalResult load(Lowering& to, tile::LoadOp op) {
   RankedTensorType type = op.getResult().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Type element = type.getElementType();
-  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), layout, tilegpu::elementBits(element));
-  WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
+  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout, tilegpu::elementBits(element));
+  WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
   Type memory = memoryType(to, element, vectors.width);
   Value other;
-  if (!op.getBoundaryCheck().empty()) {
+  if (!op.getBoundaryCheck().empty() || access.isPadded()) {
     Value one = registerConstant(to, op.getPadding().value_or(to.b.getZeroAttr(element)), element);
     other = toMemory(to, SmallVector<Value>(static_cast<size_t>(vectors.width), one), element);
   }
@@ -51,8 +51,8 @@ LogicalResult store(Lowering& to, tile::StoreOp op) {
   RankedTensorType type = op.getValue().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Type element = type.getElementType();
-  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), layout, tilegpu::elementBits(element));
-  WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), layout);
+  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout, tilegpu::elementBits(element));
+  WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
   Value holder = isHolder(to, holdersOf(layout));
   const Registers& registers = to.registers(op.getValue());
   for (const std::vector<int64_t>& group : vectors.groups) {

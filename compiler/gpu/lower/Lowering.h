@@ -112,7 +112,7 @@ mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);        
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
 mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);               // splat, arange, expand_dims, ..., slice: Shapes.cpp
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
-mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Reduce.cpp
+mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Cumsum.cpp
 mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp
 mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);   // make_block_ptr, advance, addptr, program_id: Pointers.cpp
 mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);     // tile.load, store: Global.cpp
@@ -125,6 +125,9 @@ mlir::FailureOr<Registers> convertRegisters(Lowering& to, const Registers& sourc
 /// Elements of less than 64 bits in the low bits of one i32, or one of 64 bits as two, and back. (Conversions.cpp)
 Registers shuffleWords(Lowering& to, llvm::ArrayRef<mlir::Value> elements);
 Registers fromShuffleWords(Lowering& to, llvm::ArrayRef<mlir::Value> words, mlir::Type element, int count);
+
+/// What lane `lane ^ mask` has of each of these; small ones share words. (Reduce.cpp)
+Registers shuffleXor(Lowering& to, llvm::ArrayRef<mlir::Value> values, int mask);
 
 /// Replaces a kernel by one of the same name without tiles. (LowerTensors.cpp)
 mlir::LogicalResult lowerTensors(mlir::func::FuncOp kernel, Machine& machine);

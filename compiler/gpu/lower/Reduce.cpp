@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tile.reduce and tile.cumsum within a warp.
+// tile.reduce within a warp.
 //
 // A reduction combines what a thread holds of each line, then halves of the warp with each other, as planReduction() says:
 //
@@ -32,7 +32,9 @@ class Reduction {
         plan_(layout::planReduction(layout_, axis_)) {}
 
   LogicalResult run() {
-    if (!plan_.warps.empty() || !plan_.warpCopies.empty())
+    // Where any element will do, each thread takes one of its own.
+    bool alone = tilegpu::picksAny(op_);
+    if (!alone && (!plan_.warps.empty() || !plan_.warpCopies.empty()))
       return op_.emitOpError()
              << "combines elements of several warps; -tilegpu-decompose-conversions rewrites such a reduction before this pass";
     numberLines();
@@ -43,7 +45,7 @@ class Reduction {
       lines.push_back(std::move(*line));
     }
     for (const layout::ReductionStep& step : plan_.shuffles)
-      if (failed(exchange(step, lines))) return failure();
+      if (!alone && failed(exchange(step, lines))) return failure();
     return give(lines);
   }
 
@@ -101,7 +103,7 @@ class Reduction {
     for (size_t operand = 0; operand < op_.getInputs().size(); ++operand) {
       Registers sent;
       for (int64_t base : bases_) sent.push_back(lines[lineNumber_.at(lineOf(base ^ step.reg))][operand]);
-      for (auto [line, value] : llvm::zip(received, shuffled(sent, static_cast<int>(step.lane)))) line.push_back(value);
+      for (auto [line, value] : llvm::zip(received, shuffleXor(to_, sent, static_cast<int>(step.lane)))) line.push_back(value);
     }
     for (auto [line, other] : llvm::zip(lines, received)) {
       FailureOr<Values> sum = combine(line, other);
@@ -109,20 +111,6 @@ class Reduction {
       line = std::move(*sum);
     }
     return success();
-  }
-
-  Registers shuffled(ArrayRef<Value> values, int mask) {
-    Type type = values.front().getType();
-    size_t group = type.isIntOrFloat() ? std::max<size_t>(1, 32 / type.getIntOrFloatBitWidth()) : 1, first = 0;
-    Registers result;
-    while (first < values.size()) {
-      size_t count = std::min(group, values.size() - first);
-      Registers words = shuffleWords(to_, values.slice(first, count));
-      for (Value& word : words) word = to_.machine.shuffleXor(to_.b, word, mask);
-      llvm::append_range(result, fromShuffleWords(to_, words, type, static_cast<int>(count)));
-      first += count;
-    }
-    return result;
   }
 
   /// The author's region on two values of each operand.
@@ -158,53 +146,22 @@ class Reduction {
   std::map<Coords, size_t> lineNumber_;
 };
 
-/// A running sum over the registers of a line, each thread for itself.
-Registers runningSums(Lowering& to, tile::CumsumOp op, const LinearLayout& layout) {
-  const Registers source = to.registers(op.getInput());
-  // By line, then by place in it; copies of an element give the same sum again.
-  std::map<Coords, std::map<int64_t, Value>> lines;
-  auto axis = static_cast<size_t>(op.getAxis());
-  auto place = [&](int64_t r) {
-    Coords coords = Lowering::registerPart(layout, r);
-    int64_t at = coords[axis];
-    coords[axis] = 0;
-    return std::pair(coords, at);
-  };
-  for (size_t r = 0; r < source.size(); ++r) {
-    auto [line, at] = place(static_cast<int64_t>(r));
-    lines[line].emplace(op.getReverse() ? -at : at, source[r]);
-  }
-  for (auto& [line, elements] : lines) {
-    Value sum;
-    for (auto& [at, element] : elements) {
-      if (!sum)
-        sum = element;
-      else if (isa<FloatType>(element.getType()))
-        sum = arith::AddFOp::create(to.b, sum, element);
-      else
-        sum = arith::AddIOp::create(to.b, sum, element);
-      element = sum;
-    }
-  }
+}  // namespace
+
+Registers shuffleXor(Lowering& to, ArrayRef<Value> values, int mask) {
+  Type type = values.front().getType();
+  size_t group = type.isIntOrFloat() ? std::max<size_t>(1, 32 / type.getIntOrFloatBitWidth()) : 1, first = 0;
   Registers result;
-  for (size_t r = 0; r < source.size(); ++r) {
-    auto [line, at] = place(static_cast<int64_t>(r));
-    result.push_back(lines[line][op.getReverse() ? -at : at]);
+  while (first < values.size()) {
+    size_t count = std::min(group, values.size() - first);
+    Registers words = shuffleWords(to, values.slice(first, count));
+    for (Value& word : words) word = to.machine.shuffleXor(to.b, word, mask);
+    llvm::append_range(result, fromShuffleWords(to, words, type, static_cast<int>(count)));
+    first += count;
   }
   return result;
 }
 
-}  // namespace
-
 LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op) { return Reduction(to, op).run(); }
-
-LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op) {
-  const LinearLayout& layout = *tilegpu::layoutOf(op.getInput());
-  ReductionPlan plan = layout::planReduction(layout, static_cast<int>(op.getAxis()));
-  if (!plan.shuffles.empty() || !plan.warps.empty() || !plan.warpCopies.empty())
-    return op.emitOpError() << "adds elements of several threads; -tilegpu-decompose-conversions rewrites such a sum before this pass";
-  to.set(op.getResult(), runningSums(to, op, layout));
-  return success();
-}
 
 }  // namespace fattn::gpu

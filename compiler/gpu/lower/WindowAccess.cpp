@@ -47,7 +47,7 @@ Value moved(ImplicitLocOpBuilder& b, Type unit, Value pointer, Value elements) {
 }  // namespace
 
 WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, ArrayRef<int64_t> checked,
-                           const LinearLayout& layout)
+                           ArrayRef<int64_t> extents, const LinearLayout& layout)
     : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
   ImplicitLocOpBuilder& b = to.b;
   Value ofThread, ofWindow;
@@ -58,12 +58,26 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
     ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
-  for (int64_t d : checked) checked_.emplace_back(static_cast<int>(d), type.getShape()[d]);
+  for (int64_t d : checked) checked_.push_back({static_cast<int>(d), extents.empty() ? type.getShape()[d] : extents[d], true});
+  for (auto [d, extent] : llvm::enumerate(extents)) {
+    if (extent == type.getShape()[d]) continue;
+    isPadded_ = true;
+    if (!llvm::is_contained(checked, static_cast<int64_t>(d))) checked_.push_back({static_cast<int>(d), extent, false});
+  }
 }
 
 /// The coordinate of a register is compared as an immediate: sums with the thread's place would be kept in registers throughout a loop.
-WindowAccess::Bounds WindowAccess::boundsOf(int d, int64_t size) {
+WindowAccess::Bounds WindowAccess::boundsOf(const Checked& checked) {
+  auto [d, size, inArray] = checked;
   ImplicitLocOpBuilder& b = to_.b;
+  if (!inArray) {
+    Value last = to_.i32(size);
+    return {.dim = d,
+            .first = to_.i32(0),
+            .last = last,
+            .low = to_.i32(std::numeric_limits<int32_t>::min()),
+            .high = arith::SubIOp::create(b, last, thread_[d])};
+  }
   Value zero = to_.i64(0), whole = to_.i64(size);
   auto clamped = [&](Value number) -> Value {
     Value low = arith::MaxSIOp::create(b, number, zero);
@@ -134,7 +148,7 @@ Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
 
 Value WindowAccess::inside(int64_t r) {
   if (bounds_.empty())
-    for (auto [d, size] : checked_) bounds_.push_back(boundsOf(d, size));
+    for (const Checked& checked : checked_) bounds_.push_back(boundsOf(checked));
   layout::Coords coords = Lowering::registerPart(layout_, r);
   Value result;
   for (const Bounds& bounds : bounds_) {
@@ -149,7 +163,7 @@ Value WindowAccess::inside(int64_t r) {
 Value WindowAccess::insideWhole() {
   ImplicitLocOpBuilder& b = to_.b;
   Value result;
-  for (auto [d, size] : checked_) {
+  for (auto [d, size, inArray] : checked_) {
     Value starts = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, window_.offsets[d], to_.i64(0));
     Value end = arith::AddIOp::create(b, window_.offsets[d], to_.i64(size));
     result = both(b, result, both(b, starts, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, window_.shape[d])));
@@ -157,10 +171,11 @@ Value WindowAccess::insideWhole() {
   return result;
 }
 
-WindowVectors windowVectors(Value blockPtr, ArrayRef<int64_t> checked, const LinearLayout& layout, int elementBits) {
+WindowVectors windowVectors(Value blockPtr, ArrayRef<int64_t> checked, ArrayRef<int64_t> extents, const LinearLayout& layout,
+                            int elementBits) {
   WindowVectors result;
   int d = transforms::contiguousDim(blockPtr).value_or(static_cast<int>(layout.outputs().size()) - 1);
-  int bytes = static_cast<int>(transforms::accessBytes(blockPtr, checked));
+  int bytes = static_cast<int>(transforms::accessBytes(blockPtr, checked, extents));
   result.width = layout::vectorWidth(layout, d, elementBits, bytes);
   result.groups = layout::memoryVectors(layout, d, result.width);
   return result;

@@ -15,17 +15,20 @@ namespace fattn::gpu {
 
 class WindowAccess {
  public:
-  /// `checked` are the dimensions whose bounds count.
+  /// `checked` are the dimensions whose bounds count; `extents`, where there are any, the part of the window that exists (extentsOf).
   WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, llvm::ArrayRef<int64_t> checked,
-               const layout::LinearLayout& layout);
+               llvm::ArrayRef<int64_t> extents, const layout::LinearLayout& layout);
 
   /// Of the element in register r.
   mlir::Value address(int64_t r);
-  /// Whether that element lies inside the array (i1); null where no dimension is checked. What all elements share is computed where this is
-  /// called first, and has to dominate the other calls.
+  /// Whether that element lies inside the array and the extents (i1); null where no dimension is checked. What all elements share is
+  /// computed where this is called first, and has to dominate the other calls.
   mlir::Value inside(int64_t r);
-  /// Whether the whole window does (i1, the same in all threads of a block); null where no dimension is checked.
+  /// Whether the whole window does (i1, the same in all threads of a block); null where no dimension is checked. Not for windows with a
+  /// part outside of the extents.
   mlir::Value insideWhole();
+  /// Whether some of the window lies outside of the extents wherever it is.
+  bool isPadded() const { return isPadded_; }
 
  private:
   struct Bounds {
@@ -33,7 +36,12 @@ class WindowAccess {
     mlir::Value first, last;  ///< the window's elements first <= i < last lie inside; i32
     mlir::Value low, high;    ///< the same for what is added to the thread's place
   };
-  Bounds boundsOf(int d, int64_t size);
+  struct Checked {
+    int dim;
+    int64_t size;  ///< of the window, or its extent
+    bool inArray;  ///< whether the array's bounds count, too
+  };
+  Bounds boundsOf(const Checked& checked);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
   mlir::Value product(int d, int64_t coordinate);
   mlir::Value rowAddress(const layout::Coords& row);
@@ -44,10 +52,11 @@ class WindowAccess {
   const layout::LinearLayout& layout_;
   mlir::Type unit_;  ///< what addresses count
   llvm::SmallVector<mlir::Value, 3> thread_;
-  llvm::SmallVector<int64_t, 3> threadBits_;               ///< of a coordinate, that lane or warp can set
-  mlir::Value origin_;                                     ///< the address of register 0 where its coordinates are 0
-  llvm::SmallVector<std::pair<int, int64_t>, 3> checked_;  ///< dimensions and the window's sizes along them
-  llvm::SmallVector<Bounds, 3> bounds_;                    ///< of these
+  llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
+  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
+  llvm::SmallVector<Checked, 3> checked_;
+  llvm::SmallVector<Bounds, 3> bounds_;  ///< of these
+  bool isPadded_ = false;
   std::map<std::pair<int, int64_t>, mlir::Value> products_, inside_;
   std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };
@@ -57,7 +66,8 @@ struct WindowVectors {
   int width = 1;
   std::vector<std::vector<int64_t>> groups;
 };
-WindowVectors windowVectors(mlir::Value blockPtr, llvm::ArrayRef<int64_t> checked, const layout::LinearLayout& layout, int elementBits);
+WindowVectors windowVectors(mlir::Value blockPtr, llvm::ArrayRef<int64_t> checked, llvm::ArrayRef<int64_t> extents,
+                            const layout::LinearLayout& layout, int elementBits);
 
 /// The type of `count` elements that are accessed at once: a number of less than 32 bits, or one or more of 32 or 64.
 mlir::Type memoryType(Lowering& to, mlir::Type element, int count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways to spread a dot over the warps of a block: one for each factorization of the warps into rows times columns.
 #include "compiler/gpu/passes/AssignLayouts.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Tiling.h"
 #include "fattn/Error.h"
@@ -11,48 +12,33 @@ namespace fattn::tilegpu {
 
 using layout::kRegister, layout::kWarp, layout::LinearLayout, layout::Operand;
 
-/// The layouts below are those of one family of instructions, whose operands are all in registers.
-static bool isUsable(const gpu::MatrixInstruction& row) { return row.layout == "mma.m16n8"; }
-
-static std::string usableTypes(const gpu::Target& target) {
-  std::string text;
-  for (const gpu::MatrixInstruction& row : target.matrix)
-    for (DType type : row.types)
-      if (isUsable(row)) text += (text.empty() ? "" : ", ") + std::string(name(type));
-  return text.empty() ? "no types" : text;
-}
-
-static FailureOr<const gpu::MatrixInstruction*> instructionFor(tile::DotOp dot, const gpu::Target& target) {
-  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
-  for (const gpu::MatrixInstruction& row : target.matrix)
-    if (isUsable(row) && row.takes(tile::dtypeOf(a)) && row.takes(tile::dtypeOf(b))) return &row;
-  return dot.emitOpError() << "has operands of " << a << " and " << b << "; " << target.name
-                           << " has matrix instructions of the form m16n8 for " << usableTypes(target);
-}
-
 /// The depth of the fragments: that of the instruction, or half of it where the tile is no multiple and there is such an instruction.
 static FailureOr<int> depthFor(tile::DotOp dot, const gpu::MatrixInstruction& row) {
-  Type element = dot.getA().getType().getElementType();
   ArrayRef<int64_t> shape = dot.getType().getShape();
   int64_t depth = dot.getA().getType().getDimSize(1);
-  bool isWhole = element.isF32() || isa<Float8E4M3FNType, Float8E5M2Type>(element);
-  int least = isWhole ? row.k : row.k / 2;
-  if (shape[0] % row.m == 0 && shape[1] % row.stepN == 0 && depth % least == 0) return depth % row.k == 0 ? row.k : least;
+  DotShape granule = granuleOf(dot, row);
+  if (shape[0] % granule.m == 0 && shape[1] % granule.n == 0 && depth % granule.k == 0)
+    return depth % row.k == 0 ? row.k : static_cast<int>(granule.k);
   return dot.emitOpError() << "is " << shape[0] << " x " << shape[1] << " with a depth of " << depth << "; matrix instructions for "
-                           << element << " need rows in multiples of " << row.m << ", columns of " << row.stepN << " and a depth of "
-                           << least;
+                           << dot.getA().getType().getElementType() << " need rows in multiples of " << granule.m << ", columns of "
+                           << granule.n << " and a depth of " << granule.k;
 }
 
-static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, int k, int64_t rowWarps, LayoutPool& pool) {
+/// One of the ways: warps along rows times warps along columns, and that many times as many that hold copies.
+struct Spread {
+  int64_t rows = 1, columns = 1, copies = 1;
+};
+
+static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, int k, const Spread& warps, LayoutPool& pool) {
   int64_t m = dot.getType().getDimSize(0), n = dot.getType().getDimSize(1), depth = dot.getA().getType().getDimSize(1);
-  int64_t columnWarps = pool.warps() / rowWarps;
   int bits = elementBits(dot.getA().getType().getElementType());
-  LinearLayout c = layout::tileFragment(layout::nvidia::mma(Operand::C, k, bits), {m, n}, {rowWarps, columnWarps});
+  LinearLayout idle = LinearLayout::broadcast(kWarp, warps.copies);
+  LinearLayout c = layout::tileFragment(layout::nvidia::mma(Operand::C, k, bits), {m, n}, {warps.rows, warps.columns}) * idle;
   // Warps that have the same rows hold copies of A, those with the same columns copies of B.
-  LinearLayout a = layout::tileFragment(layout::nvidia::mma(Operand::A, k, bits), {m, depth}, {rowWarps, 1}) *
-                   LinearLayout::broadcast(kWarp, columnWarps);
-  LinearLayout b = LinearLayout::broadcast(kWarp, rowWarps) *
-                   layout::tileFragment(layout::nvidia::mma(Operand::B, k, bits), {depth, n}, {1, columnWarps});
+  LinearLayout a = layout::tileFragment(layout::nvidia::mma(Operand::A, k, bits), {m, depth}, {warps.rows, 1}) *
+                   LinearLayout::broadcast(kWarp, warps.columns) * idle;
+  LinearLayout b = LinearLayout::broadcast(kWarp, warps.rows) *
+                   layout::tileFragment(layout::nvidia::mma(Operand::B, k, bits), {depth, n}, {1, warps.columns}) * idle;
   DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
   // Registers of all warps in fragments: where warps outnumber them, several do the same.
   double fragments = static_cast<double>(c.inputSize(kRegister)) / 4 * static_cast<double>(pool.warps());
@@ -66,16 +52,20 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   FailureOr<int> k = depthFor(dot, **row);
   if (failed(k)) return failure();
   std::vector<DotOption> options;
-  std::string reason;
-  for (int64_t rowWarps = pool.warps(); rowWarps >= 1; --rowWarps) {
-    if (pool.warps() % rowWarps) continue;
-    try {
-      options.push_back(optionFor(dot, **row, *k, rowWarps, pool));
-    } catch (const Error& error) {
-      reason = error.what();
+  auto add = [&](int64_t spread, int64_t copies) {
+    for (int64_t rows = spread; rows >= 1; --rows) {
+      if (spread % rows) continue;
+      try {
+        options.push_back(optionFor(dot, **row, *k, {rows, spread / rows, copies}, pool));
+      } catch (const Error&) {
+        // An odd number of warps cannot share the fragments evenly in this way.
+      }
     }
-  }
-  if (options.empty()) return dot.emitOpError() << "cannot be spread over " << pool.warps() << " warps: " << reason;
+  };
+  add(pool.warps(), 1);
+  // The power of two in their number always can; the others do the same again.
+  int64_t even = pool.warps() & -pool.warps();
+  if (options.empty()) add(even, pool.warps() / even);
   return options;
 }
 

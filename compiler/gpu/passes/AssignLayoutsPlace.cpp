@@ -55,6 +55,11 @@ bool Assignment::placeShape(Operation* op, Placement& placement) {
         placement = {{from}, {to}};
         return true;
       })
+      // Through shared memory: from any layout to any.
+      .Case<ReshapeOp>([&](ReshapeOp reshape) {
+        placement = {{placeOf(reshape.getInput())}, {placeOf(reshape.getResult())}};
+        return true;
+      })
       .Case<tile::JoinOp>([&](tile::JoinOp join) {
         LayoutId half = pool_.derive(placeOf(join.getResult()), {Rule::Split});
         if (half == kNoLayout || pool_.derive(half, {Rule::Join}) != placeOf(join.getResult())) half = placeOf(join.getLhs());

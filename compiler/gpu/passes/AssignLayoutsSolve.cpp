@@ -22,7 +22,7 @@ static ArrayRef<int64_t> checkedDims(Operation* op) {
 }
 
 static int contiguousDimOf(Operation* op) { return transforms::contiguousDim(pointerOf(op)).value_or(-1); }
-static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), checkedDims(op))); }
+static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), checkedDims(op), extentsOf(op))); }
 static Value tileOf(Operation* op) { return isa<tile::LoadOp>(op) ? op->getResult(0) : op->getOperand(1); }
 
 /// The analysis of a pointer follows all that it is computed from: once for each access, not for each choice that is priced.
@@ -127,7 +127,7 @@ double Assignment::costOf(Operation* op) {
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
   if (dot) total += costOfDot(dot);
-  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op); reduce && !picksAny(reduce))
     for (Value input : reduce.getInputs())
       total += pool_.reductionCost(placement.operands[0], static_cast<int>(reduce.getAxis()), bitsOf(input)) * frequency;
   if (isa<tile::LoadOp>(op)) total += costOfMemory(op, placement.results[0]) * frequency;

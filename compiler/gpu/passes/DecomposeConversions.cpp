@@ -10,7 +10,11 @@
 //                                                              %r = tilegpu.convert_layout %q                    // 64x4, rows whole in a
 //                                                              thread %s = tile.reduce %r axis 1                        // in registers
 //
-//   %s = tile.cumsum %x axis 0                           =>    convert_layout; tile.cumsum in the registers of one thread; convert_layout
+//   %y = tilegpu.reshape %x from [3, 5] to [5, 3]        =>    store_buffer and load_buffer with extents, row by row
+//
+//   %s = tile.cumsum %x axis 1                           =>    %w = tile.cumsum %p axis 2                        // within each warp
+//                                                              %t = tile.reduce %p axis 2                        // the warps' totals
+//                                                              addf %w, the sum of the totals of the warps before
 //
 // Assumptions: A1 every tile has a layout; A2 barriers are placed later. Test: tests/lit/gpu/decompose-conversions.mlir.
 #include "compiler/gpu/passes/DecomposeConversions.h"
@@ -28,15 +32,16 @@ namespace {
 using layout::Conversion, layout::ConversionKind, layout::LinearLayout;
 
 /// The same tile, of elements that memory can hold.
-FailureOr<Value> toStorage(OpBuilder& b, ConvertLayoutOp op) {
-  RankedTensorType type = op.getInput().getType();
-  if (tile::isStorageType(type.getElementType())) return op.getInput();
+FailureOr<Value> toStorage(OpBuilder& b, Operation* op) {
+  Value input = op->getOperand(0);
+  auto type = cast<RankedTensorType>(input.getType());
+  if (tile::isStorageType(type.getElementType())) return input;
   if (!type.getElementType().isIndex()) {
-    op.emitOpError() << "cannot move elements of type " << type.getElementType()
-                     << " between warps; legal are numbers, from which addresses are computed where they are used";
+    op->emitOpError() << "cannot move elements of type " << type.getElementType()
+                      << " between warps; legal are numbers, from which addresses are computed where they are used";
     return failure();
   }
-  return arith::IndexCastOp::create(b, op.getLoc(), type.clone(b.getI64Type()), op.getInput()).getResult();
+  return arith::IndexCastOp::create(b, op->getLoc(), type.clone(b.getI64Type()), input).getResult();
 }
 
 LogicalResult throughShared(ConvertLayoutOp op) {
@@ -54,6 +59,26 @@ LogicalResult throughShared(ConvertLayoutOp op) {
   StoreBufferOp::create(b, op.getLoc(), *value, buffer, slot);
   Type loaded = op.getResult().getType().clone(element);
   Value result = LoadBufferOp::create(b, op.getLoc(), loaded, buffer, slot);
+  if (loaded != op.getResult().getType()) result = arith::IndexCastOp::create(b, op.getLoc(), op.getResult().getType(), result);
+  op.getResult().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+/// The elements that there are lie in memory one after the other, row by row.
+LogicalResult reshapeThroughShared(ReshapeOp op) {
+  OpBuilder b(op);
+  FailureOr<Value> value = toStorage(b, op);
+  if (failed(value)) return failure();
+  Type element = cast<RankedTensorType>(value->getType()).getElementType();
+  int64_t count = 1;
+  for (int64_t extent : op.getFrom()) count *= extent;
+  auto shared = SharedAttr::get(op.getContext(), LinearLayout::identity(layout::kOffset, count, layout::dim(0)));
+  auto buffer = AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, count, element, shared), IntegerAttr());
+  Value slot = arith::ConstantIntOp::create(b, op.getLoc(), 0, 32);
+  StoreBufferOp::create(b, op.getLoc(), *value, buffer, slot, op.getFromAttr());
+  Type loaded = op.getResult().getType().clone(element);
+  Value result = LoadBufferOp::create(b, op.getLoc(), loaded, buffer, slot, b.getDenseI64ArrayAttr({}), op.getToAttr());
   if (loaded != op.getResult().getType()) result = arith::IndexCastOp::create(b, op.getLoc(), op.getResult().getType(), result);
   op.getResult().replaceAllUsesWith(result);
   op.erase();
@@ -82,8 +107,8 @@ struct DecomposeConversionsPass : PassWrapper<DecomposeConversionsPass, Operatio
   }
 
   void runOnOperation() override {
-    bool done = succeeded(each<tile::CumsumOp>(sumInOneThread)) && succeeded(each<tile::ReduceOp>(reduceAcrossWarps)) &&
-                succeeded(each<ConvertLayoutOp>(throughShared));
+    bool done = succeeded(each<ReshapeOp>(reshapeThroughShared)) && succeeded(each<tile::CumsumOp>(sumWithinWarps)) &&
+                succeeded(each<tile::ReduceOp>(reduceAcrossWarps)) && succeeded(each<ConvertLayoutOp>(throughShared));
     if (!done) signalPassFailure();
   }
 };

@@ -21,6 +21,8 @@ struct ScheduleLoopsOptions {
   std::string waits = "together";  ///< for a trip's copies that are ahead; "apart": each where its data is read
 };
 
+std::unique_ptr<mlir::Pass> createPadTilesPass(const std::string& target);
+std::unique_ptr<mlir::Pass> createWidenDotsPass(const std::string& target);
 std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const AssignLayoutsOptions& options);
 std::unique_ptr<mlir::Pass> createRemoveConversionsPass();
 /// Changes nothing: fails where a layout does not follow from its neighbours'; see VerifyLayouts.cpp.

@@ -175,7 +175,7 @@ class Placer {
     if (type.getRank() != 2 || llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) return;
     int bits = elementBits(type.getElementType());
     int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
-    int64_t bytes = transforms::accessBytes(load.getPtr(), load.getBoundaryCheck());
+    int64_t bytes = transforms::accessBytes(load.getPtr(), load.getBoundaryCheck(), extentsOf(load));
     LinearLayout write = copyLayout(type, contiguous, bytes);
     std::vector<LinearLayout> reads;
     for (const Use& use : uses) {
@@ -201,8 +201,10 @@ class Placer {
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
     b.setInsertionPoint(load);
     if (async) {
-      Value token = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), RegsAttr::get(b.getContext(), write.asTile(2)),
-                                        load.getBoundaryCheckAttr());
+      auto copy = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), RegsAttr::get(b.getContext(), write.asTile(2)),
+                                      load.getBoundaryCheckAttr());
+      if (Attribute extents = load->getAttr(kExtentsAttr)) copy->setAttr(kExtentsAttr, extents);
+      Value token = copy;
       CopyWaitOp::create(b, loc, ValueRange(token), IntegerAttr());
     } else {
       auto loaded = cast<tile::LoadOp>(b.clone(*load));

@@ -4,6 +4,8 @@
 namespace fattn::tilegpu {
 
 void registerPasses() {
+  mlir::registerPass([] { return createPadTilesPass("nvidia:sm_80"); });
+  mlir::registerPass([] { return createWidenDotsPass("nvidia:sm_80"); });
   mlir::registerPass([] { return createAssignLayoutsPass({.target = "nvidia:sm_80"}); });
   mlir::registerPass([] { return createRemoveConversionsPass(); });
   mlir::registerPass([] { return createVerifyLayoutsPass(); });

@@ -3,13 +3,11 @@
 // RUN: fattn-opt %s -split-input-file -tilegpu-assign-layouts="target=nvidia:sm_80 warps=4" -verify-diagnostics
 // RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="target=amd:gfx942" 2>&1 | FileCheck %s --check-prefix=AMD
 // RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="target=nvidia:sm_12" 2>&1 | FileCheck %s --check-prefix=TARGET
-// RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="warps=3" 2>&1 | FileCheck %s --check-prefix=THREE
 // RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="warps=33" 2>&1 | FileCheck %s --check-prefix=WARPS
 
 // AMD: error: 'tile.dot' op has operands of 'f16' and 'f16'; amd:gfx942 has matrix instructions of the form m16n8 for no types
 // TARGET: error: there is no GPU target 'nvidia:sm_12'
 // TARGET-NEXT: hint: legal targets are nvidia:sm_80,
-// THREE: error: 'tile.dot' op cannot be spread over 3 warps: 3 warps along dimension 1 cannot share 2 copies of the fragment evenly
 // WARPS: error: a block has 1 to 32 warps on nvidia:sm_80, but got 33
 
 func.func @rows(%a: tensor<8x32xf16>, %b: tensor<32x16xf16>, %c: tensor<8x16xf32>) {
@@ -31,13 +29,6 @@ func.func @depth(%a: tensor<16x4xf32>, %b: tensor<4x16xf32>, %c: tensor<16x16xf3
 func.func @types(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x16xf8E5M2>, %c: tensor<16x16xf32>) {
   // expected-error @below {{'tile.dot' op has operands of 'f8E4M3FN' and 'f8E5M2'; nvidia:sm_80 has matrix instructions of the form m16n8 for f16, bf16, f32, i8}}
   %0 = tile.dot %a, %b, %c : tensor<16x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<16x16xf32>
-  return
-}
-
-// -----
-
-func.func @spread(%a: tensor<16x32xf16>, %b: tensor<32x16xf16>, %c: tensor<16x16xf32>) {
-  %0 = tile.dot %a, %b, %c : tensor<16x32xf16>, tensor<32x16xf16> -> tensor<16x16xf32>
   return
 }
 

@@ -84,3 +84,15 @@ func.func @rows(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %s: i64 {til
   tile.store %w, %t : !tile.block_ptr<4x512xbf16>, tensor<4x512xbf16>
   return
 }
+
+// -----
+
+// Three warps cannot share two fragments evenly: they all hold both.
+// RUN: fattn-opt %s -split-input-file -tilegpu-assign-layouts="target=nvidia:sm_80 warps=3" | FileCheck %s --check-prefix=THREE
+// THREE: #tilegpu.regs<"{{.*}}; warp: x3 copies | dim0: 16, dim1: 16">
+// THREE-LABEL: func.func @odd_warps
+// THREE: tile.dot {{.*}} -> tensor<16x16xf32,
+func.func @odd_warps(%a: tensor<16x32xf16>, %b: tensor<32x16xf16>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %0 = tile.dot %a, %b, %c : tensor<16x32xf16>, tensor<32x16xf16> -> tensor<16x16xf32>
+  return %0 : tensor<16x16xf32>
+}

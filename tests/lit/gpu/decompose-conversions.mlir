@@ -69,14 +69,31 @@ func.func @within(%x: tensor<16x32xf32, #acc>) -> tensor<32xf32, #column> {
   return %0 : tensor<32xf32, #column>
 }
 
-// A running sum has all of a line in one thread.
+// Four warps beside each other: each sums its 8 columns, and adds what the warps behind it have in all.
 // CHECK-LABEL: func.func @cumsum
-// CHECK: tilegpu.store_buffer
-// CHECK: %[[L:.*]] = tilegpu.load_buffer
-// CHECK: %[[S:.*]] = tile.cumsum %[[L]] axis 1 reverse
-// CHECK: tilegpu.store_buffer %[[S]]
-// CHECK: tilegpu.load_buffer
+// CHECK: %[[P:.*]] = tile.reshape %{{.*}} -> tensor<16x4x8xf32
+// CHECK: %[[S:.*]] = tile.cumsum %[[P]] axis 2 reverse
+// CHECK: %[[T:.*]] = tile.reduce %[[P]] axis 2
+// CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 16x4xf32
+// CHECK: tilegpu.store_buffer %[[T]], %[[B]]
+// CHECK: tilegpu.load_buffer %[[B]]
+// CHECK: arith.cmpi sgt
+// CHECK: arith.select
+// CHECK: tile.reduce %{{.*}} axis 2 : tensor<16x4x4xf32
+// CHECK: arith.addf %[[S]], %{{.*}} : tensor<16x4x8xf32
+// CHECK: tile.reshape %{{.*}} -> tensor<16x32xf32
+// CHECK-NOT: tilegpu.alloc
 func.func @cumsum(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #acc> {
   %z = tile.cumsum %x axis 1 reverse : tensor<16x32xf32, #acc>
   return %z : tensor<16x32xf32, #acc>
+}
+
+// Elements of tiles that are larger go row by row.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 99xf32
+// CHECK: tilegpu.store_buffer %{{.*}}, %[[B]]{{.*}} {extents = array<i64: 11, 9>}
+// CHECK: tilegpu.load_buffer %[[B]]{{.*}} {extents = array<i64: 9, 11>}
+func.func @rows(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #other> {
+  %y = tilegpu.reshape %x from [11, 9] to [9, 11] : tensor<16x32xf32, #acc> -> tensor<16x32xf32, #other>
+  return %y : tensor<16x32xf32, #other>
 }

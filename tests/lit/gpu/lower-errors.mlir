@@ -62,11 +62,11 @@ func.func @reduce(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_
 
 // -----
 
-#lanes = #tilegpu.regs<"register: 1; lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 | dim0: 32">
-func.func @cumsum(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
-  %t = tile.splat %x : f32 -> tensor<32xf32, #lanes>
-  // expected-error @+1 {{adds elements of several threads; -tilegpu-decompose-conversions rewrites such a sum before this pass}}
-  %s = tile.cumsum %t axis 0 : tensor<32xf32, #lanes>
+#warps = #tilegpu.regs<"register: 1; lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 -> (32) | dim0: 64">
+func.func @cumsum(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 2 : i64} {
+  %t = tile.splat %x : f32 -> tensor<64xf32, #warps>
+  // expected-error @+1 {{adds elements of several warps, or of lanes in no order; -tilegpu-decompose-conversions rewrites such a sum before this pass}}
+  %s = tile.cumsum %t axis 0 : tensor<64xf32, #warps>
   return
 }
 

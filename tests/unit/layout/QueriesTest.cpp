@@ -108,5 +108,77 @@ TEST(Reduction, RandomLayoutsWithCopies) {
   }
 }
 
+/// Runs a scan on the model: each digit adds what comes before in a block of the digits up to it.
+void expectScanned(const LinearLayout& layout, int d) {
+  auto digits = scanDigits(layout, d);
+  ASSERT_TRUE(digits) << layout.str();
+  auto valueOf = [](const Coords& at) {
+    std::int64_t value = 1;
+    for (std::int64_t coordinate : at) value = value * 31 + coordinate;
+    return value;
+  };
+  RegisterFile totals = symbolic(layout), before = totals;
+  test::forEach(layout, [&](const Coords& in, const Coords& at) {
+    totals.at(in[0], in[1], in[2]) = valueOf(at);
+    before.at(in[0], in[1], in[2]) = 0;
+  });
+  for (const ScanDigit& digit : *digits) {
+    RegisterFile last = totals;
+    test::forEach(layout, [&](const Coords& in, const Coords& at) {
+      std::int64_t &sum = before.at(in[0], in[1], in[2]), &total = totals.at(in[0], in[1], in[2]);
+      if (digit.lane) {
+        std::int64_t other = last.at(in[0], in[1] ^ digit.lane, in[2]);
+        if (in[1] & digit.lane) sum += other;
+        total += other;
+        return;
+      }
+      std::int64_t own = at[d] / digit.below % digit.count;
+      total = 0;
+      std::vector<bool> seen(digit.count);
+      for (std::int64_t r = 0; r < totals.registers; ++r) {
+        Coords other = layout.apply({r, in[1], in[2]});
+        std::int64_t number = other[d] / digit.below % digit.count;
+        other[d] += (own - number) * digit.below;
+        if (other != at || seen[number]) continue;
+        seen[number] = true;
+        total += last.at(r, in[1], in[2]);
+        if (number < own) sum += last.at(r, in[1], in[2]);
+      }
+    });
+  }
+  test::forEach(layout, [&](const Coords& in, const Coords& at) {
+    std::int64_t expected = 0;
+    Coords other = at;
+    for (other[d] = 0; other[d] < at[d]; ++other[d]) expected += valueOf(other);
+    ASSERT_EQ(before.at(in[0], in[1], in[2]), expected) << layout.str();
+  });
+}
+
+TEST(Scan, RowsOfTheAccumulator) {
+  LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 48}, {4, 1});
+  EXPECT_EQ(scanDigits(c, 1), (std::vector<ScanDigit>{{1, 2, 0}, {2, 2, 1}, {4, 2, 2}, {8, 6, 0}}));
+  EXPECT_FALSE(scanDigits(c, 0)) << "warps choose the upper rows";
+  expectScanned(c, 1);
+}
+
+TEST(Scan, LinesOverLanesAndRegisters) {
+  for (int vector : {4, 8, 16})
+    for (Coords shape : {Coords{256}, Coords{8, 64}, Coords{64, 8}, Coords{3, 40}, Coords{4, 4, 12}}) {
+      std::vector<int> order;
+      for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) order.push_back(d);
+      LinearLayout layout = blocked({.shape = shape, .order = order, .elementBits = 32, .warps = 1, .vectorBytes = vector});
+      for (int d = 0; d < static_cast<int>(shape.size()); ++d) expectScanned(layout, d);
+    }
+}
+
+TEST(Scan, NeedsOneInputForEachBit) {
+  LinearLayout twice = LinearLayout::identity("register", 4, "dim0") * LinearLayout::identity("lane", 32, "dim1");
+  EXPECT_TRUE(scanDigits(twice.asTile(2), 0));
+  LinearLayout mixed({{"register", {{1, 0}, {3, 0}}}, {"lane", {}}, {"warp", {}}}, {{"dim0", 2}, {"dim1", 0}});
+  EXPECT_FALSE(scanDigits(mixed, 0)) << "the second register bit moves along both bits";
+  LinearLayout copies({{"register", {{1, 0}}}, {"lane", {{1, 0}}}, {"warp", {}}}, {{"dim0", 1}, {"dim1", 0}});
+  EXPECT_FALSE(scanDigits(copies, 0)) << "register and lane choose the same bit";
+}
+
 }  // namespace
 }  // namespace fattn::layout

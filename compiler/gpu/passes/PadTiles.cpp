@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets tiles of any size grow to ones that threads, warps and matrix instructions divide evenly:
+//
+//   %x = tile.load %p : block_ptr<33x17xf16>            %x = tile.load %p {tilegpu.extents = [33, 17]} : block_ptr<48x32xf16>
+//   %e = math.exp2 %x : tensor<33x17xf16>               %e = math.exp2 %x : tensor<48x32xf16>
+//   %s = tile.reduce %e axis 1 {add}             =>     %z = arith.select (column < 17), %e, -0.0
+//   tile.store %q, %s                                   %s = tile.reduce %z axis 1 {add}
+//                                                       tile.store %q, %s {tilegpu.extents = [33]}
+//
+// A layout spreads the power of two in a size over threads and repeats the odd rest in each of them: of 33 x 17 elements every thread would
+// hold all. So a size with an odd factor grows to the next multiple of 16, or of what the dots that have it need; small ones to the next
+// power of two. Multiples of 8 that no dot objects to stay, and so do powers of two.
+//
+// What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
+// sums from the end, the depth of dots, and what accesses memory. A size becomes the same everywhere in a function, so that operations
+// agree without more. A reshape that no layout follows becomes tilegpu.reshape, here also where nothing grows.
+//
+// Assumptions: A1 no tile is an argument or a result of the function; others are left alone. Test: tests/lit/gpu/pad-tiles.mlir.
+#include "compiler/gpu/passes/PadTiles.h"
+
+#include <map>
+
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "fattn/Error.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+ArrayRef<int64_t> shapeOrNone(Type type) {
+  if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) return pointer.getShape();
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? tile.getShape() : ArrayRef<int64_t>();
+}
+
+/// What each size of a function becomes.
+class Sizes {
+ public:
+  Sizes(func::FuncOp function, const gpu::Target& target) {
+    function.walk([&](tile::DotOp dot) {
+      auto a = dot.getA().getType(), b = dot.getB().getType();
+      const gpu::MatrixInstruction* row = instructionFor(a.getElementType(), b.getElementType(), target);
+      Type half = Float16Type::get(function.getContext());
+      if (!row) row = instructionFor(half, half, target);  // as -tilegpu-widen-dots will do
+      if (!row) return;
+      DotShape granule = granuleOf(dot, *row);
+      need(a.getDimSize(0), granule.m);
+      need(b.getDimSize(1), granule.n);
+      need(a.getDimSize(1), granule.k);
+    });
+  }
+
+  int64_t of(int64_t size) const {
+    if (llvm::isPowerOf2_64(size)) return size;
+    auto found = needs_.find(size);
+    int64_t need = found == needs_.end() ? 1 : found->second;
+    if (size % 8 == 0 && size % need == 0) return size;
+    if (size < 8) return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(size)));
+    return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), static_cast<uint64_t>(std::max<int64_t>(16, need))));
+  }
+
+  Type of(Type type) const {
+    SmallVector<int64_t> shape;
+    for (int64_t size : shapeOrNone(type)) shape.push_back(of(size));
+    if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) return tile::BlockPtrType::get(shape, pointer.getElementType());
+    if (auto tile = dyn_cast<RankedTensorType>(type)) return RankedTensorType::get(shape, tile.getElementType());
+    return type;
+  }
+
+ private:
+  void need(int64_t size, int64_t granule) {
+    int64_t& known = needs_[size];
+    known = std::max(known, granule);  // powers of two
+  }
+  std::map<int64_t, int64_t> needs_;
+};
+
+bool hasTileArguments(func::FuncOp function) {
+  auto isTile = [](Type type) { return isa<RankedTensorType, tile::BlockPtrType>(type); };
+  return llvm::any_of(function.getArgumentTypes(), isTile) || llvm::any_of(function.getResultTypes(), isTile);
+}
+
+void pad(func::FuncOp function, const Sizes& sizes) {
+  auto grows = [&](Type type) { return sizes.of(type) != type; };
+  SmallVector<PaddedOp> padded;
+  function.walk([&](Operation* op) {
+    if (llvm::none_of(op->getOperandTypes(), grows) && llvm::none_of(op->getResultTypes(), grows)) return;
+    PaddedOp& one = padded.emplace_back(PaddedOp{.op = op, .operands = {}, .results = {}});
+    for (Type type : op->getOperandTypes()) one.operands.emplace_back(shapeOrNone(type));
+    for (Type type : op->getResultTypes()) one.results.emplace_back(shapeOrNone(type));
+  });
+  if (padded.empty()) return;
+  function.walk([&](Operation* op) {
+    for (Value result : op->getResults()) result.setType(sizes.of(result.getType()));
+    for (Region& region : op->getRegions())
+      for (BlockArgument argument : region.getArguments()) argument.setType(sizes.of(argument.getType()));
+  });
+  for (const PaddedOp& one : padded) adaptToPadding(one);
+}
+
+/// Reshapes that would put bits above an odd factor.
+void replaceReshapes(func::FuncOp function) {
+  SmallVector<tile::ReshapeOp> reshapes;
+  function.walk([&](tile::ReshapeOp op) { reshapes.push_back(op); });
+  for (tile::ReshapeOp op : reshapes) {
+    ArrayRef<int64_t> from = op.getInput().getType().getShape(), to = op.getResult().getType().getShape();
+    if (to.empty() || from.empty()) continue;
+    layout::LinearLayout elements;
+    for (auto [d, size] : llvm::enumerate(from)) {
+      // Odd factors are repeats, which lie outside of everything.
+      std::string name = layout::dim(static_cast<int>(d));
+      elements = elements * layout::LinearLayout::identity(layout::kRegister, size & -size, name);
+    }
+    for (auto [d, size] : llvm::enumerate(from))
+      elements = elements * layout::LinearLayout::identity(layout::kRegister, size / (size & -size), layout::dim(static_cast<int>(d)));
+    try {
+      (void)elements.asTile(static_cast<int>(from.size())).reshape(layout::Coords(to.begin(), to.end()));
+    } catch (const Error&) {
+      OpBuilder b(op);
+      op.replaceAllUsesWith(ReshapeOp::create(b, op.getLoc(), op.getResult().getType(), op.getInput(), from, to).getResult());
+      op.erase();
+    }
+  }
+}
+
+class PadTilesPass : public PassWrapper<PadTilesPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PadTilesPass)
+  explicit PadTilesPass(const std::string& name) { target = name; }
+  PadTilesPass(const PadTilesPass& other) : PassWrapper(other) {}
+  StringRef getArgument() const override { return "tilegpu-pad-tiles"; }
+  StringRef getDescription() const override { return "Let tiles grow to sizes that threads and matrix instructions divide"; }
+  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
+
+  void runOnOperation() override {
+    try {
+      const gpu::Target& machine = gpu::findTarget(target.getValue());
+      for (auto function : getOperation().getOps<func::FuncOp>()) {
+        if (function.isExternal() || hasTileArguments(function)) continue;
+        pad(function, Sizes(function, machine));
+        replaceReshapes(function);
+      }
+    } catch (const Error& error) {
+      getOperation().emitError() << error.what();
+      signalPassFailure();
+    }
+  }
+
+ private:
+  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table, such as nvidia:sm_80"),
+                             llvm::cl::init("nvidia:sm_80")};
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createPadTilesPass(const std::string& target) { return std::make_unique<PadTilesPass>(target); }
+
+}  // namespace fattn::tilegpu
