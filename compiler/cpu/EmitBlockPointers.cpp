@@ -2,6 +2,7 @@
 // Loads and stores through block pointers: read in place where possible, copied with padding at the edges of arrays.
 #include "compiler/cpu/Emitter.h"
 #include "compiler/cpu/Reduction.h"
+#include "compiler/transforms/Aliasing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,15 +44,34 @@ Value Emitter::laneMask(const BlockPtr& ptr, int64_t dim, Value index, int64_t w
   return arith::AndIOp::create(b, loc, lo, hi);
 }
 
+/// Whether what is between a load and a store takes each element from the same place of its operands.
+static bool reachesElementwise(Operation* load, tile::StoreOp store) {
+  llvm::SmallPtrSet<Operation*, 16> seen;
+  SmallVector<Operation*> pending = {load};
+  while (!pending.empty()) {
+    for (Operation* user : pending.pop_back_val()->getUsers()) {
+      if (user == store || !seen.insert(user).second) continue;
+      if (!user->hasTrait<OpTrait::Elementwise>()) return false;
+      pending.push_back(user);
+    }
+  }
+  return true;
+}
+
 /// Is the memory overwritten, perhaps, between this load and the last use of its value? Then it has to be read now.
 bool Emitter::overwrittenBeforeUse(Operation* load) {
   Operation* writer = nextWriter(load);
   if (!writer) return false;
   auto place = [&](Operation* user) { return load->getBlock()->findAncestorOpInBlock(*user); };
   if (anyUse(load->getResult(0), [&](Operation* user) { return place(user) && writer->isBeforeInBlock(place(user)); })) return true;
-  // A store that ends the range reads before it writes, but only at the same index: take no chances.
   if (!anyUse(load->getResult(0), [&](Operation* user) { return place(user) == writer; })) return false;
-  return !isa<tile::StoreOp>(writer) || anyUse(load->getResult(0), [&](Operation* user) { return user != writer; });
+  // A store that ends the range reads an element before it writes it, which is enough where no element is read for another one.
+  auto store = dyn_cast<tile::StoreOp>(writer);
+  if (!store || anyUse(load->getResult(0), [&](Operation* user) { return user != writer; })) return true;
+  transforms::Aliasing aliasing;
+  transforms::Overlap overlap = aliasing.overlap(*transforms::accessOf(load), *transforms::accessOf(store));
+  if (overlap == transforms::Overlap::Never) return false;
+  return overlap == transforms::Overlap::Maybe || !reachesElementwise(load, store);
 }
 
 /// The first operation behind `op`, in its block, that writes to global memory; null where there is none.

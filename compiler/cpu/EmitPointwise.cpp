@@ -61,6 +61,7 @@ Value Emitter::evalUncached(Value value, const Point& p) {
 Value Emitter::evalShapeOp(Operation* op, Value value, const Point& p) {
   if (auto splatOp = dyn_cast<tile::SplatOp>(op)) {
     Value s = scalar(splatOp.getInput());
+    if (!s) s = eval(splatOp.getInput(), Point());  // a tile without dimensions
     return isa<LLVM::LLVMPointerType>(s.getType()) ? LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), s).getResult() : s;
   }
   if (auto arange = dyn_cast<tile::ArangeOp>(op)) {

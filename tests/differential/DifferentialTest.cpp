@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random tile programs, interpreted and compiled for the host, must write the same up to rounding. The seeds take turns
-// on the levels of host instructions that this processor has. FATTN_SEED=n runs one seed (FATTN_LEVEL: on that level) and prints its
-// program; FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
+// on the levels of host instructions that this processor has. A program that fails is made small and printed as a test. FATTN_SEED=n runs
+// one seed (FATTN_LEVEL: on that level) and prints its program; FATTN_SEED_OFFSET=n runs other seeds than the usual ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "compiler/dialect/Tile.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "fattn/Device.h"
 #include "runtime/base/HostLevel.h"
-#include "tests/generator/Generator.h"
+#include "tests/generator/Reducer.h"
+#include "tests/generator/Text.h"
 
 using namespace mlir;
 
@@ -22,9 +26,12 @@ namespace fattn {
 namespace {
 
 using generator::Array;
+using generator::Draw;
 using generator::Program;
 
-constexpr uint64_t kChunks = 10, kSeedsPerChunk = 25;
+constexpr uint64_t kChunks = 10, kSeedsPerChunk = 11;
+constexpr int kReductions = 300;  // programs that may be tried
+constexpr std::string_view kDiffers = "argument ";
 constexpr uint64_t kAlignment = 256;  // of what arrays are misaligned to
 
 void interpret(Program& program) {
@@ -69,11 +76,9 @@ DialectRegistry allDialects() {
   return registry;
 }
 
-/// Everything that is wrong with one seed; empty where nothing is.
-std::string difference(uint64_t seed, const std::string& target) {
-  MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  Program expected = generator::generate(context, seed), actual = generator::generate(context, seed);
+/// Everything that is wrong with a program; empty where nothing is.
+std::string difference(const Program& program, const std::string& target) {
+  Program expected = generator::clone(program), actual = generator::clone(program);
   try {
     interpret(expected);
     runOnHost(actual, target);
@@ -84,9 +89,24 @@ std::string difference(uint64_t seed, const std::string& target) {
   for (size_t i = 0; i < expected.arguments.size(); ++i) {
     auto* array = std::get_if<Array>(&expected.arguments[i]);
     std::string text = array ? generator::compare(*array, std::get<Array>(actual.arguments[i])) : "";
-    if (!text.empty()) all += "argument " + std::to_string(i) + ": " + text + "\n";
+    if (!text.empty()) all += std::string(kDiffers) + std::to_string(i) + ": " + text + "\n";
   }
   return all;
+}
+
+/// The same with the smallest program that was found to fail alike, as a test.
+std::string failureOf(MLIRContext& context, const Program& program, const Draw& draw) {
+  std::string first = difference(program, draw.target);
+  if (first.empty()) return "";
+  bool differs = first.starts_with(kDiffers);
+  auto fails = [&](Program& smaller) {
+    std::string text = difference(smaller, draw.target);
+    return !text.empty() && text.starts_with(kDiffers) == differs;
+  };
+  generator::Reduction reduced = generator::reduce(context, program, draw.options(), fails, kReductions);
+  std::string text = generator::print(reduced.program, draw);
+  return first + "\nThe smallest program that fails; store it in tests/differential/programs under the name of what broke:\n" + text +
+         difference(reduced.program, draw.target);
 }
 
 /// "host" and the levels below it. The levels above it, which this processor does not run, are named.
@@ -109,22 +129,38 @@ uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
 class Differential : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(Differential, HostAgreesWithTheInterpreter) {
-  const char* only = std::getenv("FATTN_SEED");
+  const char *only = std::getenv("FATTN_SEED"), *chosen = std::getenv("FATTN_LEVEL");
   for (uint64_t i = 0; i < kSeedsPerChunk; ++i) {
+    MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
     uint64_t seed = only ? fromEnvironment("FATTN_SEED", 0) : fromEnvironment("FATTN_SEED_OFFSET", 0) + GetParam() * kSeedsPerChunk + i;
-    const char* chosen = std::getenv("FATTN_LEVEL");
-    std::string level = chosen ? chosen : levels()[seed % levels().size()];
-    if (only) {
-      MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
-      context.loadAllAvailableDialects();
-      llvm::outs() << *generator::generate(context, seed).module << "\n";
-    }
-    EXPECT_EQ(difference(seed, level), "") << "FATTN_SEED=" << seed << " FATTN_LEVEL=" << level;
+    Draw draw = generator::draw(seed, levels());
+    if (chosen) draw.target = chosen;
+    Program program = generator::generate(context, draw);
+    if (only) std::cout << generator::print(program, draw);
+    EXPECT_EQ(failureOf(context, program, draw), "") << "FATTN_SEED=" << seed << " FATTN_LEVEL=" << draw.target;
     if (only) return;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Differential, testing::Range<uint64_t>(0, kChunks));
+
+/// Programs that once were compiled wrong, each under the name of what broke, on all levels.
+TEST(Programs, ThatBrokeOnceAgreeWithTheInterpreter) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(FATTN_PROGRAMS))
+    if (entry.path().extension() == ".mlir") files.push_back(entry.path());
+  std::ranges::sort(files);
+  ASSERT_FALSE(files.empty());
+  for (const std::filesystem::path& file : files) {
+    MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
+    context.loadAllAvailableDialects();
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    Program program = generator::parse(context, text.str()).program;
+    for (const std::string& level : levels()) EXPECT_EQ(difference(program, level), "") << file.filename() << " on " << level;
+  }
+}
 
 }  // namespace
 }  // namespace fattn

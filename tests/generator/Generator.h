@@ -31,6 +31,8 @@ struct Fill {
   std::optional<uint64_t> seed;
   /// Integers are in [low, high], floating-point numbers in [-2, 2].
   int64_t low = -8, high = 8;
+  /// Floating-point numbers are multiples of a quarter: sums of their products are exact, in any order.
+  bool coarse = false;
 };
 
 /// What a pointer argument points at.
@@ -78,6 +80,9 @@ Program generate(mlir::MLIRContext& context, uint64_t seed, const Options& optio
 
 /// The program that a stream of choices makes; any stream makes one. Changed choices may be read as others than they were recorded for.
 Program replay(mlir::MLIRContext& context, std::vector<uint64_t> choices, const Options& options = {});
+
+/// The same program again, for those who change it.
+Program clone(const Program& program);
 
 /// What a program may have that is worth counting, such as "loop.carries-memory".
 const std::vector<std::string>& featureNames();

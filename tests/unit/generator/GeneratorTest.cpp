@@ -3,6 +3,7 @@
 // program, lazy selections keep their promise, and the programs together use every operation worth comparing.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "compiler/dialect/Tile.h"
@@ -116,6 +117,46 @@ TEST_F(GeneratorTest, ProgramsUseEveryOperation) {
                            "math.exp2",        "math.tanh",           "math.fma",         "arith.truncf", "arith.extf", "arith.sitofp",
                            "arith.cmpf",       "arith.cmpi",          "arith.select"})
     EXPECT_TRUE(seen.count(name)) << name << " appears in none of " << kSeeds << " programs";
+}
+
+TEST_F(GeneratorTest, EveryFeatureIsFrequent) {
+  std::map<std::string, int> seen;
+  for (const std::string& name : featureNames()) seen[name] = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed)
+    for (const std::string& name : generate(context, seed).features) ++seen[name];
+  EXPECT_EQ(seen.size(), featureNames().size());
+  for (const auto& [name, count] : seen) EXPECT_GE(count, 6) << name;
+}
+
+TEST_F(GeneratorTest, ArraysAreAlignedAsAskedFor) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    for (Alignment alignment : {Alignment::Mixed, Alignment::Aligned, Alignment::Unaligned}) {
+      Program program = generate(context, seed, {.alignment = alignment});
+      for (size_t i = 0; i < program.arguments.size(); ++i) {
+        bool promised = functionOf(program).getArgAttr(i, "tile.divisibility") != nullptr;
+        auto* array = std::get_if<Array>(&program.arguments[i]);
+        EXPECT_FALSE(promised && alignment == Alignment::Unaligned);
+        if (!array) continue;
+        EXPECT_EQ(array->misalignment % (array->type.getIntOrFloatBitWidth() / 8), 0);
+        EXPECT_LT(array->misalignment, 16);
+        EXPECT_TRUE(promised || alignment != Alignment::Aligned);
+        EXPECT_TRUE(array->misalignment == 0 || !promised);
+        EXPECT_TRUE(array->misalignment > 0 || alignment != Alignment::Unaligned);
+      }
+    }
+  }
+}
+
+TEST_F(GeneratorTest, AnyStreamOfChoicesMakesAProgram) {
+  Random random(1);
+  for (int i = 0; i < 60; ++i) {
+    std::vector<uint64_t> choices(random.between(0, 120));
+    for (uint64_t& choice : choices) choice = random.between(0, 9);
+    Program program = replay(context, choices);
+    ASSERT_TRUE(succeeded(verify(*program.module))) << textOf(*program.module);
+    EXPECT_NO_THROW(interpret(program));
+    EXPECT_EQ(textOf(*replay(context, program.choices).module), textOf(*program.module));
+  }
 }
 
 TEST_F(GeneratorTest, CompareNamesTheFirstDifference) {
