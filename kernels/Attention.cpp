@@ -16,22 +16,25 @@ namespace {
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
-  const AttentionConfig& config = impl_->info.config;
-  if (impl_->device == nullptr)
-    throw Error(ErrorCode::InvalidArgument, "this Kernel is code for '" + config.target + "', which no device is opened for",
+  const kernels::LoadedKernel* code = impl_->code.get();
+  if (code->device == nullptr)
+    throw Error(ErrorCode::InvalidArgument, "this Kernel is code for '" + code->info.config.target + "', which no device is opened for",
                 "compile it for a device of this machine to launch it, for example target 'cuda'");
-  kernels::AttentionLaunch launch = kernels::packAttention(config, args, impl_->maxGrid);
-  if (!launch.aligned) {
-    AttentionConfig any = config;
-    any.alignment = sizeInBytes(config.dtype);
-    return impl_->get(any).launch(stream, args);
+  if (impl_->variants) {
+    const auto& q = args.q.shape;
+    code = impl_->variants->pick(kernels::ShapeBucket::of(q[0], q[1], q[2], args.k.shape[2]), code);
   }
-  impl_->device->launch(*impl_->module, launch.grid, launch.slots, stream);
+  kernels::AttentionLaunch launch = kernels::packAttention(code->info.config, args, code->maxGrid);
+  if (!launch.aligned) {
+    code = &code->forAnyAlignment();
+    launch = kernels::packAttention(code->info.config, args, code->maxGrid);
+  }
+  code->device->launch(*code->module, launch.grid, launch.slots, stream);
 }
 
 const KernelInfo& Kernel::info() const {
   if (!impl_) failEmpty();
-  return impl_->info;
+  return impl_->code->info;
 }
 
 }  // namespace fattn

@@ -8,7 +8,10 @@
 #include <cmath>
 #include <tuple>
 
+#include "compiler/driver/Compile.h"
 #include "compiler/gpu/Target.h"
+#include "dsl/Internal.h"
+#include "kernels/AttentionForward.h"
 #include "kernels/AttentionSupport.h"
 
 namespace fattn::kernels {
@@ -18,15 +21,15 @@ namespace {
 struct SpaceRow {
   std::string_view prefix;
   std::vector<std::int32_t> blockM, blockN, stages, warps;
-  std::vector<std::int32_t> schedules;  // beside the compiler's first, for configurations that are good with that
-  std::vector<std::int32_t> narrow;     // more of blockN for f32, both parts of whose operands take registers
+  std::size_t schedules;             // orders of the loop's work beside the compiler's first, for configurations that are good with that
+  std::vector<std::int32_t> narrow;  // more of blockN for f32, both parts of whose operands take registers
 };
 
 const std::vector<SpaceRow>& rows() {
   static const std::vector<SpaceRow> table = {
-      {"host", {16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}, {}},
-      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {2, 3, 4}, {8, 16}},
-      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}, {}}};
+      {"host", {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, 0, {}},
+      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, 3, {8, 16}},
+      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, 0, {}}};
   return table;
 }
 
@@ -58,10 +61,10 @@ std::optional<std::string> beyondLengths(const ShapeHint& shape, const TileConfi
 }
 
 // Blocks of few rows are for few queries: each block reads all keys and values.
-std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConfig& tile) {
-  constexpr std::int64_t kFewRows = 64, kMostBlocks = 8;
+std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConfig& tile, std::int64_t fewRows) {
+  constexpr std::int64_t kMostBlocks = 8;
   const std::int64_t blocks = tile.block_m > 0 ? shape.seq_q / tile.block_m : 0;
-  if (tile.block_m >= kFewRows || blocks <= kMostBlocks) return std::nullopt;
+  if (tile.block_m >= fewRows || blocks <= kMostBlocks) return std::nullopt;
   return fmt::format("BLOCK_M={} would read the keys {} times for {} queries", tile.block_m, blocks, shape.seq_q);
 }
 
@@ -90,6 +93,18 @@ std::optional<std::string> beyondMachine(const AttentionConfig& config, const Ti
 
 }  // namespace
 
+std::vector<std::string> offeredSchedules(const AttentionConfig& config, const TileConfig& tile) try {
+  TileConfig plain = tile;
+  plain.schedule.clear();
+  dsl::Program program = traceAttentionForward(config, plain);
+  compiler::CompileOptions options;
+  options.target = codeTarget(config.target);
+  options.config = plain;
+  return compiler::offeredSchedules(dsl::internal::module(program), options);
+} catch (const Error&) {
+  return {};  // what does not compile has no variants; whoever compiles it says why
+}
+
 std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
   const std::string chip = codeTarget(config.target);
   std::vector<TileConfig> space;
@@ -113,20 +128,26 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
 std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile) {
   std::vector<TileConfig> variants;
   const std::string chip = codeTarget(config.target);
-  for (const SpaceRow& row : rows())
-    for (std::int32_t schedule : row.schedules) {
-      if (!chip.starts_with(row.prefix) || tile.schedule == schedule) continue;
-      variants.push_back(tile);
-      variants.back().schedule = schedule;
-    }
+  const auto row = std::ranges::find_if(rows(), [&](const SpaceRow& r) { return chip.starts_with(r.prefix); });
+  if (row == rows().end() || row->schedules == 0) return variants;
+  const std::vector<std::string> offered = offeredSchedules(config, tile);
+  // Without a name it is the first.
+  for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), row->schedules + 1); ++i) {
+    if (tile.schedule == offered[i]) continue;
+    variants.push_back(tile);
+    variants.back().schedule = offered[i];
+  }
   return variants;
 }
 
 std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
   if (std::optional<std::string> reason = beyondLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
+  constexpr std::int64_t kFewOnHost = 16, kFewOnGpu = 64;  // rows of a block
   const gpu::Target* machine = rowOf(chip);
+  if (std::optional<std::string> reason =
+          beneathLengths(config.shape.value_or(ShapeHint{}), tile, machine == nullptr ? kFewOnHost : kFewOnGpu))
+    return reason;
   if (machine == nullptr) return std::nullopt;
-  if (std::optional<std::string> reason = beneathLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
   return beyondMachine(config, tile, *machine);
 }
 

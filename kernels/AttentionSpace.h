@@ -14,6 +14,10 @@ namespace fattn::kernels {
 /// Every combination of the target's choices, those next to the default first. `config` is resolved.
 std::vector<TileConfig> attentionSpace(const AttentionConfig& config);
 
+/// The orders of the main loop's work that the compiler would choose from for a tile configuration, as texts, best first. `config` is
+/// resolved but for its tile. Takes the time of most of a compilation.
+std::vector<std::string> offeredSchedules(const AttentionConfig& config, const TileConfig& tile);
+
 /// The same configuration with each other order of the loop's work that is worth trying, once it is known to be good; none where the
 /// target's compiler offers none. `config` is resolved.
 std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile);

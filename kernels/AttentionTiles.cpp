@@ -10,6 +10,11 @@
 namespace fattn::kernels {
 namespace {
 
+// Orders of the loop's work (docs/schedule.md): A and B are its dots, a and b the arithmetic behind them. One that does not fit the loop
+// gives way to the compiler's first choice.
+constexpr const char* kLateDot = "A B1 a b";   // B of the iteration before, between A and its arithmetic
+constexpr const char* kLateTail = "A a B1 b";  // B of the iteration before, behind A's arithmetic
+
 // Best first; the last is for chips with little shared memory.
 std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
   const bool padded = width % 16 != 0;  // columns of zeros and their checks take registers
@@ -24,13 +29,14 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
     return {{.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
   }
   const TileConfig usual{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
-  if (width >= 32 && width < 64) return {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = 3}};
+  if (width >= 32 && width < 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateDot}};
   if (width <= 80 || (width <= 128 && !padded)) return {usual};
-  if (width <= 128) return {{.block_m = 128, .block_n = 32, .stages = 2, .warps = 4, .schedule = 2}};
+  if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
   std::vector<TileConfig> wide = {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
-                                  {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = 2},
-                                  {.block_m = 64, .block_n = 32, .stages = 2, .warps = 4, .schedule = 2}};
-  if (width == 160 || width == 192) wide.insert(wide.begin(), {.block_m = 64, .block_n = 64, .stages = 2, .warps = 4, .schedule = 2});
+                                  {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateTail},
+                                  {.block_m = 64, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
+  if (width == 160 || width == 192)
+    wide.insert(wide.begin(), TileConfig{.block_m = 64, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateTail});
   return wide;
 }
 
@@ -48,7 +54,7 @@ TileConfig defaultTile(const AttentionConfig& config) {
   const std::vector<TileConfig> tiles = candidates(config.dtype, std::max(config.head_dim, config.head_dim_v));
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });
   TileConfig tile = found == tiles.end() ? tiles.back() : *found;
-  if (!machine.name.starts_with("nvidia:sm_90")) tile.schedule = 0;  // which orders there are depends on the chip
+  if (!machine.name.starts_with("nvidia:sm_90")) tile.schedule.clear();  // which orders there are depends on the chip
   return tile;
 }
 

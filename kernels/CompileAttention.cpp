@@ -26,7 +26,7 @@ std::string folderOf(const AttentionConfig& config) {
   std::string folder = "attention-" + std::string(name(config.dtype)) + "-d" + std::to_string(config.head_dim);
   if (config.head_dim_v != config.head_dim) folder += "-v" + std::to_string(config.head_dim_v);
   folder += (config.causal ? "-causal-" : "-") + config.target + "-" + config.tile->toString();
-  std::ranges::replace_if(folder, [](char c) { return c == ':' || c == ',' || c == '='; }, '-');
+  std::ranges::replace_if(folder, [](char c) { return c == ':' || c == ',' || c == '=' || c == ' '; }, '-');
   return folder;
 }
 
@@ -50,19 +50,19 @@ kernels::Compiled compileForward(const AttentionConfig& resolved, bool read) {
   return {compiler::compile(module, options), {}, keep};
 }
 
-kernels::KernelCache& kernelCache() {
+}  // namespace
+
+kernels::KernelCache& kernels::kernelCache() {
   // Never destroyed: objects that outlive main may launch.
   static auto* kernels = new kernels::KernelCache([](const AttentionConfig& resolved) { return compileForward(resolved, true); },
-                                                  [](const AttentionConfig& config) { return kernels::tunedTile(config); });
+                                                  [](const AttentionConfig& config) { return kernels::tunedChoice(config); });
   return *kernels;
 }
 
-}  // namespace
-
-Kernel compile(const AttentionConfig& config) { return kernelCache().get(config); }
+Kernel compile(const AttentionConfig& config) { return kernels::kernelCache().get(config); }
 
 std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try {
-  return kernelCache().get(config);
+  return kernels::kernelCache().get(config);
 } catch (const Error& error) {
   return std::unexpected(error);
 }
@@ -72,7 +72,7 @@ void warmup(std::span<const AttentionConfig> configs) {
   std::vector<std::exception_ptr> failures(configs.size());
   auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) try {
-        kernelCache().get(configs[i]);
+        kernels::kernelCache().get(configs[i]);
       } catch (...) {
         failures[i] = std::current_exception();
       }
@@ -85,6 +85,15 @@ void warmup(std::span<const AttentionConfig> configs) {
   }
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
+}
+
+void warmup(const AttentionConfig& config, std::span<const ShapeHint> shapes) {
+  std::vector<AttentionConfig> configs = {config};
+  for (const ShapeHint& shape : shapes) {
+    configs.push_back(config);
+    configs.back().shape = shape;
+  }
+  warmup(configs);
 }
 
 }  // namespace fattn

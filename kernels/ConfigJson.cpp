@@ -21,12 +21,10 @@ struct Choice {
   std::string_view key;
   std::int32_t TileConfig::* member;
 };
-// Attention's choices: not BLOCK_K, which it does not have.
-constexpr std::array<Choice, 5> kChoices = {{{"block_m", &TileConfig::block_m},
-                                             {"block_n", &TileConfig::block_n},
-                                             {"stages", &TileConfig::stages},
-                                             {"warps", &TileConfig::warps},
-                                             {"schedule", &TileConfig::schedule}}};
+// Attention's numbers: not BLOCK_K, which it does not have.
+constexpr std::array<Choice, 4> kChoices = {
+    {{"block_m", &TileConfig::block_m}, {"block_n", &TileConfig::block_n}, {"stages", &TileConfig::stages}, {"warps", &TileConfig::warps}}};
+constexpr const char* kSchedule = "schedule";
 
 [[noreturn]] void fail(const std::string& constraint, std::string hint = "") {
   throw Error(ErrorCode::InvalidArgument, "configuration: " + constraint, std::move(hint));
@@ -54,7 +52,7 @@ std::string legalKeys() {
 std::string legalChoices() {
   std::string text;
   for (const Choice& choice : kChoices) text.append(text.empty() ? "" : ", ").append(choice.key);
-  return "the legal keys of tile are " + text;
+  return "the legal keys of tile are " + text + ", " + kSchedule;
 }
 
 // The library's printer, which messages use, takes stack for each level.
@@ -104,6 +102,11 @@ TileConfig tileOf(const Json& value) {
   if (!value.is_object()) fail("tile is " + quote(value) + "; it must be an object", legalChoices());
   TileConfig tile;
   for (const auto& [key, number] : value.items()) {
+    if (key == kSchedule) {
+      tile.schedule = textOf("tile.schedule", number);
+      if (tile.schedule.empty()) fail("tile.schedule is empty", "leave schedule out to let fattn choose");
+      continue;
+    }
     const Choice* found = nullptr;
     for (const Choice& choice : kChoices)
       if (choice.key == key) found = &choice;
@@ -137,6 +140,7 @@ Json jsonOf(const AttentionConfig& config) {
     Json& tile = json["tile"] = Json::object();
     for (const Choice& choice : kChoices)
       if (int value = (*config.tile).*choice.member; value != 0) tile[std::string(choice.key)] = value;
+    if (!config.tile->schedule.empty()) tile[kSchedule] = config.tile->schedule;
   }
   if (config.alignment != 0) json["alignment"] = config.alignment;
   return json;

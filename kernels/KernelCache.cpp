@@ -2,51 +2,11 @@
 #include "kernels/KernelCache.h"
 
 #include <bit>
-#include <chrono>
-#include <thread>
 
-#include "kernels/AttentionLaunch.h"
 #include "kernels/AttentionSupport.h"
 #include "runtime/base/Log.h"
 
 namespace fattn {
-namespace {
-
-std::mutex callbackMutex;
-std::shared_ptr<const std::function<void(const CompileProgress&)>> callback;
-
-void report(const CompileProgress& progress) {
-  std::unique_lock lock(callbackMutex);
-  auto held = callback;
-  lock.unlock();
-  if (held && *held) (*held)(progress);
-}
-
-std::string nameOf(const AttentionConfig& config) {
-  std::string text = "attention " + std::string(name(config.dtype)) + " head_dim " + std::to_string(config.head_dim);
-  if (config.head_dim_v != config.head_dim) text += "/" + std::to_string(config.head_dim_v);
-  return text + (config.causal ? " causal" : "") + " for " + config.target + " with " + config.tile->toString();
-}
-
-// The kernel's function and packAttention() are written apart; a difference between them must not become a crash.
-void checkSignature(const compiler::Binary& binary) {
-  bool agrees = binary.args.size() == kernels::kAttentionSlots;
-  for (std::size_t i = 0; agrees && i < binary.args.size(); ++i) {
-    const compiler::ArgInfo& arg = binary.args[i];
-    DType expected = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32;
-    agrees = arg.isPointer == (i < 5) && (arg.isPointer || arg.type == expected);
-  }
-  if (!agrees) throw Error(ErrorCode::Internal, "the attention kernel's arguments are not the ones its launch packs");
-}
-
-}  // namespace
-
-void setCompileCallback(std::function<void(const CompileProgress&)> function) {
-  auto held = std::make_shared<const std::function<void(const CompileProgress&)>>(std::move(function));
-  std::lock_guard lock(callbackMutex);
-  callback = std::move(held);
-}
-
 namespace kernels {
 
 std::size_t KernelCache::Hash::operator()(const KeyView& key) const {
@@ -58,12 +18,14 @@ std::size_t KernelCache::Hash::operator()(const KeyView& key) const {
   mix(key.headDim);
   mix(key.headDimV);
   mix(key.alignment);
-  for (std::int32_t choice : {key.tile.block_m, key.tile.block_n, key.tile.block_k, key.tile.stages, key.tile.warps, key.tile.schedule})
-    mix(choice);
+  for (std::int32_t choice : key.tile) mix(choice);
+  mix(static_cast<std::int64_t>(std::hash<std::string_view>()(key.schedule)));
   return hash;
 }
 
 KernelCache::KeyView KernelCache::keyOf(const AttentionConfig& config) {
+  static const TileConfig none;
+  const TileConfig& tile = config.tile ? *config.tile : none;
   return {.dtype = config.dtype,
           .causal = config.causal,
           .hasTile = config.tile.has_value(),
@@ -71,26 +33,23 @@ KernelCache::KeyView KernelCache::keyOf(const AttentionConfig& config) {
           .headDim = config.head_dim,
           .headDimV = config.head_dim_v,
           .alignment = config.alignment,
-          .tile = config.tile.value_or(TileConfig{}),
+          .tile = {tile.block_m, tile.block_n, tile.block_k, tile.stages, tile.warps},
           .shape = config.shape.value_or(ShapeHint{}),
-          .target = config.target};
+          .target = config.target,
+          .schedule = tile.schedule};
 }
 
 Kernel KernelCache::get(const AttentionConfig& config) {
-  KeyView key = keyOf(config);
+  const KeyView key = keyOf(config);
   {
     std::shared_lock lock(mutex_);
     auto found = entries_.find(key);
     if (found != entries_.end() && found->second->ready.load(std::memory_order_acquire)) return Kernel(found->second->kernel);
   }
   requireSupported(config);
-  std::shared_ptr<Entry> entry = builtByChoice(config);
+  std::shared_ptr<Entry> entry = leavesTileOpen(config) ? builtOpen(config) : builtClosed(config);
   std::lock_guard lock(mutex_);
-  if (!entries_.contains(key)) {
-    auto target = std::make_unique<std::string>(config.target);
-    key.target = *target;
-    entries_.emplace(Key{key, std::move(target)}, entry);
-  }
+  if (!entries_.contains(key)) entries_.emplace(Key(key), entry);
   return Kernel(entry->kernel);
 }
 
@@ -98,103 +57,96 @@ std::shared_ptr<KernelCache::Entry> KernelCache::built(const AttentionConfig& re
   std::shared_ptr<Entry> entry = entryOf(keyOf(resolved));
   std::lock_guard compiling(entry->compiling);
   if (!entry->ready.load(std::memory_order_relaxed)) {
-    entry->kernel = build(resolved);
+    std::shared_ptr<LoadedKernel> code = loadKernel(resolved, compile_);
+    code->get = [this](const AttentionConfig& config) { return get(config).impl_->code; };
+    entry->kernel = std::make_shared<const Kernel::Impl>(Kernel::Impl{.code = std::move(code)});
     entry->ready.store(true, std::memory_order_release);
   }
   return entry;
 }
 
-// What was tuned with another compiler or driver may not work with this one. The defaults do, and a file never fails a compilation.
-std::shared_ptr<KernelCache::Entry> KernelCache::builtByChoice(const AttentionConfig& config) {
-  const AttentionConfig chosen = choose(config), safe = resolve(config);
-  try {
-    return built(chosen);
-  } catch (const Error& error) {
-    if (chosen.tile == safe.tile) throw;
-    log::write(log::Level::Warning, "the tuned configuration does not compile, and the default " + safe.tile->toString() +
-                                        " takes its place: " + nameOf(chosen) + ": " + error.constraint());
-  }
-  return built(safe);
+// The handle of an open configuration: its own kernel, and those of other shapes.
+std::shared_ptr<KernelCache::Entry> KernelCache::builtOpen(const AttentionConfig& config) {
+  const AttentionConfig safe = resolve(config);
+  TileChoice choice = choose_ ? choose_(config) : TileChoice(std::nullopt);
+  AttentionConfig chosen = safe;
+  if (choice.tile) chosen.tile = choice.tile->withDefaults(*safe.tile);
+  std::shared_ptr<const LoadedKernel> code = builtOrSafe(chosen, safe);
+  std::shared_ptr<Variants> variants = variantsOf(safe);
+  variants->learn(std::move(choice.shapes));
+  variants->add(*chosen.tile, code);
+  return entryWith(std::move(code), std::move(variants));
+}
+
+// A schedule that the caller chose has to fit; one that the defaults filled in gives way.
+std::shared_ptr<KernelCache::Entry> KernelCache::builtClosed(const AttentionConfig& config) {
+  const AttentionConfig resolved = resolve(config);
+  if (resolved.tile->schedule.empty() || !config.tile->schedule.empty()) return built(resolved);
+  return entryWith(builtOrSafe(resolved, resolved), nullptr);
+}
+
+std::shared_ptr<KernelCache::Entry> KernelCache::entryWith(std::shared_ptr<const LoadedKernel> code,
+                                                           std::shared_ptr<const Variants> variants) {
+  auto entry = std::make_shared<Entry>();
+  entry->kernel = std::make_shared<const Kernel::Impl>(Kernel::Impl{.code = std::move(code), .variants = std::move(variants)});
+  entry->ready.store(true, std::memory_order_release);
+  return entry;
+}
+
+// What was tuned with another compiler or driver may not work with this one: its schedule may not fit the loop any more, or all of it may
+// be too much. The compiler's own order, and then the defaults, do; a file never fails a compilation.
+std::shared_ptr<const LoadedKernel> KernelCache::builtOrSafe(const AttentionConfig& chosen, const AttentionConfig& safe) {
+  if (chosen.tile == safe.tile && chosen.tile->schedule.empty()) return built(safe)->kernel->code;
+  AttentionConfig unordered = chosen;
+  unordered.tile->schedule.clear();
+  std::string failure;
+  auto tried = [&](const AttentionConfig& config) -> std::shared_ptr<const LoadedKernel> {
+    try {
+      return built(config)->kernel->code;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::CompileError && config.tile == safe.tile) throw;
+      failure = error.constraint();
+      return nullptr;
+    }
+  };
+  if (auto code = tried(chosen)) return code;
+  if (!chosen.tile->schedule.empty())
+    if (auto code = tried(unordered)) {
+      log::write(log::Level::Warning,
+                 "the schedule of the configuration does not fit the loop, and the compiler's first choice takes its "
+                 "place: " +
+                     describe(chosen) + ": " + failure);
+      return code;
+    }
+  if (chosen.tile == safe.tile) return built(unordered)->kernel->code;  // fails again, and says why
+  log::write(log::Level::Warning, "the tuned configuration does not compile, and the default " + safe.tile->toString() +
+                                      " takes its place: " + describe(chosen) + ": " + failure);
+  return builtOrSafe(safe, safe);
 }
 
 std::shared_ptr<KernelCache::Entry> KernelCache::entryOf(const KeyView& key) {
   std::lock_guard lock(mutex_);
   auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
-  auto target = std::make_unique<std::string>(key.target);
-  KeyView owned = key;
-  owned.target = *target;
-  return entries_.emplace(Key{owned, std::move(target)}, std::make_shared<Entry>()).first->second;
+  return entries_.emplace(Key(key), std::make_shared<Entry>()).first->second;
 }
 
-AttentionConfig KernelCache::choose(const AttentionConfig& config) const {
-  AttentionConfig resolved = resolve(config);
-  if (choose_ && leavesTileOpen(config))
-    if (std::optional<TileConfig> tile = choose_(config)) resolved.tile = tile->withDefaults(*resolved.tile);
-  return resolved;
+std::shared_ptr<Variants> KernelCache::variantsOf(const AttentionConfig& resolved) {
+  AttentionConfig open = resolved;
+  open.tile.reset();
+  const KeyView key = keyOf(open);
+  std::lock_guard lock(mutex_);
+  auto found = variants_.find(key);
+  if (found != variants_.end()) return found->second;
+  return variants_.emplace(Key(key), std::make_shared<Variants>()).first->second;
 }
 
-namespace {
-
-void useBinary(Kernel::Impl& impl, compiler::Binary& binary) {
-  checkSignature(binary);
-  if (impl.device == nullptr) return;
-  impl.module = impl.device->load(binary);
-  if (!impl.module->machineCode().empty()) binary.bytes = impl.module->machineCode();
-  binary.registers = impl.module->registers();
-  binary.spillBytes = static_cast<int>(impl.module->localBytes());
-}
-
-}  // namespace
-
-std::shared_ptr<const Kernel::Impl> KernelCache::build(const AttentionConfig& resolved) {
-  auto begin = std::chrono::steady_clock::now();
-  report({.config = resolved, .done = false, .ms = 0});
-  auto impl = std::make_shared<Kernel::Impl>();
-  impl->get = [this](const AttentionConfig& config) { return get(config); };
-  if (!namesChip(resolved.target)) impl->device = &openDevice(resolved.target);
-  if (impl->device != nullptr) impl->maxGrid = impl->device->capabilities().maxGrid;
-  // A GPU gets ready while the compiler works. What fails then fails again, and is reported, when the code is loaded.
-  std::jthread preparing;
-  if (impl->device != nullptr && impl->device->kind() != DeviceKind::Host)
-    preparing = std::jthread([device = impl->device] {
-      try {
-        device->prepare();
-      } catch (const Error& error) {
-        log::write(log::Level::Debug, error.what());
-      }
-    });
-  auto [binary, recompile, keep] = compile_(resolved);
-  if (preparing.joinable()) preparing.join();
-  bool fromCache = recompile != nullptr;
-  try {
-    useBinary(*impl, binary);
-  } catch (const Error& error) {
-    if (!fromCache) throw;
-    log::write(log::Level::Info, "a binary from the cache is compiled anew: " + error.constraint());
-    fromCache = false;
-    binary = recompile();
-    useBinary(*impl, binary);
-  }
-  if (!fromCache && keep) keep(binary);
-  std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
-  impl->info = {.config = resolved,
-                .tile = *resolved.tile,
-                .device = impl->device != nullptr ? impl->device->description() : "none",
-                .entry = binary.entry,
-                .from_cache = fromCache,
-                .compile_ms = time.count(),
-                .binary_bytes = static_cast<std::int64_t>(binary.bytes.size()),
-                .scratch_bytes = binary.scratchBytes,
-                .shared_bytes = binary.sharedBytes,
-                .threads = binary.threads,
-                .registers = binary.registers,
-                .spill_bytes = binary.spillBytes};
-  if (log::enabled(log::Level::Info))
-    log::write(log::Level::Info,
-               (fromCache ? "found in the cache: " : "compiled ") + nameOf(resolved) + " in " + std::to_string(time.count()) + " ms");
-  report({.config = resolved, .done = true, .ms = time.count()});
-  return impl;
+std::shared_ptr<const Variants> KernelCache::variants(const AttentionConfig& config) {
+  AttentionConfig open = resolve(config);
+  open.tile.reset();
+  std::shared_lock lock(mutex_);
+  auto found = variants_.find(keyOf(open));
+  return found == variants_.end() ? nullptr : found->second;
 }
 
 }  // namespace kernels

@@ -21,8 +21,10 @@ namespace fattn {
 namespace kernels {
 namespace {
 
+static_assert(kFarthest == cache::kFarthest, "a launch and a compilation choose alike");
+
 // The text of a kernel depends on its block sizes. What stands for the kernel itself is its text with these.
-constexpr TileConfig kReferenceTile{.block_m = 64, .block_n = 64};
+const TileConfig kReferenceTile{.block_m = 64, .block_n = 64};
 
 std::int64_t known(std::int64_t extent, std::int64_t typical) { return extent > 0 ? extent : typical; }
 
@@ -44,31 +46,68 @@ std::string hostLevel(const std::string& target) {
   return machine.bf16Dot ? "host-avx512bf16" : machine.scalef ? "host-avx512" : machine.fma ? "host-avx2" : "host-sse2";
 }
 
-TunedLookup fromStore(const AttentionConfig& config, TunedLookup lookup, const std::function<bool(const TileConfig&)>& accept) {
-  lookup.key = tuneKey(config);
-  lookup.choice = tunedStore().choose(*lookup.key, accept);
-  if (!lookup.choice) return lookup;
-  const cache::TunedChoice& choice = *lookup.choice;
-  lookup.rule = choice.distance == 0 ? TunedRule::Exact : TunedRule::Nearest;
-  lookup.tile = choice.tile.withDefaults(lookup.tile);
-  lookup.reason = fmt::format(
-      "{} for {} ({}, {:.1f} us) in {}", choice.winner ? "the winner of the tuning" : "the fastest point of the unfinished tuning",
-      choice.distance == 0 ? "this shape" : "the nearest shape", cache::bucketName(choice.bucket), choice.medianUs, choice.folder.string());
-  return lookup;
-}
+using Accept = std::function<bool(const TileConfig&)>;
 
-TunedLookup fromShipped(const AttentionConfig& config, TunedLookup lookup, const std::function<bool(const TileConfig&)>& accept) {
+std::vector<cache::TunedBucket> shippedFor(const AttentionConfig& config, const Accept& accept) {
   const std::string target = resolve(config).target, device = shippedDevice(target);
   const std::string family = target.starts_with("host") ? "" : device.substr(0, device.find('-', device.find('-') + 1) + 1);
-  lookup.file = cache::chooseShipped(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config),
-                                     tunedExtents(config), accept);
-  if (!lookup.file) return lookup;
-  lookup.rule = TunedRule::Shipped;
-  lookup.tile = lookup.file->tile.withDefaults(lookup.tile);
-  lookup.reason = fmt::format("shipped, as nothing is tuned for this kernel {}; tuned on {} ({}, {:.1f} us), from {}",
-                              namesChip(target) ? "without a device" : "on this device", lookup.file->measured.device,
-                              cache::bucketName(lookup.file->measured.shape), lookup.file->medianUs, lookup.file->file.string());
-  return lookup;
+  return cache::shippedBuckets(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config), accept);
+}
+
+// What this machine found out, then what is shipped for the other buckets.
+std::vector<cache::TunedBucket> knownFor(const AttentionConfig& config, const std::optional<cache::TuneKey>& key, const Accept& accept) {
+  std::vector<cache::TunedBucket> known;
+  if (key) known = tunedStore().buckets(*key, accept);
+  const std::size_t own = known.size();
+  for (cache::TunedBucket& bucket : shippedFor(config, accept))
+    if (std::ranges::find(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(own), bucket.shape, &cache::TunedBucket::shape) ==
+        known.begin() + static_cast<std::ptrdiff_t>(own))
+      known.push_back(std::move(bucket));
+  return known;
+}
+
+// A caller who tells no lengths is taken for one whose queries are about as many as the keys.
+bool deservesSay(const cache::TunedBucket& bucket, const cache::Shape& told) {
+  if (told.contains("seq_q")) return true;
+  const auto q = bucket.shape.find("seq_q"), k = bucket.shape.find("seq_k");
+  return q != bucket.shape.end() && k != bucket.shape.end() && cache::distanceOf({{"n", q->second}}, {{"n", k->second}});
+}
+
+std::vector<const cache::TunedBucket*> nearbyOf(std::span<const cache::TunedBucket> known, const cache::Shape& told) {
+  std::vector<const cache::TunedBucket*> near = cache::nearest(known, told);
+  std::erase_if(near, [&](const cache::TunedBucket* bucket) { return !deservesSay(*bucket, told); });
+  // Of what is equally near, this machine's own is about exactly this compiler and driver.
+  if (std::ranges::any_of(near, [](const cache::TunedBucket* bucket) { return !bucket->shipped; }))
+    std::erase_if(near, [](const cache::TunedBucket* bucket) { return bucket->shipped; });
+  return near;
+}
+
+std::string reasonOf(const AttentionConfig& config, const TunedLookup& lookup, const cache::LeastLoss& least) {
+  const cache::TunedBucket& first = *lookup.nearby.front();
+  const std::string shipped = first.shipped
+                                  ? fmt::format("shipped, as nothing nearer is tuned {}; tuned on {}; ",
+                                                namesChip(resolve(config).target) ? "without a device" : "on this device", first.device)
+                                  : "";
+  if (lookup.nearby.size() == 1)
+    return fmt::format("{}the winner of the tuning for {} ({}, {:.1f} us) in {}", shipped,
+                       lookup.rule == TunedRule::Exact ? "this shape" : "the nearest shape", cache::bucketName(first.shape),
+                       first.winner.medianUs, first.source.string());
+  return fmt::format(
+      "{}of {} tuned shapes that what is told of the shape allows it loses least, at most {:.1f}% and {:.1f}% on average; in {}", shipped,
+      lookup.nearby.size(), least.worst * 100, least.mean * 100, first.source.parent_path().string());
+}
+
+// Why nothing that is known decides.
+std::string reasonOfDefault(const AttentionConfig& config, const TunedLookup& lookup) {
+  std::string reason = lookup.known.empty() ? "the default, as nothing is tuned for this kernel on this device"
+                                            : fmt::format("the default, as no tuned shape is near: each extent within a factor of {}",
+                                                          1 << cache::kFarthest);
+  if (!lookup.key) return reason;
+  const cache::TuneRecord record = tunedStore().read(*lookup.key);
+  if (!record.winner && !record.points.empty())
+    reason += fmt::format("; the tuning for {} is unfinished, and fattn-tune --resume goes on with it",
+                          cache::bucketName(cache::bucketOf(tunedExtents(config))));
+  return reason;
 }
 
 }  // namespace
@@ -87,6 +126,15 @@ ShapeHint tunedShape(const AttentionConfig& config) {
 cache::Shape tunedExtents(const AttentionConfig& config) {
   const ShapeHint shape = tunedShape(config);
   return {{"heads", shape.batch * shape.heads}, {"seq_q", shape.seq_q}, {"seq_k", shape.seq_k}};
+}
+
+cache::Shape toldExtents(const AttentionConfig& config) {
+  const ShapeHint shape = config.shape.value_or(ShapeHint{});
+  cache::Shape told;
+  if (shape.heads > 0) told["heads"] = known(shape.batch, 1) * shape.heads;
+  if (shape.seq_q > 0) told["seq_q"] = shape.seq_q;
+  if (shape.seq_k > 0 || shape.seq_q > 0) told["seq_k"] = known(shape.seq_k, shape.seq_q);
+  return told;
 }
 
 std::string problemName(const AttentionConfig& config) {
@@ -136,18 +184,69 @@ TunedLookup lookUpTuned(const AttentionConfig& config) {
     chosen.tile = tile;
     return tile != TileConfig{} && supports(chosen).has_value();
   };
-  if (!namesChip(resolved.target) && !tunedStore().empty()) lookup = fromStore(config, std::move(lookup), accept);
-  if (lookup.rule == TunedRule::Default) lookup = fromShipped(config, std::move(lookup), accept);
-  if (lookup.rule == TunedRule::Default) lookup.reason = "the default, as nothing is tuned for this kernel on this device";
+  if (!namesChip(resolved.target) && !tunedStore().empty()) lookup.key = tuneKey(config);
+  lookup.known = knownFor(config, lookup.key, accept);
+  const cache::Shape told = toldExtents(config);
+  lookup.nearby = nearbyOf(lookup.known, told);
+  if (lookup.nearby.empty()) {
+    lookup.reason = reasonOfDefault(config, lookup);
+    return lookup;
+  }
+  const cache::TunedBucket& first = *lookup.nearby.front();
+  const bool exact = lookup.nearby.size() == 1 && told.contains("seq_q") && cache::distanceOf(first.shape, told) == 0;
+  lookup.rule = first.shipped ? TunedRule::Shipped : exact ? TunedRule::Exact : TunedRule::Nearest;
+  const cache::LeastLoss least = cache::leastLoss(lookup.nearby, lookup.tile);
+  lookup.reason = reasonOf(config, lookup, least);
+  lookup.tile = (lookup.nearby.size() == 1 ? first.winner.tile : least.tile).withDefaults(lookup.tile);
   return lookup;
 }
 
-std::optional<TileConfig> tunedTile(const AttentionConfig& config) {
+std::vector<TunedShape> tunedShapes(const AttentionConfig& config, const TunedLookup& lookup) {
+  std::vector<TunedShape> shapes;
+  const TileConfig safe = *resolve(config).tile;
+  for (const cache::TunedBucket& bucket : lookup.known)
+    if (bucket.shape.size() == 3 && bucket.shape.contains("heads") && bucket.shape.contains("seq_q") && bucket.shape.contains("seq_k"))
+      shapes.push_back({.bucket = ShapeBucket::of(1, bucket.shape.at("heads"), bucket.shape.at("seq_q"), bucket.shape.at("seq_k")),
+                        .name = cache::bucketName(bucket.shape),
+                        .tile = bucket.winner.tile.withDefaults(safe)});
+  return shapes;
+}
+
+TileChoice tunedChoice(const AttentionConfig& config) {
   TunedLookup lookup = lookUpTuned(config);
-  const bool finished = lookup.rule == TunedRule::Exact && lookup.choice->winner;
-  if (!finished && !namesChip(resolve(config).target) && cache::tuneMode() == cache::TuneMode::On && tuneWithinCompile(config))
+  if (cache::tuneMode() == cache::TuneMode::On && !namesChip(resolve(config).target) && !tunedStore().read(tuneKey(config)).winner &&
+      tuneWithinCompile(config))
     lookup = lookUpTuned(config);
-  return lookup.rule == TunedRule::Default ? std::nullopt : std::optional(lookup.tile);
+  return {lookup.rule == TunedRule::Default ? std::nullopt : std::optional(lookup.tile), tunedShapes(config, lookup)};
+}
+
+namespace {
+
+struct VariantState {
+  TunedShape shape;
+  std::shared_ptr<const LoadedKernel> kernel;  // none where it is not at hand
+};
+
+std::string variantText(const VariantState& variant) {
+  const std::string text = "\n  " + variant.shape.name + ": " + variant.shape.tile.toString();
+  if (!variant.kernel) return text + " (not compiled)";
+  if (variant.kernel->info.tile == variant.shape.tile) return text + " (at hand)";
+  return text + " (at hand as " + variant.kernel->info.tile.toString() + ", as the compiler refused it)";
+}
+
+}  // namespace
+
+std::string explainVariants(const AttentionConfig& config, const TunedLookup& lookup) {
+  const std::shared_ptr<const Variants> variants = kernelCache().variants(config);
+  std::string text;
+  for (const TunedShape& shape : tunedShapes(config, lookup))
+    text += variantText({shape, variants ? variants->kernelFor(shape.tile) : nullptr});
+  if (text.empty()) return text;
+  return fmt::format(
+             "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of {} in each extent, else "
+             "the above; fattn::warmup compiles what is missing:",
+             1 << cache::kFarthest) +
+         text;
 }
 
 }  // namespace kernels
@@ -159,7 +258,7 @@ std::string explain(const AttentionConfig& config) {
   std::string text = "supported on " + resolved.target + " with ";
   if (!kernels::leavesTileOpen(config)) return text + resolved.tile->toString();
   kernels::TunedLookup lookup = kernels::lookUpTuned(config);
-  return text + lookup.tile.toString() + ": " + lookup.reason;
+  return text + lookup.tile.toString() + ": " + lookup.reason + kernels::explainVariants(config, lookup);
 }
 
 }  // namespace fattn

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fattn/Attention.h"
+#include "kernels/KernelCache.h"
 #include "runtime/cache/Shipped.h"
 #include "runtime/cache/TunedStore.h"
 
@@ -20,6 +21,9 @@ cache::TunedStore& tunedStore();
 ShapeHint tunedShape(const AttentionConfig& config);
 /// The same as the extents of a key.
 cache::Shape tunedExtents(const AttentionConfig& config);
+
+/// What a configuration tells of its shape; as many keys as queries where only these are told.
+cache::Shape toldExtents(const AttentionConfig& config);
 
 /// "attention_forward-bf16-d128-v128-causal": the kernel as people and folders call it.
 std::string problemName(const AttentionConfig& config);
@@ -35,18 +39,23 @@ enum class TunedRule : std::uint8_t { Exact, Nearest, Shipped, Default };
 
 struct TunedLookup {
   TunedRule rule = TunedRule::Default;
-  TileConfig tile;                           ///< complete
-  std::optional<cache::TuneKey> key;         ///< what was looked for; none where the target is no device, or tuning is off
-  std::optional<cache::TunedChoice> choice;  ///< set for Exact and Nearest
-  std::optional<cache::ShippedChoice> file;  ///< set for Shipped
-  std::string reason;                        ///< the rule, why it came to that, and the figures: one sentence without its end
+  TileConfig tile;                                ///< complete
+  std::optional<cache::TuneKey> key;              ///< what was looked for; none where the target is no device, or tuning is off
+  std::vector<cache::TunedBucket> known;          ///< every tuning of this kernel: this machine's, then those shipped for other buckets
+  std::vector<const cache::TunedBucket*> nearby;  ///< those of `known` that decided; none for Default
+  std::string reason;                             ///< the rule, why it came to that, and the figures: one sentence without its end
 };
 
 /// Looks for the tile configuration of a supported configuration that leaves it open. Measures nothing.
 TunedLookup lookUpTuned(const AttentionConfig& config);
 
-/// The same for fattn::compile: nothing where the defaults are to be used. With FATTN_TUNE=on it tunes first, if nothing was for the shape.
-std::optional<TileConfig> tunedTile(const AttentionConfig& config);
+/// The buckets of a look-up that have a configuration of their own.
+std::vector<TunedShape> tunedShapes(const AttentionConfig& config, const TunedLookup& lookup);
+/// Of each of them, on a line of its own, which configuration it has and whether this process has compiled it; "" where there is none.
+std::string explainVariants(const AttentionConfig& config, const TunedLookup& lookup);
+
+/// The same for fattn::compile. With FATTN_TUNE=on it tunes first, if nothing was for the shape.
+TileChoice tunedChoice(const AttentionConfig& config);
 
 }  // namespace fattn::kernels
 

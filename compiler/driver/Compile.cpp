@@ -69,6 +69,7 @@ struct Job {
   const CompileOptions& options;
   StageDump& dump;
   Diagnostics& diagnostics;
+  std::vector<std::string>* schedules;  // if set: receives what the compiler offers
   Binary binary;
 
   void run(llvm::function_ref<void(OpPassManager&)> build) {
@@ -110,10 +111,12 @@ void compileForNvidia(Job& job) {
   nvidia::PipelineOptions options{.target = std::string(target.name),
                                   .warps = config.warps,
                                   .stages = config.stages,
-                                  .schedule = std::max(config.schedule, 1) - 1,
-                                  .forced = {},
+                                  .schedule = job.options.schedule,
+                                  .forced = config.schedule,
+                                  .offered = job.schedules,
                                   .verify = job.options.verify};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
+  if (job.schedules != nullptr) return;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();
   job.binary.threads = config.warps * target.warpSize;
@@ -140,7 +143,7 @@ void registerCompilerDialects(DialectRegistry& registry) {
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, vector::VectorDialect>();
 }
 
-Binary compile(ModuleOp module, const CompileOptions& options) {
+static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vector<std::string>* schedules) {
   auto compileForTarget = backEndOf(options.target);
   MLIRContext* context = module.getContext();
   DialectRegistry registry;
@@ -150,7 +153,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   if (failed(verify(module))) throw Error(ErrorCode::CompileError, "the kernel is not valid tile IR: " + diagnostics.text);
   func::FuncOp kernel = findKernel(module);
   StageDump dump(options.dumpDir, options.onStage);
-  Job job{module, options, dump, diagnostics, {}};
+  Job job{module, options, dump, diagnostics, schedules, {}};
   job.binary.target = options.target;
   job.binary.entry = kernel.getName().str();
   job.binary.args = argumentsOf(kernel);
@@ -158,6 +161,14 @@ Binary compile(ModuleOp module, const CompileOptions& options) {
   compileForTarget(job);
   dump.rethrow();
   return std::move(job.binary);
+}
+
+Binary compile(ModuleOp module, const CompileOptions& options) { return compileOr(module, options, nullptr); }
+
+std::vector<std::string> offeredSchedules(ModuleOp module, const CompileOptions& options) {
+  std::vector<std::string> schedules;
+  if (options.target.starts_with("nvidia:")) compileOr(module, options, &schedules);
+  return schedules;
 }
 
 }  // namespace fattn::compiler

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/driver/Stage.h"
 #include "compiler/emit/Binary.h"
@@ -27,6 +28,7 @@ inline constexpr bool kVerifyAlways = true;
 struct CompileOptions {
   std::string target = "host";  ///< "host", "host:sse2|avx2|avx512|avx512bf16", "nvidia:sm_90" ...
   TileConfig config;
+  int schedule = 0;             ///< where `config` names none, which of the search's best orders of the loops' work; not for keeping
   std::string dumpDir;          ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
   StageSink onStage;            ///< if set: is handed every stage, as it is reached; compile() throws what it throws
   ModuleSink onModule;          ///< if set: is handed the module after every pass
@@ -38,6 +40,10 @@ struct CompileOptions {
 /// different contexts. Throws Error{CompileError} with the diagnostics if the module is invalid, Error{Unsupported} or
 /// Error{InvalidArgument} for the target.
 Binary compile(mlir::ModuleOp module, const CompileOptions& options);
+
+/// The orders of loops' work that the compiler would choose from, as texts for TileConfig::schedule, best first; none where the target's
+/// back end offers none. Consumes the module and throws as compile() does.
+std::vector<std::string> offeredSchedules(mlir::ModuleOp module, const CompileOptions& options);
 
 /// What registering once per MLIRContext takes for compile() to work on its modules.
 void registerCompilerDialects(mlir::DialectRegistry& registry);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mlir/Pass/PassManager.h"
 
@@ -22,9 +23,10 @@ struct PipelineOptions {
   std::string target = "nvidia:sm_80";
   int64_t warps = 4;
   int64_t stages = 2;
-  int64_t schedule = 0;  ///< which of the search's best
-  std::string forced;    ///< "S PV1 E L": this order instead
-  bool verify = false;   ///< layouts are verified again after the passes that rebuild much
+  int64_t schedule = 0;                         ///< which of the search's best
+  std::string forced;                           ///< "S PV1 E L": this order instead
+  std::vector<std::string>* offered = nullptr;  ///< if set: receives the search's best for the loops, as texts, best first
+  bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
 };
 
 /// Appends the passes from `tile` to `tilegpu` with waits, barriers and places in shared memory: the program of a block, on tiles.

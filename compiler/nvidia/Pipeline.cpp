@@ -42,7 +42,8 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceCopiesPass());
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
-  pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}));
+  pm.addPass(tilegpu::createScheduleLoopsPass(
+      {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .offered = options.offered}));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createSliceDotsPass());

@@ -9,7 +9,7 @@
 namespace fattn {
 namespace {
 
-// One row a choice: everything else in this file is derived from the table.
+// One row a number: all that this file says of numbers is derived from the table. The schedule is the one choice that is a text.
 struct Choice {
   std::string_view key;
   std::int32_t TileConfig::* member;
@@ -17,12 +17,13 @@ struct Choice {
   std::int32_t last;  // largest legal value; the smallest is 1
 };
 
-constexpr std::array<Choice, 6> kChoices = {{{"BLOCK_M", &TileConfig::block_m, true, 1024},
+constexpr std::array<Choice, 5> kChoices = {{{"BLOCK_M", &TileConfig::block_m, true, 1024},
                                              {"BLOCK_N", &TileConfig::block_n, true, 1024},
                                              {"BLOCK_K", &TileConfig::block_k, true, 1024},
                                              {"STAGES", &TileConfig::stages, false, 8},
-                                             {"WARPS", &TileConfig::warps, false, 32},
-                                             {"SCHEDULE", &TileConfig::schedule, false, 64}}};
+                                             {"WARPS", &TileConfig::warps, false, 32}}};
+constexpr std::string_view kSchedule = "SCHEDULE";
+constexpr std::size_t kLongestSchedule = 200;
 
 bool legal(const Choice& choice, std::int64_t value) {
   if (value < 1 || value > choice.last) return false;
@@ -37,7 +38,7 @@ std::string legalText(const Choice& choice) {
 std::string legalKeys() {
   std::string keys;
   for (const Choice& choice : kChoices) keys.append(keys.empty() ? "" : ", ").append(choice.key);
-  return keys;
+  return keys.append(", ").append(kSchedule);
 }
 
 [[noreturn]] void failConfig(std::string constraint, std::string hint) {
@@ -47,6 +48,27 @@ std::string legalKeys() {
 [[noreturn]] void failValue(const Choice& choice, std::string_view value) {
   std::string key(choice.key);
   failConfig(key + " is " + std::string(value) + "; legal values are " + legalText(choice), "leave " + key + " out to let fattn choose");
+}
+
+[[noreturn]] void failSchedule(std::string_view value) {
+  failConfig("SCHEDULE is '" + std::string(value) +
+                 "'; a schedule is named by its text: names of the loop's nodes in the order of issue, each " +
+                 "followed by its stage where that is not 0, such as A B1 a",
+             "leave SCHEDULE out to let fattn choose");
+}
+
+bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool nameCharacter(char c) { return letter(c) || c == '_' || (c >= '0' && c <= '9'); }
+
+// Names, one blank between them: which nodes there are is known to the compiler only.
+bool legalSchedule(std::string_view text) {
+  if (text.empty() || text.size() > kLongestSchedule || text.back() == ' ') return false;
+  bool begins = true;
+  for (char c : text) {
+    if (begins ? !letter(c) : c != ' ' && !nameCharacter(c)) return false;
+    begins = c == ' ';
+  }
+  return true;
 }
 
 std::string_view trim(std::string_view text) {
@@ -71,6 +93,12 @@ void parseItem(std::string_view item, TileConfig& config) {
     config.*choice.member = number;
     return;
   }
+  if (key == kSchedule) {
+    if (!legalSchedule(value)) failSchedule(value);
+    if (!config.schedule.empty()) failConfig("SCHEDULE is given twice", "name each choice once");
+    config.schedule = value;
+    return;
+  }
   failConfig("unknown name '" + std::string(key) + "'", "the legal names are " + legalKeys());
 }
 
@@ -92,6 +120,7 @@ std::string TileConfig::toString() const {
   for (const Choice& choice : kChoices)
     if (this->*choice.member != 0)
       text.append(text.empty() ? "" : ",").append(choice.key).append("=").append(std::to_string(this->*choice.member));
+  if (!schedule.empty()) text.append(text.empty() ? "" : ",").append(kSchedule).append("=").append(schedule);
   return text;
 }
 
@@ -100,6 +129,7 @@ void TileConfig::validate() const {
     std::int32_t value = this->*choice.member;
     if (value != 0 && !legal(choice, value)) failValue(choice, std::to_string(value));
   }
+  if (!schedule.empty() && !legalSchedule(schedule)) failSchedule(schedule);
 }
 
 TileConfig TileConfig::withDefaults(const TileConfig& defaults) const {
@@ -107,8 +137,8 @@ TileConfig TileConfig::withDefaults(const TileConfig& defaults) const {
   for (const Choice& choice : kChoices)
     if (result.*choice.member == 0) result.*choice.member = defaults.*choice.member;
   TileConfig same = defaults;
-  same.schedule = result.schedule;
-  if (schedule == 0 && result != same) result.schedule = 0;
+  same.schedule.clear();
+  if (schedule.empty() && result == same) result.schedule = defaults.schedule;
   return result;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <tuple>
 
 namespace fattn::cache {
 namespace {
@@ -41,26 +40,21 @@ std::optional<TuneRecord> readRecord(const fs::path& file) {
   return decodeTuned(text);
 }
 
-std::optional<ShippedChoice> chooseIn(const fs::path& folder, const Shape& bucket, const std::function<bool(const TileConfig&)>& accept) {
+std::vector<TunedBucket> bucketsIn(const fs::path& folder, const std::function<bool(const TileConfig&)>& accept) {
   constexpr std::string_view extension = ".json";
-  std::vector<std::tuple<int, std::string>> files;
+  std::vector<TunedBucket> found;
   for (const std::string& name : entries(folder)) {
     if (!name.ends_with(extension)) continue;
-    std::optional<Shape> there = parseBucket(std::string_view(name).substr(0, name.size() - extension.size()));
-    if (int distance = there ? bucketDistance(*there, bucket) : -1; distance >= 0) files.emplace_back(distance, name);
-  }
-  std::ranges::sort(files);
-  for (const auto& [distance, name] : files) {
     std::optional<TuneRecord> record = readRecord(folder / name);
-    if (!record || !record->winner || bucketName(record->key.shape) + std::string(extension) != name) continue;
-    if (!accept(record->winner->tile)) continue;
-    return ShippedChoice{.tile = record->winner->tile,
-                         .file = folder / name,
-                         .measured = std::move(record->key),
-                         .medianUs = record->winner->medianUs,
-                         .distance = distance};
+    if (!record || bucketName(record->key.shape) + std::string(extension) != name) continue;
+    sayDropped(*record, folder / name);
+    std::optional<TunedBucket> bucket = finished(*record, accept);
+    if (!bucket) continue;
+    bucket->source = folder / name;
+    bucket->shipped = true;
+    found.push_back(std::move(*bucket));
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace
@@ -79,25 +73,26 @@ fs::path shippedFile(const std::string& device, const std::string& problem, cons
   return fs::path(device) / problem / (bucketName(bucket) + ".json");
 }
 
-std::optional<ShippedChoice> chooseShipped(std::span<const fs::path> roots, const std::string& device, const std::string& family,
-                                           const std::string& problem, const Shape& shape,
-                                           const std::function<bool(const TileConfig&)>& accept) {
-  const Shape bucket = bucketOf(shape);
+std::vector<TunedBucket> shippedBuckets(std::span<const fs::path> roots, const std::string& device, const std::string& family,
+                                        const std::string& problem, const std::function<bool(const TileConfig&)>& accept) {
   for (const fs::path& root : roots) {
     if (!device.empty())
-      if (std::optional<ShippedChoice> found = chooseIn(root / device / problem, bucket, accept)) return found;
+      if (std::vector<TunedBucket> found = bucketsIn(root / device / problem, accept); !found.empty()) return found;
     if (family.empty()) continue;
     for (const std::string& other : entries(root))
       if (other.starts_with(family))
-        if (std::optional<ShippedChoice> found = chooseIn(root / other / problem, bucket, accept)) return found;
+        if (std::vector<TunedBucket> found = bucketsIn(root / other / problem, accept); !found.empty()) return found;
   }
-  return std::nullopt;
+  return {};
 }
 
 TuneRecord shipped(const TuneRecord& record) {
   TuneRecord small{.key = record.key, .points = {}, .winner = record.winner};
+  if (!record.winner) return small;
+  const double most = record.winner->medianUs * (1 + kUnmeasured);
   for (const TunePoint& point : record.points)
-    if (record.winner && point.tile == record.winner->tile && point.run == record.winner->run) small.points.push_back(point);
+    if (point.status == TunePoint::Status::Measured && (point.medianUs <= most || point.tile == record.winner->tile))
+      small.points.push_back(point);
   return small;
 }
 

@@ -18,24 +18,16 @@ namespace fattn::cache {
 /// code is in, else where it was to be installed.
 std::vector<std::filesystem::path> shippedRoots();
 
-struct ShippedChoice {
-  TileConfig tile;
-  std::filesystem::path file;
-  TuneKey measured;  ///< what it was measured with
-  double medianUs = 0;
-  int distance = 0;  ///< of the file's bucket from the one asked for
-};
-
-/// The winner of the file with the nearest bucket, of the device's folder, else of the first by name that begins with `family`, if that
+/// The finished tunings of the device's folder, by name; where it has none, of the first folder by name that begins with `family`, if that
 /// is not empty. Only what `accept` accepts. Whatever is wrong with a file: it is as if it were not there.
-std::optional<ShippedChoice> chooseShipped(std::span<const std::filesystem::path> roots, const std::string& device,
-                                           const std::string& family, const std::string& problem, const Shape& shape,
-                                           const std::function<bool(const TileConfig&)>& accept);
+std::vector<TunedBucket> shippedBuckets(std::span<const std::filesystem::path> roots, const std::string& device, const std::string& family,
+                                        const std::string& problem, const std::function<bool(const TileConfig&)>& accept);
 
 /// The place of a record in a root.
 std::filesystem::path shippedFile(const std::string& device, const std::string& problem, const Shape& bucket);
 
-/// The record with nothing but its winner and the winner's point: what is worth shipping.
+/// The record with what is worth shipping: its winner, and the points that are not much slower, which say how much each configuration loses
+/// (kUnmeasured).
 TuneRecord shipped(const TuneRecord& record);
 
 }  // namespace fattn::cache

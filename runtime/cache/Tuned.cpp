@@ -2,10 +2,13 @@
 #include "runtime/cache/Tuned.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
 #include <tuple>
+
+#include "runtime/base/Log.h"
 
 namespace fattn::cache {
 namespace {
@@ -30,11 +33,13 @@ int log2Of(std::int64_t power) { return std::countr_zero(static_cast<std::uint64
 
 auto identity(const TunePoint& p) {
   const TileConfig& t = p.tile;
-  return std::tuple(t.block_m, t.block_n, t.block_k, t.stages, t.warps, t.schedule, std::string_view(p.run));
+  return std::tuple(t.block_m, t.block_n, t.block_k, t.stages, t.warps, std::string_view(t.schedule), std::string_view(p.run));
 }
 // Total, so that the result of merging does not depend on the order.
 auto rank(const TunePoint& p) { return std::tuple(p.timeMs, p.status, p.medianUs, p.spreadUs, p.samples, std::string_view(p.reason)); }
-auto rank(const TuneWinner& w) { return std::tuple(w.timeMs, std::string_view(w.run), w.medianUs, w.spreadUs, w.tile.toString()); }
+auto rank(const TuneWinner& w) {
+  return std::tuple(w.timeMs, std::string_view(w.run), w.medianUs, w.spreadUs, w.tile.toString(), -w.untried);
+}
 
 }  // namespace
 
@@ -99,6 +104,16 @@ void merge(TuneRecord& into, const TuneRecord& from) {
   auto same = [](const TunePoint& a, const TunePoint& b) { return identity(a) == identity(b); };
   points.erase(std::unique(points.begin(), points.end(), same), points.end());
   if (from.winner && (!into.winner || rank(*into.winner) < rank(*from.winner))) into.winner = from.winner;
+  into.dropped += from.dropped;
+}
+
+void sayDropped(const TuneRecord& record, const std::string& file) {
+  static std::atomic<bool> said{false};
+  if (record.dropped == 0 || said.exchange(true)) return;
+  log::write(log::Level::Warning,
+             "tuned configurations that name a schedule by its rank are ignored, as ranks mean something else with every "
+             "compiler: " +
+                 file + " holds " + std::to_string(record.dropped) + "; fattn-tune measures them anew");
 }
 
 }  // namespace fattn::cache

@@ -3,6 +3,7 @@
 #ifndef FATTN_RUNTIME_CACHE_TUNED_H
 #define FATTN_RUNTIME_CACHE_TUNED_H
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -53,20 +54,22 @@ struct TunePoint {
   bool operator==(const TunePoint&) const = default;
 };
 
-/// The choice of a finished tuning, after ranking the best few again and checking the numbers.
+/// The choice of a tuning that tried enough for a verdict, after ranking the best few again and checking the numbers.
 struct TuneWinner {
   TileConfig tile;
   double medianUs = 0, spreadUs = 0;
   std::int64_t timeMs = 0;
   std::string run{};
+  std::int64_t untried = 0;  ///< candidates that the budget did not reach
   bool operator==(const TuneWinner&) const = default;
 };
 
-/// All that is known about one problem.
+/// All that is known about one problem. Without a winner the tuning is unfinished, and its points choose nothing.
 struct TuneRecord {
   TuneKey key;
   std::vector<TunePoint> points;
   std::optional<TuneWinner> winner;
+  std::size_t dropped = 0;  ///< entries of the file that named a schedule by its rank, which says nothing any more
   bool operator==(const TuneRecord&) const = default;
 };
 
@@ -78,8 +81,10 @@ void merge(TuneRecord& into, const TuneRecord& from);
 
 /// The bytes of a file.
 std::string encodeTuned(const TuneRecord& record);
-/// The record of a file, if the file is whole, of this version, valid in every part, and about `key` where that is given.
+/// The record of a file, if the file is whole, of this version or the one before, valid in every part, and about `key` where that is given.
 std::optional<TuneRecord> decodeTuned(std::string_view file, const TuneKey* key = nullptr);
+/// A warning, once in a process, that a file held entries which named schedules by their ranks.
+void sayDropped(const TuneRecord& record, const std::string& file);
 /// Makes a file of the text of a JSON object that lacks the checksum: what encodeTuned() ends with. For tests of hostile files.
 std::string sealTuned(std::string_view object);
 

@@ -62,8 +62,16 @@ double microseconds(const Json& json, bool positive) {
   return value;
 }
 
-TileConfig tile(const Json& json) try { return TileConfig::parse(text(json, 200)); } catch (const Error&) {
+constexpr std::int64_t kVersion = 2;      // schedules are texts
+constexpr std::int64_t kRankVersion = 1;  // schedules were ranks among those that the compiler of its day offered
+constexpr std::size_t kMaxTile = 400;
+
+TileConfig tile(const Json& json) try { return TileConfig::parse(text(json, kMaxTile)); } catch (const Error&) {
   throw Invalid();
+}
+
+bool namesRank(const Json& entry) {
+  return entry.is_object() && entry.contains("tile") && text(entry["tile"], kMaxTile).find("SCHEDULE=") != std::string::npos;
 }
 
 TuneKey keyFrom(const Json& json) {
@@ -104,12 +112,13 @@ TunePoint pointFrom(const Json& json) {
 }
 
 TuneWinner winnerFrom(const Json& json) {
-  members(json, {"tile", "median_us", "spread_us", "time_ms", "run"}, 5);
+  members(json, {"tile", "median_us", "spread_us", "time_ms", "run", "untried"}, 5);
   return {.tile = tile(json["tile"]),
           .medianUs = microseconds(json["median_us"], true),
           .spreadUs = microseconds(json["spread_us"], false),
           .timeMs = integer(json["time_ms"], 0, kMaxTime),
-          .run = text(json["run"], 64)};
+          .run = text(json["run"], 64),
+          .untried = json.contains("untried") ? integer(json["untried"], 1, kMaxPoints) : 0};
 }
 
 std::string checksumOf(std::string file) {
@@ -138,11 +147,21 @@ bool tooDeep(std::string_view json) {
 
 TuneRecord recordFrom(const Json& json) {
   members(json, {"checksum", "format", "version", "key", "points", "winner"}, 5);
-  require(text(json["format"]) == "fattn-tuned" && integer(json["version"], 1, 1) == 1);
+  require(text(json["format"]) == "fattn-tuned");
+  const bool ranks = integer(json["version"], kRankVersion, kVersion) == kRankVersion;
   TuneRecord record{.key = keyFrom(json["key"]), .points = {}, .winner = {}};
   require(json["points"].is_array() && json["points"].size() <= kMaxPoints);
-  for (const Json& point : json["points"]) record.points.push_back(pointFrom(point));
-  if (json.contains("winner")) record.winner = winnerFrom(json["winner"]);
+  for (const Json& point : json["points"]) {
+    if (ranks && namesRank(point))
+      ++record.dropped;
+    else
+      record.points.push_back(pointFrom(point));
+  }
+  if (!json.contains("winner")) return record;
+  if (ranks && namesRank(json["winner"]))
+    ++record.dropped;
+  else
+    record.winner = winnerFrom(json["winner"]);
   return record;
 }
 
@@ -170,19 +189,21 @@ std::string sealTuned(std::string_view object) {
 }
 
 std::string encodeTuned(const TuneRecord& record) {
-  Json json{{"format", "fattn-tuned"}, {"version", 1}};
+  Json json{{"format", "fattn-tuned"}, {"version", kVersion}};
   Json shape = Json::object();
   for (const auto& [name, extent] : record.key.shape) shape[name] = extent;
   const TuneKey& key = record.key;
   json["key"] = {
       {"target", key.target}, {"device", key.device}, {"driver", key.driver}, {"compiler", key.compiler}, {"kernel", key.kernel}};
   json["key"]["shape"] = std::move(shape);
-  if (const auto& winner = record.winner)
+  if (const auto& winner = record.winner) {
     json["winner"] = {{"tile", winner->tile.toString()},
                       {"median_us", winner->medianUs},
                       {"spread_us", winner->spreadUs},
                       {"time_ms", winner->timeMs},
                       {"run", winner->run}};
+    if (winner->untried != 0) json["winner"]["untried"] = winner->untried;
+  }
   // One line a point, for people and for grep.
   std::string points;
   for (const TunePoint& point : record.points)

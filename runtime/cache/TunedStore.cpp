@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <random>
-#include <tuple>
 
 #include "runtime/base/Log.h"
 #include "runtime/cache/Hash.h"
@@ -105,6 +104,7 @@ TuneRecord TunedStore::readFolder(const fs::path& folder, const TuneKey* key) co
         continue;
       }
       if (key == nullptr) merged.key = record->key;
+      sayDropped(*record, directory_.path() / folder / name);
       merge(merged, *record);
     }
     if (!moved) break;  // else a file was taken over while we looked: its points are in another one now
@@ -117,37 +117,21 @@ TuneRecord TunedStore::read(const TuneKey& key) const {
   return readFolder(folderOf(clean), &clean);
 }
 
-std::optional<TunedChoice> TunedStore::choose(const TuneKey& key, const std::function<bool(const TileConfig&)>& accept) const {
-  TuneKey clean = normalized(key);
-  std::vector<std::tuple<int, std::string, Shape>> buckets;
-  fs::path problem = problemFolder(clean);
+std::vector<TunedBucket> TunedStore::buckets(const TuneKey& key, const std::function<bool(const TileConfig&)>& accept) const {
+  TuneKey there = normalized(key);
+  std::vector<TunedBucket> found;
+  const fs::path problem = problemFolder(there);
   for (const std::string& name : directory_.entries(problem)) {
-    std::optional<Shape> bucket = parseBucket(name);
-    int distance = bucket ? bucketDistance(*bucket, clean.shape) : -1;
-    if (distance >= 0) buckets.emplace_back(distance, name, std::move(*bucket));
+    std::optional<Shape> shape = parseBucket(name);
+    if (!shape) continue;
+    there.shape = std::move(*shape);
+    std::optional<TunedBucket> bucket = finished(readFolder(problem / name, &there), accept);
+    if (!bucket) continue;
+    bucket->source = directory_.path() / problem / name;
+    found.push_back(std::move(*bucket));
   }
-  std::ranges::sort(buckets);
-  for (const auto& [distance, name, bucket] : buckets) {
-    TuneKey there = clean;
-    there.shape = bucket;
-    TuneRecord record = readFolder(problem / name, &there);
-    TunedChoice choice{.tile = {}, .bucket = bucket, .distance = distance, .folder = directory_.path() / problem / name};
-    auto offer = [&](const auto& from, bool winner) {
-      if (!accept(from.tile)) return false;
-      choice.tile = from.tile;
-      choice.medianUs = from.medianUs;
-      choice.spreadUs = from.spreadUs;
-      choice.winner = winner;
-      return true;
-    };
-    if (record.winner && offer(*record.winner, true)) return choice;
-    std::erase_if(record.points, [](const TunePoint& point) { return point.status != TunePoint::Status::Measured; });
-    std::ranges::sort(record.points, {},
-                      [](const TunePoint& point) { return std::tuple(point.medianUs, point.tile.toString(), point.run); });
-    for (const TunePoint& point : record.points)
-      if (offer(point, false)) return choice;
-  }
-  return std::nullopt;
+  std::ranges::sort(found, {}, [](const TunedBucket& bucket) { return bucketName(bucket.shape); });
+  return found;
 }
 
 bool TunedStore::empty() const {

@@ -9,19 +9,9 @@
 #include <span>
 
 #include "runtime/cache/Directory.h"
-#include "runtime/cache/Tuned.h"
+#include "runtime/cache/TunedBuckets.h"
 
 namespace fattn::cache {
-
-/// What the store offers for a problem.
-struct TunedChoice {
-  TileConfig tile;
-  double medianUs = 0, spreadUs = 0;
-  bool winner = false;  ///< else the fastest point of a tuning that did not finish
-  Shape bucket;         ///< where it was tuned; the problem's own bucket where distance is 0
-  int distance = 0;
-  std::filesystem::path folder;  ///< whose files say so
-};
 
 /// Thread-safe; any number of processes may share a directory.
 class TunedStore {
@@ -37,9 +27,8 @@ class TunedStore {
   /// All that is known about the bucket of a problem.
   TuneRecord read(const TuneKey& key) const;
 
-  /// The tile configuration for a problem: the winner, else the fastest measured point, of its bucket, else of the nearest bucket that has
-  /// one; of two that are equally near the one that comes first by name. Only what `accept` accepts.
-  std::optional<TunedChoice> choose(const TuneKey& key, const std::function<bool(const TileConfig&)>& accept) const;
+  /// The finished tunings of a problem for all shapes, by name; see finished().
+  std::vector<TunedBucket> buckets(const TuneKey& key, const std::function<bool(const TileConfig&)>& accept) const;
 
   /// Whether there can be an answer at all: cheap.
   bool empty() const;

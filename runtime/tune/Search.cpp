@@ -325,7 +325,11 @@ void Session::rank(std::vector<Contestant>& contestants) {
     if (verdict.decided || contestants.size() == 1 || enough || late) break;
   }
   const Contestant& first = contestants[verdict.winner];
-  outcome_.winner = cache::TuneWinner{.tile = first.tile, .medianUs = bestUs_, .spreadUs = spread(first.turns), .timeMs = nowMs()};
+  outcome_.winner = cache::TuneWinner{.tile = first.tile,
+                                      .medianUs = bestUs_,
+                                      .spreadUs = spread(first.turns),
+                                      .timeMs = nowMs(),
+                                      .untried = static_cast<std::int64_t>(outcome_.untried)};
   outcome_.safeIsBest = verdict.winner == 0;
   outcome_.gain = verdict.gain.value;
   outcome_.gainNoise = verdict.gain.error;
@@ -336,7 +340,14 @@ Outcome Session::run() {
   std::vector<TileConfig> open = prune(space_.candidates);
   total_ = open.size() + 1;
   measureSafe();
+  const std::size_t candidates = open.size() + outcome_.reused;
   sweep(std::move(open), kSweepShare);
+  if (!stopped() && outcome_.untried * 2 > candidates) {
+    outcome_.ending = Ending::Unfinished;
+    outcome_.safeUs = safe_.us;
+    outcome_.seconds = spent();
+    return outcome_;
+  }
   refine();
   std::vector<Contestant> contestants;
   std::ranges::sort(entries_, {}, &Entry::us);

@@ -60,7 +60,7 @@ struct Callbacks {
 };
 
 struct Settings {
-  double budgetSeconds = 60;  ///< the search ends soon after; it takes at least a few launches of a few candidates
+  double budgetSeconds = 60;  ///< the search ends soon after; it takes at least a few launches of the safe configuration
   int jobs = 0;               ///< threads that compile; 0: one a core
   /// Whether to compile while the device measures. Not where the device is the host: one would disturb the other.
   bool overlap = true;
@@ -83,9 +83,10 @@ struct Progress {
 };
 
 enum class Ending : std::uint8_t {
-  Complete,   ///< every candidate was tried
-  Budget,     ///< the time ended the sweep; there is a winner all the same
-  Cancelled,  ///< stopped; what was measured is kept, there is no winner
+  Complete,    ///< every candidate was tried
+  Budget,      ///< the time ended the sweep after at least half of the candidates; there is a winner all the same
+  Unfinished,  ///< the time ended it before: too few for a verdict; what was measured is kept, there is no winner
+  Cancelled,   ///< stopped; what was measured is kept, there is no winner
 };
 
 struct Outcome {

@@ -109,11 +109,8 @@ Outcome checkDraw(generator::Draw draw, const Options& options) {
   do {
     program = generator::generate(context, draw);
     TileConfig config = draw.config();
-    block = compileForBlock(*program.module, {.target = draw.target,
-                                              .warps = config.warps,
-                                              .stages = config.stages,
-                                              .schedule = std::max(config.schedule, 1) - 1,
-                                              .forced = {}});
+    block = compileForBlock(
+        *program.module, {.target = draw.target, .warps = config.warps, .stages = config.stages, .schedule = draw.schedule, .forced = {}});
   } while (!block.refused.empty() && draw.fitSchedule(block.refused));
   if (!block.refused.empty()) return {block.refused, {}};
   return {{}, Reference(std::move(program)).check(*block.module, options)};

@@ -124,8 +124,8 @@ TEST_F(TuneTool, ASecondProcessFindsTheWinnerWithoutMeasuring) {
   ASSERT_EQ(first.code, 0) << first.err;
   const json result = first.object().at("results").at(0);
   EXPECT_EQ(result.at("status"), "tuned");
-  EXPECT_EQ(result.at("measured").get<int>() + result.at("failed").get<int>(), 9);
-  EXPECT_EQ(result.at("pruned"), 40);
+  EXPECT_EQ(result.at("measured").get<int>() + result.at("failed").get<int>(), 12);
+  EXPECT_EQ(result.at("pruned"), 65);
   const std::string winner = result.at("winner");
 
   const json explained = start("explain 1,1,64,16 --dtype f32 --json").object();
@@ -171,7 +171,7 @@ TEST_F(TuneTool, EightProcessesAtOnceLoseNothing) {
   const char* lengths[] = {"16", "16", "16", "16", "32", "64", "16,32", "32,64"};
   for (int i = 0; i < 8; ++i)
     children.push_back(
-        launch(fmt::format("--head-dim 8 --dtype f32 --heads 1 --budget 20s --json --seqlen {}", lengths[i]), fmt::format("p{}", i)));
+        launch(fmt::format("--head-dim 8 --dtype f32 --heads 1 --budget 60s --json --seqlen {}", lengths[i]), fmt::format("p{}", i)));
   std::multiset<std::string> all;
   for (int i = 0; i < 8; ++i) {
     EXPECT_EQ(wait(children[static_cast<std::size_t>(i)]), 0) << readAll(folder / fmt::format("p{}.err", i));
@@ -200,7 +200,7 @@ TEST_F(TuneTool, ControlCKeepsWhatWasMeasuredAndResumeGoesOn) {
   EXPECT_GE(points.size(), 3u);
   EXPECT_TRUE(std::ranges::includes(kept(), points));
   const json resumed = start(with(kLarge, "--resume --json --budget 3s")).object().at("results").at(0);
-  EXPECT_EQ(resumed.at("status"), "tuned");
+  EXPECT_TRUE(resumed.at("status") == "tuned" || resumed.at("status") == "unfinished") << resumed;
   EXPECT_GE(resumed.at("known").get<std::size_t>() + 1, points.size()) << "all but the default, which is measured always";
   expectWhole();
 }
@@ -211,6 +211,10 @@ TEST_F(TuneTool, TheWinnerBeatsTheDefaultOrIsIt) {
   const json results = run.object().at("results");
   ASSERT_EQ(results.size(), 3u);
   for (const json& result : results) {
+    if (result.at("status") == "unfinished") {  // a slow machine
+      EXPECT_FALSE(result.contains("winner"));
+      continue;
+    }
     ASSERT_EQ(result.at("status"), "tuned");
     if (result.at("default_is_best"))
       EXPECT_EQ(result.at("winner"), result.at("default"));
@@ -227,10 +231,11 @@ TEST_F(TuneTool, ALookUpGoesFromTheShapeOverTheNearestAndTheShippedToTheDefault)
     return start(fmt::format("explain {} --dtype f32 --json", shape), more).object();
   };
   EXPECT_EQ(explain("1,1,50,8").at("rule"), "exact") << "50 is in the bucket of 64";
-  const json nearest = explain("2,32,2000,8");
+  const json nearest = explain("1,2,200,8");
   EXPECT_EQ(nearest.at("rule"), "nearest");
   EXPECT_EQ(nearest.at("tile"), winner);
-  EXPECT_EQ(nearest.at("distance"), 6 + 5 + 5);
+  EXPECT_EQ(nearest.at("decided_by").at(0).at("distance"), 1 + 2 + 2);
+  EXPECT_EQ(explain("1,1,300,8").at("reason"), "the default, as no tuned shape is near: each extent within a factor of 4");
   ASSERT_EQ(start("cache export --shipped " + (folder / "tuned").string()).code, 0);
 
   cache = "another";
@@ -240,11 +245,15 @@ TEST_F(TuneTool, ALookUpGoesFromTheShapeOverTheNearestAndTheShippedToTheDefault)
   const json fromFile = explain("1,1,64,8");
   EXPECT_EQ(fromFile.at("rule"), "shipped");
   EXPECT_EQ(fromFile.at("tile"), winner);
-  EXPECT_TRUE(fromFile.at("source").get<std::string>().ends_with("/attention_forward-f32-d8-v8/heads=1,seq_k=64,seq_q=64.json"));
+  EXPECT_TRUE(fromFile.at("decided_by")
+                  .at(0)
+                  .at("source")
+                  .get<std::string>()
+                  .ends_with("/attention_forward-f32-d8-v8/heads=1,seq_k=64,seq_q=64.json"));
   EXPECT_EQ(explain("1,1,64,8", "FATTN_TUNE=off").at("reason"), "the default, as FATTN_TUNE=off");
   const std::string text = start("explain 1,1,64,8 --dtype f32").out;
   for (const char* part :
-       {"this shape     nothing in ", "nearest shape  nothing in ", "shipped        this one: shipped, as nothing is tuned"})
+       {"this shape     nothing in ", "nearest shape  nothing in ", "shipped        this one: shipped, as nothing nearer is tuned"})
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
@@ -282,20 +291,27 @@ TEST_F(TuneTool, VerifyNamesWhatIsBrokenAndPruneRemovesIt) {
 TEST_F(TuneTool, ACompilationTunesIfItIsToldTo) {
   const Outcome first = start("16", "FATTN_TUNE=on FATTN_TUNE_BUDGET=1", FATTN_CACHE_PROBE);
   EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("the winner of the tuning for this shape (heads=32,seq_k=2048,seq_q=2048"), std::string::npos) << first.out;
+  const bool finished =
+      first.out.find("the winner of the tuning for the nearest shape (heads=32,seq_k=2048,seq_q=2048") != std::string::npos;
+  const bool unfinished = first.out.find("the tuning for heads=32,seq_k=2048,seq_q=2048 is unfinished") != std::string::npos;
+  EXPECT_NE(finished, unfinished) << first.out;
   const auto points = kept();
+  EXPECT_FALSE(points.empty());
   const Outcome second = start("16", "FATTN_TUNE=on FATTN_TUNE_BUDGET=1", FATTN_CACHE_PROBE);
   EXPECT_EQ(second.code, 0) << second.err;
-  EXPECT_EQ(kept(), points) << "what is tuned is not tuned again";
+  if (finished)
+    EXPECT_EQ(kept(), points) << "what is tuned is not tuned again";
+  else
+    EXPECT_TRUE(std::ranges::includes(kept(), points)) << "what is known is not measured again";
 }
 
 TEST_F(TuneTool, ADryRunDoesNothing) {
   const Outcome plan = start(with(kSmall, "--dry-run"));
   EXPECT_EQ(plan.code, 0);
-  EXPECT_NE(plan.out.find("49 candidates, 40 of them pruned"), std::string::npos) << plan.out;
-  EXPECT_NE(plan.out.find("\n    and 35 more; --json lists them all\n"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("77 candidates, 65 of them pruned"), std::string::npos) << plan.out;
+  EXPECT_NE(plan.out.find("\n    and 60 more; --json lists them all\n"), std::string::npos) << plan.out;
   const json reasons = start(with(kSmall, "--dry-run --json")).object().at("results").at(0).at("pruned_because");
-  EXPECT_EQ(reasons.size(), 40u);
+  EXPECT_EQ(reasons.size(), 65u);
   EXPECT_EQ(reasons.at("BLOCK_M=256,BLOCK_N=256"), "BLOCK_M=256 is more than the 64 queries of this bucket of lengths");
   EXPECT_FALSE(fs::exists(folder / cache));
 }

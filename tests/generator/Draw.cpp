@@ -47,7 +47,7 @@ void readItem(Draw& draw, std::string_view item) {
 
 }  // namespace
 
-TileConfig Draw::config() const { return {.stages = stages, .warps = warps, .schedule = schedule + 1}; }
+TileConfig Draw::config() const { return {.stages = stages, .warps = warps}; }
 
 bool Draw::fitSchedule(std::string_view message) {
   constexpr std::string_view kBefore = "there is no schedule ", kBetween = ": the loops have 0 to ";
@@ -81,7 +81,7 @@ Draw draw(uint64_t seed, std::span<const std::string> targets) {
   draw.stages = static_cast<int>(random.between(1, 4));
   // Powers of two suit layouts best, so they are the more frequent ones.
   draw.warps = static_cast<int>(random.between(1, 100) <= 70 ? int64_t{1} << random.between(0, 3) : random.between(1, 8));
-  // The best is what users get; the first eight are what the tuner measures; 64 are what a TileConfig can name.
+  // The best is what users get; the first eight are what the tuner measures; 64 are more than most loops have.
   int64_t kind = random.between(1, 100);
   draw.schedule = static_cast<int>(kind <= 35 ? 0 : kind <= 85 ? random.between(1, 7) : random.between(8, 63));
   int64_t where = random.between(1, 100);

@@ -22,7 +22,7 @@ struct Draw {
   int schedule = 0;                        ///< rank among the schedules of the search; see fitSchedule()
   Alignment alignment = Alignment::Mixed;  ///< of the program's arrays
 
-  /// Stages, warps and schedule as the compiler takes them.
+  /// Stages and warps as the compiler takes them.
   TileConfig config() const;
   /// What the program is generated with.
   Options options() const { return {.alignment = alignment}; }

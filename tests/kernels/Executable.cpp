@@ -60,10 +60,11 @@ class OnDevice {
 
 class Compiled : public Executable {
  public:
-  Compiled(const dsl::Program& program, Device& device, const TileConfig& config) : device_(device) {
+  Compiled(const dsl::Program& program, Device& device, const TileConfig& config, int schedule) : device_(device) {
     compiler::CompileOptions options;
     options.target = device.chip();
     options.config = config;
+    options.schedule = schedule;
     options.verify = true;
     module_ = device_.load(compiler::compile(dsl::internal::module(program), options));
   }
@@ -106,9 +107,9 @@ std::string missing(Backend backend) try {
   return error.what();
 }
 
-std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config) {
+std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config, int schedule) {
   if (backend == Backend::Interpreter) return std::make_unique<Interpreted>(std::move(program));
-  return std::make_unique<Compiled>(program, openDevice(name(backend)), config);
+  return std::make_unique<Compiled>(program, openDevice(name(backend)), config, schedule);
 }
 
 }  // namespace fattn::examples

@@ -34,8 +34,8 @@ class Executable {
   virtual void run(Extents grid, const std::vector<Argument>& arguments) = 0;
 };
 
-/// `config` is for compiled programs. Throws what compile() throws.
-std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config = {});
+/// `config` and `schedule` (CompileOptions has both) are for compiled programs. Throws what compile() throws.
+std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config = {}, int schedule = 0);
 
 }  // namespace fattn::examples
 

@@ -8,19 +8,25 @@ constexpr std::array kForms = {Form::Aligned, Form::Rows, Form::Strided};
 constexpr int kStages = 4, kSchedules = 8;
 constexpr std::array kWarps = {1, 2, 4, 8};
 
+struct Choices {
+  TileConfig config;
+  int schedule = 0;
+};
+
 /// All depths and numbers of warps, then all schedules of one of them.
-std::vector<TileConfig> manyConfigs() {
-  std::vector<TileConfig> configs;
+std::vector<Choices> manyConfigs() {
+  std::vector<Choices> configs;
   for (int stages = 1; stages <= kStages; ++stages)
-    for (int warps : kWarps) configs.push_back({.stages = stages, .warps = warps});
-  for (int schedule = 2; schedule <= kSchedules; ++schedule) configs.push_back({.stages = 3, .warps = 4, .schedule = schedule});
+    for (int warps : kWarps) configs.push_back({.config = {.stages = stages, .warps = warps}});
+  for (int schedule = 1; schedule < kSchedules; ++schedule) configs.push_back({.config = {.stages = 3, .warps = 4}, .schedule = schedule});
   return configs;
 }
 
 /// Each depth and each number of warps once.
-std::vector<TileConfig> fewConfigs() {
-  std::vector<TileConfig> configs;
-  for (int i = 0; i < kStages; ++i) configs.push_back({.stages = i + 1, .warps = kWarps[static_cast<std::size_t>((i + 2) % 4)]});
+std::vector<Choices> fewConfigs() {
+  std::vector<Choices> configs;
+  for (int i = 0; i < kStages; ++i)
+    configs.push_back({.config = {.stages = i + 1, .warps = kWarps[static_cast<std::size_t>((i + 2) % 4)]}});
   return configs;
 }
 
@@ -36,8 +42,8 @@ std::vector<Variant> Kernels::variantsOf(Backend backend, const std::vector<Bloc
         if ((backend == Backend::Host && i == 0) || form == kForms[i % kForms.size()]) variants.push_back({blocks, {}});
         continue;
       }
-      for (const TileConfig& config : i == 0 && form != Form::Strided ? manyConfigs() : fewConfigs())
-        variants.push_back({blocks, config, config.stages == 2 && config.schedule == 0});
+      for (const Choices& choices : i == 0 && form != Form::Strided ? manyConfigs() : fewConfigs())
+        variants.push_back({blocks, choices.config, choices.config.stages == 2 && choices.schedule == 0, choices.schedule});
     }
   return variants;
 }
@@ -60,13 +66,13 @@ std::vector<Layout> Kernels::layoutsFor(const Variant& variant) {
 }
 
 std::string Kernels::describe(const Variant& variant) {
-  return fmt::format("blocks {},{},{} form {} {}", variant.blocks.m, variant.blocks.n, variant.blocks.k,
-                     static_cast<int>(variant.blocks.form), variant.config.toString());
+  return fmt::format("blocks {},{},{} form {} {} schedule {}", variant.blocks.m, variant.blocks.n, variant.blocks.k,
+                     static_cast<int>(variant.blocks.form), variant.config.toString(), variant.schedule);
 }
 
 std::unique_ptr<Executable> Kernels::compile(Kernel kernel, const Variant& variant) const try {
   dsl::Program program = dsl::trace("kernel", [&](dsl::Params& args) { kernel(args, dtype(), variant.blocks); });
-  return load(std::move(program), backend(), variant.config);
+  return load(std::move(program), backend(), variant.config, variant.schedule);
 } catch (const Error& error) {
   if (std::string_view(error.what()).find("there is no schedule") == std::string_view::npos) throw;
   return nullptr;

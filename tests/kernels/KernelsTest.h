@@ -28,6 +28,7 @@ struct Variant {
   Blocks blocks;
   TileConfig config;
   bool main = true;  ///< it is run with every size and layout, others with the large sizes in one layout
+  int schedule = 0;  ///< which of the compiler's best orders of the loops' work
 };
 
 using Kernel = void (*)(dsl::Params& args, DType dtype, Blocks blocks);

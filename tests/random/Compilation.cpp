@@ -27,6 +27,7 @@ Compilation compileDraw(generator::Draw& draw, const MakeProgram& make, const st
     compiler::CompileOptions options;
     options.target = draw.target;
     options.config = draw.config();
+    options.schedule = draw.schedule;
     options.verify = true;
     if (!keepAfter.empty())
       options.onModule = [&](std::string_view pass, ModuleOp module) {

@@ -80,7 +80,7 @@ int listOrShow(const Options& options) {
     if (record.key.device != device) fmt::print("{}\n", tool::styled(device = record.key.device, tool::Style::Bold, color));
     const std::string choice = record.winner
                                    ? fmt::format("{:<32} {:>10}", record.winner->tile.toString(), timeText(record.winner->medianUs))
-                                   : fmt::format("{:<43}", "not finished");
+                                   : fmt::format("{:<43}", "unfinished");
     fmt::print("{:<36} {:<36} {}  {} points\n", problemOf(record), cache::bucketName(record.key.shape), choice, record.points.size());
     if (!show) continue;
     fmt::print("{}", tool::styled(

@@ -27,7 +27,7 @@ constexpr std::size_t kShown = 5;
 std::vector<TunePoint> pointsOf(const kernels::TunedLookup& lookup, const std::optional<cache::TuneKey>& problem) {
   if (!problem) return {};
   cache::TuneKey key = *problem;
-  if (lookup.choice) key.shape = lookup.choice->bucket;
+  if (!lookup.nearby.empty() && !lookup.nearby.front()->shipped) key.shape = lookup.nearby.front()->shape;
   std::vector<TunePoint> points = kernels::tunedStore().read(key).points;
   std::ranges::sort(points, {}, [](const TunePoint& p) { return std::tuple(p.status, p.medianUs, p.tile.toString(), p.run); });
   return points;
@@ -89,18 +89,15 @@ std::string printJson(const AttentionConfig& config, const kernels::TunedLookup&
     json["driver"] = key->driver;
     json["compiler"] = key->compiler;
   }
-  if (lookup.choice) {
-    json["source"] = lookup.choice->folder.string();
-    json["median_us"] = lookup.choice->medianUs;
-    json["spread_us"] = lookup.choice->spreadUs;
-    json["finished"] = lookup.choice->winner;
-    json["distance"] = lookup.choice->distance;
-  }
-  if (lookup.file) {
-    json["source"] = lookup.file->file.string();
-    json["median_us"] = lookup.file->medianUs;
-    json["distance"] = lookup.file->distance;
-  }
+  json["decided_by"] = nlohmann::ordered_json::array();
+  for (const cache::TunedBucket* bucket : lookup.nearby)
+    json["decided_by"].push_back({{"bucket", cache::bucketName(bucket->shape)},
+                                  {"source", bucket->source.string()},
+                                  {"shipped", bucket->shipped},
+                                  {"tile", bucket->winner.tile.toString()},
+                                  {"median_us", bucket->winner.medianUs},
+                                  {"spread_us", bucket->winner.spreadUs},
+                                  {"distance", cache::distanceOf(bucket->shape, kernels::toldExtents(config)).value_or(0)}});
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

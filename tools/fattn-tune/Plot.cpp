@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "kernels/AttentionSupport.h"
 #include "kernels/TunedAttention.h"
@@ -27,14 +28,17 @@ constexpr int kCellW = 66, kCellH = 40, kAxis = 62, kHead = 92, kPanelTitle = 30
 constexpr double kSlowest = 2;  // times the fastest: slower ones look the same
 
 // What distinguishes panels, in the order of their names.
-using PanelKey = std::array<std::int32_t, 4>;  // stages, schedule, block_k, warps
+using PanelKey = std::tuple<std::int32_t, std::int32_t, std::string, std::int32_t>;  // warps, stages, schedule, block_k
 PanelKey panelOf(const TileConfig& t) { return {t.warps, t.stages, t.schedule, t.block_k}; }
 
 std::string panelTitle(const PanelKey& key) {
-  constexpr const char* names[] = {"warps", "stages", "schedule", "BLOCK_K"};
+  const auto& [warps, stages, schedule, blockK] = key;
   std::string text;
-  for (std::size_t i = 0; i < key.size(); ++i)
-    if (key[i] != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", names[i], key[i]);
+  const auto add = [&](const char* name, const auto& value) { text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value); };
+  if (warps != 0) add("warps", warps);
+  if (stages != 0) add("stages", stages);
+  if (!schedule.empty()) add("schedule", schedule);
+  if (blockK != 0) add("BLOCK_K", blockK);
   return text;
 }
 
@@ -207,7 +211,7 @@ std::string drawLandscape(const TuneRecord& record, const std::string& title, co
   const Landscape land = landscapeOf(record, safe);
   const int panels = static_cast<int>(land.panels.size());
   std::set<std::int32_t> warps;
-  for (const auto& [key, cells] : land.panels) warps.insert(key[0]);
+  for (const auto& [key, cells] : land.panels) warps.insert(std::get<0>(key));
   // One row of panels for each number of warps, where there are several panels.
   const int across = std::max(1, (panels + static_cast<int>(warps.size()) - 1) / static_cast<int>(std::max<std::size_t>(warps.size(), 1)));
   const int down = (panels + across - 1) / across;

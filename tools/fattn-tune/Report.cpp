@@ -16,7 +16,7 @@ using Status = Result::Status;
 using tool::Style;
 
 constexpr std::size_t kShownReasons = 5;
-constexpr const char* kOutcomes[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed"};
+constexpr const char* kOutcomes[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed", "unfinished"};
 
 std::string triedText(const tune::Outcome& o) {
   std::string text = fmt::format("{} measured", o.measured);
@@ -39,6 +39,9 @@ std::string verdictText(const Result& r, bool color) {
       return "not reached within the budget";
     case Status::Cancelled:
       return fmt::format("stopped; what was measured is kept ({})", triedText(r.outcome));
+    case Status::Unfinished:
+      return fmt::format("unfinished: the budget is too small for a verdict ({}); --resume goes on, and nothing uses it until then",
+                         triedText(r.outcome));
     case Status::Failed:
       return tool::styled("failed", Style::Bad, color) + ": " + r.error;
     case Status::Known:
@@ -77,7 +80,7 @@ nlohmann::ordered_json jsonOf(const Result& r) {
     json["winner_us"] = r.winner->medianUs;
     json["spread_us"] = r.winner->spreadUs;
   }
-  if (r.status != Status::Tuned && r.status != Status::Cancelled) return json;
+  if (r.status != Status::Tuned && r.status != Status::Cancelled && r.status != Status::Unfinished) return json;
   const tune::Outcome& o = r.outcome;
   json["default_us"] = o.safeUs;
   json["gain"] = o.gain;

@@ -18,11 +18,11 @@ std::string shapeText(const AttentionConfig& config);
 std::string timeText(double us);
 
 struct Result {
-  enum class Status : std::uint8_t { Tuned, Known, Cancelled, NotReached, Planned, Failed };
+  enum class Status : std::uint8_t { Tuned, Known, Cancelled, NotReached, Planned, Failed, Unfinished };
 
   kernels::TunePlan plan;
   Status status = Status::NotReached;
-  tune::Outcome outcome;                    ///< of Tuned and Cancelled
+  tune::Outcome outcome;                    ///< of Tuned, Cancelled and Unfinished
   std::optional<cache::TuneWinner> winner;  ///< of Tuned and Known
   std::string error;                        ///< of Failed
 };

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mlir/Pass/PassManager.h"
 
@@ -16,9 +17,10 @@ struct AssignLayoutsOptions {
 };
 struct ScheduleLoopsOptions {
   int64_t stages = 2;
-  int64_t schedule = 0;            ///< which of the search's best
-  std::string forced;              ///< "A B1 a": this one instead
-  std::string waits = "together";  ///< for a trip's copies that are ahead; "apart": each where its data is read
+  int64_t schedule = 0;                         ///< which of the search's best
+  std::string forced;                           ///< "A B1 a": this one instead
+  std::vector<std::string>* offered = nullptr;  ///< if set: receives the texts of the search's best for the loops, best first
+  std::string waits = "together";               ///< for a trip's copies that are ahead; "apart": each where its data is read
 };
 
 std::unique_ptr<mlir::Pass> createPadTilesPass(const std::string& target);

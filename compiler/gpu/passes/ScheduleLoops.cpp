@@ -12,9 +12,9 @@
 //
 // The body becomes a model of a few coarse nodes (LoopGraph.h) priced by the machine table; the search (gpu/schedule) ranks all legal
 // schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
-// iteration, B of the one before, then a. Loops that have no model, or whose dots the table has no cycles for, keep the order of the text;
-// option `explain` makes a remark of what was chosen and why. How the loop is rewritten: PipelineLoop.h. Test:
-// tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
+// iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. Loops that have
+// no model, or whose dots the table has no cycles for, keep the order of the text; option `explain` makes a remark of what was chosen and
+// why. How the loop is rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/passes/LoopGraph.h"
@@ -59,8 +59,9 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     schedule = options.schedule;
     waits = options.waits;
     forced = options.forced;
+    offered = options.offered;
   }
-  ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other) {}
+  ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other), offered(other.offered) {}
   StringRef getArgument() const override { return "tilegpu-schedule-loops"; }
   StringRef getDescription() const override { return "Copy data some trips ahead, and overlap what a loop's trips compute"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
@@ -82,8 +83,14 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
       if (innermost && (dots || !fetchesOf(loop, stages - 1).empty())) loops.push_back(loop);
     });
     size_t most = 1;
+    taken = false;
+    refusal.reset();
     for (scf::ForOp loop : loops)
       if (failed(overlap(loop, most))) return signalPassFailure();
+    if (!forced.empty() && !taken && refusal) {
+      emitError(refusal->first) << refusal->second;
+      return signalPassFailure();
+    }
     if (schedule > 0 && forced.empty() && static_cast<size_t>(schedule) >= most) {
       getOperation().emitError() << "there is no schedule " << schedule.getValue() << ": the loops have 0 to " << most - 1;
       signalPassFailure();
@@ -91,11 +98,29 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   }
 
  private:
+  /// The forced schedule, where the loop takes it. Loops of one function have different nodes: the first refusal is kept, in case all
+  /// refuse.
+  std::optional<gpu::Schedule> forcedFor(scf::ForOp loop, const gpu::CostedLoop& costed) {
+    if (forced.empty()) return std::nullopt;
+    try {
+      gpu::Schedule schedule = gpu::forceSchedule(costed, forced);
+      taken = true;
+      return schedule;
+    } catch (const Error& error) {
+      refuse(loop, message(error));
+      return std::nullopt;
+    }
+  }
+
+  void refuse(scf::ForOp loop, std::string why) {
+    if (!forced.empty() && !refusal) refusal = {loop.getLoc(), std::move(why)};
+  }
+
   /// A loop with fewer schedules than asked for takes its last: loops of one function have different numbers of them.
-  FailureOr<Choice> choose(scf::ForOp loop, const LoopGraph& graph) {
+  Choice choose(scf::ForOp loop, const LoopGraph& graph) {
     Choice choice;
     if (!graph.unfit.empty()) {
-      if (!forced.empty()) return loop.emitError() << "no schedule can be forced: " << graph.unfit;
+      refuse(loop, "no schedule can be forced: " + graph.unfit);
       choice.why = graph.unfit;
       return choice;
     }
@@ -103,9 +128,8 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
       gpu::CostedLoop costed = gpu::cost(graph.model, withRegisterDots(targetOf(loop)));
       // What the text needs anyway is no reason to refuse an order that needs no more: the code generator spills what is over.
       costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, textOrder(costed.size())).registers);
-      if (!forced.empty()) {
-        choice.schedule = gpu::forceSchedule(costed, forced);
-      } else {
+      choice.schedule = forcedFor(loop, costed);
+      if (!choice.schedule) {
         gpu::SearchResult result = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
         if (result.best.empty()) {  // nodes that need each other in one trip
           choice.why = "no order of its nodes is legal";
@@ -114,43 +138,54 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
         choice.count = result.best.size();
         choice.schedule = result.best[std::min<size_t>(schedule, choice.count - 1)].schedule;
         choice.why = fmt::format("of {} legal, {} that fit", result.legal, result.fitting);
+        offer(costed, result);
       }
       choice.text = gpu::print(costed, *choice.schedule);
     } catch (const Error& error) {
-      if (!forced.empty()) return loop.emitError() << message(error);
+      refuse(loop, message(error));
       choice.why = message(error);
     }
     return choice;
   }
 
+  /// Texts that are there already, from another loop, are not repeated.
+  void offer(const gpu::CostedLoop& costed, const gpu::SearchResult& result) {
+    if (offered == nullptr) return;
+    for (const gpu::Candidate& candidate : result.best)
+      if (std::string text = gpu::print(costed, candidate.schedule); !llvm::is_contained(*offered, text))
+        offered->push_back(std::move(text));
+  }
+
   LogicalResult overlap(scf::ForOp loop, size_t& most) {
     SmallVector<Operation*> fetches = fetchesOf(loop, stages - 1);
     LoopGraph graph = graphOf(loop, fetches, stages - 1);
-    FailureOr<Choice> choice = choose(loop, graph);
-    if (failed(choice)) return failure();
-    most = std::max(most, choice->count);
+    Choice choice = choose(loop, graph);
+    most = std::max(most, choice.count);
     if (explain) {
-      if (choice->schedule)
-        loop.emitRemark() << "schedule " << choice->text << " " << choice->why << "; " << graph.legend();
+      if (choice.schedule)
+        loop.emitRemark() << "schedule " << choice.text << " " << choice.why << "; " << graph.legend();
       else
-        loop.emitRemark() << "keeps the order of the text: " << choice->why << "; " << graph.legend();
+        loop.emitRemark() << "keeps the order of the text: " << choice.why << "; " << graph.legend();
     }
     StagedOps compute;
-    if (choice->schedule && *choice->schedule == textOrder(choice->schedule->size)) choice->schedule.reset();
-    if (choice->schedule) {
-      compute = stagedOps(graph, *choice->schedule);
+    if (choice.schedule && *choice.schedule == textOrder(choice.schedule->size)) choice.schedule.reset();
+    if (choice.schedule) {
+      compute = stagedOps(graph, *choice.schedule);
       for (auto& entry : compute)
-        if (entry.second > 1) return loop.emitError() << "schedule " << choice->text << " has more than two stages, 0 and 1";
+        if (entry.second > 1) return loop.emitError() << "schedule " << choice.text << " has more than two stages, 0 and 1";
     } else {
       for (Operation& op : loop.getBody()->without_terminator())
         if (!llvm::is_contained(fetches, &op)) compute.push_back({&op, 0});
     }
-    if (!choice->text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice->text));
+    if (!choice.text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice.text));
     Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
     if (failed(pipelineLoop(loop, fetches, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
     return success();
   }
 
+  std::vector<std::string>* offered = nullptr;
+  bool taken = false;                                       // whether a loop took the forced schedule
+  std::optional<std::pair<Location, std::string>> refusal;  // why the first loop did not
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};
   Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("which of the search's best"), llvm::cl::init(0)};
   Option<std::string> forced{*this, "forced", llvm::cl::desc("this schedule instead")};

@@ -20,6 +20,10 @@
 
 namespace fattn {
 
+namespace kernels {
+class KernelCache;
+}
+
 /// What launches will mostly look like; 0 = not known.
 struct ShapeHint {
   std::int64_t batch = 0, heads = 0;  ///< of q
@@ -38,12 +42,12 @@ struct AttentionConfig {
   /// compile() works without a GPU then, and launch() throws.
   std::string target{};
   std::optional<TileConfig> tile{};  ///< none = what was tuned for this machine, else the defaults; unset members are filled from them
-  /// Chooses among the configurations that were tuned for several shapes, where `tile` is none, and has no other effect. A kernel works
-  /// for any shape.
+  /// Chooses among the configurations that were tuned for several shapes, where `tile` is none, and has no other effect: a kernel works
+  /// for any shape, and a launch takes the one of those compiled that was tuned for its shape, else for the nearest (docs/tuning.md).
   std::optional<ShapeHint> shape{};
   /// What all data pointers of q, k, v and o, and their strides of heads, rows and batch entries (where there are several), are multiples
   /// of, in bytes: a power of two from the element's size to 16; 0 = 16. More lets a GPU move more at once; the host ignores it. Operands
-  /// that are aligned to less work as well: their first launch compiles a second kernel.
+  /// that are aligned to less work as well: their first launch finds or compiles the kernel for the least alignment.
   std::int32_t alignment = 0;
 
   bool operator==(const AttentionConfig&) const = default;
@@ -83,7 +87,7 @@ class Kernel {
   Kernel() = default;
   explicit operator bool() const { return impl_ != nullptr; }
 
-  /// Checks the operands against the configuration and each other, then launches. Allocates nothing, and does not wait for the
+  /// Checks the operands, then launches. Locks and allocates nothing, compiles nothing but for `alignment`, and does not wait for the
   /// result, except on the host, where launches are synchronous. B, Hq or Sq = 0: does nothing. Rows that see no key (Skv = 0,
   /// or causal with Sq > Skv) get o = 0 and lse = -infinity. Throws Error{InvalidArgument} naming tensor and dimension.
   void launch(Stream stream, const AttentionArgs& args) const;
@@ -93,6 +97,7 @@ class Kernel {
   explicit Kernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend class kernels::KernelCache;
   std::shared_ptr<const Impl> impl_;
 };
 
@@ -105,6 +110,9 @@ Kernel compile(const AttentionConfig& config);
 std::expected<Kernel, Error> try_compile(const AttentionConfig& config);
 /// Compiles several kernels, in parallel, so that later calls of compile() find them. Throws the first error after all ended.
 void warmup(std::span<const AttentionConfig> configs);
+/// Compiles `config` and the kernels that were tuned for these shapes, as many as there are different ones, in parallel. Every kernel that
+/// was or will be compiled for `config` has them at hand for its launches then. Throws the first error after all ended.
+void warmup(const AttentionConfig& config, std::span<const ShapeHint> shapes);
 
 /// Whether compile() would accept a configuration; if not, the rule that failed and the nearest configuration that works.
 std::expected<void, Error> supports(const AttentionConfig& config);

@@ -69,8 +69,8 @@ FATTN_C_API void fattn_string_free(char* text);
  *   head_dim_v  of v and o: same values                                                      (left out: head_dim)
  *   causal      row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right (left out: false)
  *   target      "host", "cuda:1", "nvidia:sm_90" ...; fattn_devices() lists the machine's                 (left out: its default)
- *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": 1}, any of them (left out: what was tuned,
- *              else fattn's defaults)
+ *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": "A B1 a"}, any of them (left out: what was
+ *              tuned, else fattn's defaults); the schedule is the order of the main loop's work
  *
  *   alignment   bytes that pointers and strides are multiples of: 2, 4, 8 or 16             (left out: 16)
  *

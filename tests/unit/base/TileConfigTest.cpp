@@ -18,8 +18,8 @@ std::string errorOf(std::string_view text) {
 }
 
 TEST(TileConfig, ParsesAnyOrderAndBlanks) {
-  TileConfig config = TileConfig::parse(" BLOCK_N = 176, BLOCK_M=64 ,STAGES=3,WARPS=12,SCHEDULE=2,BLOCK_K=32");
-  EXPECT_EQ(config, (TileConfig{.block_m = 64, .block_n = 176, .block_k = 32, .stages = 3, .warps = 12, .schedule = 2}));
+  TileConfig config = TileConfig::parse(" BLOCK_N = 176, BLOCK_M=64 ,STAGES=3,WARPS=12,SCHEDULE = A B1 a ,BLOCK_K=32");
+  EXPECT_EQ(config, (TileConfig{.block_m = 64, .block_n = 176, .block_k = 32, .stages = 3, .warps = 12, .schedule = "A B1 a"}));
 }
 
 TEST(TileConfig, EmptyTextIsAllUnset) {
@@ -50,6 +50,23 @@ TEST(TileConfig, BadValueListsTheLegalOnes) {
             "tile configuration: STAGES is '9'; legal values are 1 to 8\n  hint: leave STAGES out to let fattn choose");
 }
 
+TEST(TileConfig, AScheduleIsAText) {
+  for (const char* good : {"A", "A B1 a b", "S PV1 E L", "a_b2 C"}) {
+    const TileConfig config = TileConfig::parse("BLOCK_M=64,SCHEDULE=" + std::string(good));
+    EXPECT_EQ(config.schedule, good);
+    EXPECT_EQ(config.toString(), "BLOCK_M=64,SCHEDULE=" + std::string(good));
+    EXPECT_NO_THROW(config.validate());
+  }
+  for (const char* bad : {"3", "", "A  B", "A 1B", "A-B", "_A"})
+    EXPECT_EQ(
+        messageOf("SCHEDULE=" + std::string(bad)),
+        "tile configuration: SCHEDULE is '" + std::string(bad) +
+            "'; a schedule is named by its text: names of the loop's nodes in the order of issue, each followed by its stage where that "
+            "is not 0, such as A B1 a\n  hint: leave SCHEDULE out to let fattn choose");
+  EXPECT_EQ(messageOf("SCHEDULE=A,SCHEDULE=B"), "tile configuration: SCHEDULE is given twice\n  hint: name each choice once");
+  EXPECT_THROW(TileConfig{.schedule = "A=B"}.validate(), Error);
+}
+
 TEST(TileConfig, MalformedItems) {
   EXPECT_EQ(errorOf("64,64"), "tile configuration: '64' is not of the form NAME=VALUE\n  hint: write for example BLOCK_M=128,BLOCK_N=64");
   EXPECT_EQ(errorOf("BLOCK_M=64,"),
@@ -73,11 +90,12 @@ TEST(TileConfig, DefaultsFillOnlyWhatIsUnset) {
 }
 
 TEST(TileConfig, AScheduleIsThatOfItsOwnConfiguration) {
-  const TileConfig defaults{.block_m = 64, .block_n = 32, .schedule = 3};
+  const TileConfig defaults{.block_m = 64, .block_n = 32, .schedule = "A a B"};
   EXPECT_EQ(TileConfig{}.withDefaults(defaults), defaults);
   EXPECT_EQ((TileConfig{.block_m = 64}.withDefaults(defaults)), defaults);
   EXPECT_EQ((TileConfig{.block_m = 16}.withDefaults(defaults)), (TileConfig{.block_m = 16, .block_n = 32}));
-  EXPECT_EQ((TileConfig{.block_m = 16, .schedule = 2}.withDefaults(defaults)), (TileConfig{.block_m = 16, .block_n = 32, .schedule = 2}));
+  EXPECT_EQ((TileConfig{.block_m = 16, .schedule = "A B1 a"}.withDefaults(defaults)),
+            (TileConfig{.block_m = 16, .block_n = 32, .schedule = "A B1 a"}));
 }
 
 }  // namespace

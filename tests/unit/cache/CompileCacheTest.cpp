@@ -35,7 +35,8 @@ Outcome probe(const std::string& environment, const std::string& arguments = "")
   std::istringstream in(output);
   in >> run.verdict >> run.origin >> run.tile >> run.ms;
   in.ignore();
-  std::getline(in, run.explanation);
+  run.explanation = {std::istreambuf_iterator<char>(in), {}};
+  if (run.explanation.ends_with('\n')) run.explanation.pop_back();
   run.warnings = readFile(errors);
   EXPECT_EQ(run.status, 0) << command << "\n" << output << run.warnings;
   return run;
@@ -142,23 +143,26 @@ TEST_F(CompileCacheTest, TheTunedConfigurationIsUsedAndExplained) {
   TuneKey key = kernels::tuneKey({.dtype = DType::F32, .head_dim = 16, .target = "host"});
   EXPECT_EQ(key.shape, (Shape{{"heads", 32}, {"seq_q", 2048}, {"seq_k", 2048}}));
   std::string where = " in " + (directory.path() / TunedStore::folderOf(key)).string();
-  // An illegal winner for this kernel is passed over: BLOCK_K is no choice of attention.
-  ASSERT_TRUE(store.record(key, std::vector{TunePoint{.tile = {.block_m = 32, .block_n = 16}, .medianUs = 1234.56, .samples = 3}},
-                           TuneWinner{{.block_m = 8, .block_k = 8}, 1, 0, 1, ""}));
+  ASSERT_TRUE(store.record(key, std::vector{TunePoint{.tile = {.block_m = 32, .block_n = 16}, .medianUs = 1234.56, .samples = 3}}));
   Outcome unfinished = probe(here);
-  EXPECT_EQ(unfinished.tile, "BLOCK_M=32,BLOCK_N=16");
+  EXPECT_EQ(unfinished.tile, "BLOCK_M=64,BLOCK_N=64");
   EXPECT_EQ(unfinished.explanation,
-            "supported on host with BLOCK_M=32,BLOCK_N=16: the fastest point of the unfinished tuning for this shape "
-            "(heads=32,seq_k=2048,seq_q=2048, 1234.6 us)" +
-                where);
+            "supported on host with BLOCK_M=64,BLOCK_N=64: the default, as nothing is tuned for this kernel on this device; the tuning for "
+            "heads=32,seq_k=2048,seq_q=2048 is unfinished, and fattn-tune --resume goes on with it");
+  // An illegal winner for this kernel is passed over: BLOCK_K is no choice of attention.
+  ASSERT_TRUE(store.record(key, {}, TuneWinner{{.block_m = 8, .block_k = 8}, 1, 0, 1, ""}));
+  EXPECT_EQ(probe(here).explanation,
+            "supported on host with BLOCK_M=64,BLOCK_N=64: the default, as nothing is tuned for this kernel on this device");
   ASSERT_TRUE(store.record(key, {}, TuneWinner{{.block_m = 16}, 987.65, 0, 2, ""}));
   Outcome tuned = probe(here);
   EXPECT_EQ(tuned.tile, "BLOCK_M=16,BLOCK_N=64");
   EXPECT_EQ(tuned.verdict, "right");
   EXPECT_EQ(tuned.explanation,
-            "supported on host with BLOCK_M=16,BLOCK_N=64: the winner of the tuning for this shape "
+            "supported on host with BLOCK_M=16,BLOCK_N=64: the winner of the tuning for the nearest shape "
             "(heads=32,seq_k=2048,seq_q=2048, 987.6 us)" +
-                where);
+                where +
+                "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent, else "
+                "the above; fattn::warmup compiles what is missing:\n  heads=32,seq_k=2048,seq_q=2048: BLOCK_M=16,BLOCK_N=64 (at hand)");
   EXPECT_EQ(probe(here + " FATTN_TUNE=off").tile, "BLOCK_M=64,BLOCK_N=64");
   EXPECT_EQ(probe(here, "24").tile, "BLOCK_M=64,BLOCK_N=64") << "another kernel";
 }
@@ -172,14 +176,14 @@ TEST_F(CompileCacheTest, TheShapeChoosesAmongTheTuned) {
     ASSERT_TRUE(store.record(kernels::tuneKey(config), {}, TuneWinner{{.block_m = length == 512 ? 8 : 128}, 10, 0, 1, ""}));
   }
   auto blockFor = [&](std::int64_t length) {
-    config.shape->seq_q = config.shape->seq_k = length;
-    auto choice = store.choose(kernels::tuneKey(config), [](const TileConfig&) { return true; });
-    return choice ? choice->tile.block_m : 0;
+    const std::vector<TunedBucket> known = store.buckets(kernels::tuneKey(config), [](const TileConfig&) { return true; });
+    const std::vector<const TunedBucket*> found = nearest(known, {{"heads", 8}, {"seq_q", length}, {"seq_k", length}});
+    return found.empty() ? 0 : found.front()->winner.tile.block_m;
   };
   EXPECT_EQ(blockFor(500), 8);
   EXPECT_EQ(blockFor(4000), 128);
   EXPECT_EQ(blockFor(16384), 128);
-  EXPECT_EQ(blockFor(1), 8);
+  EXPECT_EQ(blockFor(1), 0);
   config.tile = TileConfig{.block_m = 24};
   EXPECT_EQ(kernels::tuneKey(config), kernels::tuneKey([&] {
               AttentionConfig other = config;

@@ -23,37 +23,33 @@ struct ShippedTest : testing::Test {
     TuneRecord made = record(rows, blockM);
     writeFile(folder.path() / shippedFile(device, "problem", made.key.shape), encodeTuned(made));
   }
-  std::optional<ShippedChoice> choose(const std::string& device, const std::string& family, std::int64_t rows,
-                                      std::int32_t refused = 0) const {
-    return chooseShipped(roots, device, family, "problem", {{"heads", 16}, {"seq_k", rows}, {"seq_q", rows}},
-                         [=](const TileConfig& tile) { return tile.block_m != refused; });
+  std::vector<TunedBucket> buckets(const std::string& device, const std::string& family, std::int32_t refused = 0) const {
+    return shippedBuckets(roots, device, family, "problem", [=](const TileConfig& tile) { return tile.block_m != refused; });
   }
 };
 
-TEST_F(ShippedTest, TheNearestBucketOfTheDeviceIsChosen) {
+TEST_F(ShippedTest, TheBucketsOfTheDeviceAreFound) {
   ship("a", 1024, 32);
   ship("a", 4096, 64);
   ship("b", 2048, 128);
-  auto exact = choose("a", "", 4000);
-  ASSERT_TRUE(exact);
-  EXPECT_EQ(exact->tile.block_m, 64);
-  EXPECT_EQ(exact->distance, 0);
-  EXPECT_EQ(exact->file, folder.path() / "a" / "problem" / "heads=16,seq_k=4096,seq_q=4096.json");
-  EXPECT_EQ(exact->measured.device, sampleKey().device);
-  EXPECT_EQ(choose("a", "", 64)->tile.block_m, 32);
-  EXPECT_EQ(choose("a", "", 64)->distance, 8);
-  EXPECT_EQ(choose("a", "", 4000, /*refused=*/64)->tile.block_m, 32) << "what is not accepted is passed over";
-  EXPECT_FALSE(choose("c", "", 1024));
-  EXPECT_FALSE(chooseShipped(roots, "a", "", "another", {{"heads", 16}}, [](const TileConfig&) { return true; }));
+  const std::vector<TunedBucket> found = buckets("a", "");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1].winner.tile.block_m, 64);
+  EXPECT_EQ(found[1].source, folder.path() / "a" / "problem" / "heads=16,seq_k=4096,seq_q=4096.json");
+  EXPECT_EQ(found[1].device, sampleKey().device);
+  EXPECT_TRUE(found[1].shipped);
+  EXPECT_EQ(buckets("a", "", /*refused=*/64).size(), 1u) << "what is not accepted is passed over";
+  EXPECT_TRUE(buckets("c", "").empty());
+  EXPECT_TRUE(shippedBuckets(roots, "a", "", "another", [](const TileConfig&) { return true; }).empty());
 }
 
 TEST_F(ShippedTest, AnotherDeviceOfTheFamilyServesWhereTheDeviceHasNone) {
   ship("chip-90-big", 1024, 32);
   ship("chip-90-small", 1024, 64);
-  EXPECT_EQ(choose("chip-90-small", "chip-90-", 1024)->tile.block_m, 64);
-  EXPECT_EQ(choose("chip-90-other", "chip-90-", 1024)->tile.block_m, 32) << "the first by name";
-  EXPECT_EQ(choose("", "chip-90-", 1024)->tile.block_m, 32);
-  EXPECT_FALSE(choose("chip-80-other", "chip-80-", 1024));
+  EXPECT_EQ(buckets("chip-90-small", "chip-90-").at(0).winner.tile.block_m, 64);
+  EXPECT_EQ(buckets("chip-90-other", "chip-90-").at(0).winner.tile.block_m, 32) << "the first by name";
+  EXPECT_EQ(buckets("", "chip-90-").at(0).winner.tile.block_m, 32);
+  EXPECT_TRUE(buckets("chip-80-other", "chip-80-").empty());
 }
 
 TEST_F(ShippedTest, DamagedForeignAndMisplacedFilesAreAsIfTheyWereNotThere) {
@@ -64,22 +60,27 @@ TEST_F(ShippedTest, DamagedForeignAndMisplacedFilesAreAsIfTheyWereNotThere) {
   writeFile(problem / "heads=16,seq_k=4096,seq_q=4096.json", whole.substr(0, whole.size() / 2));
   writeFile(problem / "notes.txt", "hello");
   fs::create_directories(problem / "heads=16,seq_k=8192,seq_q=8192.json");
-  for (std::int64_t rows : {2048, 4096, 8192}) EXPECT_EQ(choose("a", "", rows)->file.filename(), "heads=16,seq_k=1024,seq_q=1024.json");
+  ASSERT_EQ(buckets("a", "").size(), 1u);
+  EXPECT_EQ(buckets("a", "")[0].source.filename(), "heads=16,seq_k=1024,seq_q=1024.json");
   std::minstd_rand random = seeded(5);
   for (int i = 0; i < 300; ++i) {
     writeFile(problem / "heads=16,seq_k=1024,seq_q=1024.json", damaged(whole, random));
-    EXPECT_FALSE(choose("a", "", 1024)) << i;
+    EXPECT_TRUE(buckets("a", "").empty()) << i;
   }
 }
 
-TEST_F(ShippedTest, OnlyTheWinnerIsShipped) {
+TEST_F(ShippedTest, TheWinnerIsShippedWithWhatIsNotMuchSlower) {
   TuneRecord whole = sampleRecord();
   whole.winner->tile = whole.points[0].tile;
+  whole.winner->medianUs = whole.points[0].medianUs = 100;
+  whole.points[1].medianUs = 124;
+  whole.points[2].medianUs = 126;
   TuneRecord small = shipped(whole);
   EXPECT_EQ(small.key, whole.key);
   EXPECT_EQ(small.winner, whole.winner);
-  ASSERT_EQ(small.points.size(), 1u);
+  ASSERT_EQ(small.points.size(), 2u);
   EXPECT_EQ(small.points[0], whole.points[0]);
+  EXPECT_EQ(small.points[1], whole.points[1]);
   EXPECT_TRUE(decodeTuned(encodeTuned(small)));
 }
 

@@ -59,7 +59,7 @@ TEST_F(TunedStoreTest, TheSchemaRejectsWhatTheReaderRejects) {
   ASSERT_EQ(validate(schema, good), "");
   // Paths and what to put there; null removes.
   const std::pair<const char*, json> changes[] = {{"/format", "other"},
-                                                  {"/version", 2},
+                                                  {"/version", 3},
                                                   {"/version", "1"},
                                                   {"/extra", 1},
                                                   {"/key", nullptr},
@@ -150,9 +150,7 @@ TEST_F(TunedStoreTest, HostileFilesAreHarmless) {
   TuneRecord found = store.read(sampleKey());
   ASSERT_EQ(found.points.size(), 1u);
   EXPECT_FALSE(found.winner);
-  auto choice = store.choose(sampleKey(), acceptAll);
-  ASSERT_TRUE(choice);
-  EXPECT_EQ(choice->tile, samplePoint(1).tile);
+  EXPECT_TRUE(store.buckets(sampleKey(), acceptAll).empty()) << "nothing finished";
   EXPECT_EQ(store.all().size(), 1u);
   EXPECT_TRUE(store.record(sampleKey(), std::vector{samplePoint(2)}));
 }
@@ -168,34 +166,66 @@ TEST_F(TunedStoreTest, WhatItsOwnRulesForbidIsNotWritten) {
   EXPECT_TRUE(store.record(sampleKey(), std::vector{samplePoint(1)}));
 }
 
-TEST_F(TunedStoreTest, TheWinnerThenTheFastestThenTheNearest) {
-  EXPECT_FALSE(store.choose(sampleKey(), acceptAll));
+TEST_F(TunedStoreTest, BucketsAreTheTuningsThatFinished) {
+  EXPECT_TRUE(store.buckets(sampleKey(), acceptAll).empty());
   EXPECT_TRUE(store.empty());
   ASSERT_TRUE(store.record(sampleKey(4000), std::vector{samplePoint(5), samplePoint(3)}));
-  auto far = store.choose(sampleKey(1000), acceptAll);
-  ASSERT_TRUE(far);
-  EXPECT_EQ(far->tile, samplePoint(3).tile);
-  EXPECT_FALSE(far->winner);
-  EXPECT_EQ(far->distance, 4);
-  EXPECT_EQ(bucketName(far->bucket), "heads=16,seq_k=4096,seq_q=4096");
+  EXPECT_TRUE(store.buckets(sampleKey(4000), acceptAll).empty()) << "points without a verdict choose nothing";
   ASSERT_TRUE(store.record(sampleKey(1000), std::vector{samplePoint(7)}, TuneWinner{{.block_m = 40}, 50, 1, 1, ""}));
-  auto near = store.choose(sampleKey(1024), acceptAll);
-  ASSERT_TRUE(near);
-  EXPECT_TRUE(near->winner);
-  EXPECT_EQ(near->tile.block_m, 40);
-  EXPECT_EQ(near->distance, 0);
-  EXPECT_EQ(near->folder, directory.path() / TunedStore::folderOf(sampleKey()));
-  // What is not accepted is passed over, one by one.
-  auto not40 = store.choose(sampleKey(1024), [](const TileConfig& tile) { return tile.block_m != 40; });
-  ASSERT_TRUE(not40);
-  EXPECT_EQ(not40->tile, samplePoint(7).tile);
-  EXPECT_FALSE(store.choose(sampleKey(1024), [](const TileConfig&) { return false; }));
+  auto found = store.buckets(sampleKey(5), acceptAll);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(bucketName(found[0].shape), "heads=16,seq_k=1024,seq_q=1024");
+  EXPECT_EQ(found[0].winner.tile.block_m, 40);
+  ASSERT_EQ(found[0].times.size(), 2u);
+  EXPECT_EQ(found[0].times[0].second, 50);
+  EXPECT_EQ(found[0].times[1].first, samplePoint(7).tile);
+  EXPECT_EQ(found[0].source, directory.path() / TunedStore::folderOf(sampleKey()));
+  EXPECT_FALSE(found[0].shipped);
+  EXPECT_TRUE(store.buckets(sampleKey(), [](const TileConfig& tile) { return tile.block_m != 40; }).empty());
   // Another kernel, device, compiler or target has nothing.
   for (auto part : {&TuneKey::target, &TuneKey::device, &TuneKey::driver, &TuneKey::compiler, &TuneKey::kernel}) {
     TuneKey other = sampleKey();
     (other.*part) += "x";
-    EXPECT_FALSE(store.choose(other, acceptAll));
+    EXPECT_TRUE(store.buckets(other, acceptAll).empty());
   }
+}
+
+TEST_F(TunedStoreTest, RanksOfSchedulesAreDroppedWithAMessage) {
+  std::string old = encodeTuned(sampleRecord());
+  const auto replace = [&](std::string_view from, std::string_view to) { old.replace(old.find(from), from.size(), to); };
+  replace("\"version\":2", "\"version\":1");
+  ASSERT_EQ(decodeTuned(sealTuned("{" + old.substr(old.find(',') + 1)))->points.size(), 5u) << "without ranks it is as good as ever";
+  replace("BLOCK_M=64,BLOCK_N=32", "BLOCK_M=64,BLOCK_N=32,SCHEDULE=3");  // the winner
+  replace("BLOCK_M=8,BLOCK_N=8", "BLOCK_M=8,BLOCK_N=8,SCHEDULE=2");
+  const std::string file = sealTuned("{" + old.substr(old.find(',') + 1));
+  const std::optional<TuneRecord> record = decodeTuned(file);
+  ASSERT_TRUE(record);
+  EXPECT_FALSE(record->winner);
+  EXPECT_EQ(record->points.size(), 4u);
+  EXPECT_EQ(record->dropped, 2u);
+  const fs::path path = directory.path() / TunedStore::folderOf(sampleKey()) / "old.json";
+  writeFile(path, file);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(store.read(sampleKey()).points.size(), 4u);
+  EXPECT_EQ(store.read(sampleKey()).points.size(), 4u);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "fattn: warning: tuned configurations that name a schedule by its rank are ignored, as ranks mean something else with every "
+            "compiler: " +
+                path.string() + " holds 2; fattn-tune measures them anew\n");
+  // As version 2 such a file is none.
+  std::string now = encodeTuned(sampleRecord());
+  now.replace(now.find("BLOCK_N=32"), 10, "SCHEDULE=3");
+  EXPECT_FALSE(decodeTuned(sealTuned("{" + now.substr(now.find(',') + 1))));
+}
+
+TEST_F(TunedStoreTest, ScheduleTextsAndUntriedCandidatesAreKept) {
+  TuneRecord record = sampleRecord();
+  record.winner->tile.schedule = "A B1 a b";
+  record.winner->untried = 7;
+  record.points[0].tile.schedule = "A a B1 b";
+  const std::string file = encodeTuned(record);
+  EXPECT_EQ(decodeTuned(file), record);
+  EXPECT_EQ(validate(json::parse(readFile(FATTN_TUNED_SCHEMA)), json::parse(file)), "");
 }
 
 TEST(TunedMerge, OrderAndRepetitionDoNotMatter) {

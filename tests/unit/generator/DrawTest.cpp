@@ -69,7 +69,6 @@ TEST(Draw, FitsTheScheduleToWhatTheCompilerSays) {
   EXPECT_TRUE(one.fitSchedule("there is no schedule 3: the loops have 0 to 0"));
   EXPECT_EQ(one.schedule, 0);
   EXPECT_FALSE(one.fitSchedule("there is no schedule 0: the loops have 0 to 0")) << "or it would be tried for ever";
-  EXPECT_EQ(one.config().schedule, 1) << "a TileConfig counts from 1";
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ TEST(ConfigJson, WhatIsLeftOutStaysOpen) {
 
 TEST(ConfigJson, EveryKey) {
   AttentionConfig config = parseConfig(with(R"("head_dim_v": 32, "causal": true, "target": "host:avx2",
-      "tile": {"block_m": 128, "block_n": 64, "stages": 2, "warps": 4, "schedule": 3})"));
+      "tile": {"block_m": 128, "block_n": 64, "stages": 2, "warps": 4, "schedule": "A B1 a"})"));
   EXPECT_EQ(config, (AttentionConfig{.dtype = DType::BF16,
                                      .head_dim = 64,
                                      .head_dim_v = 32,
                                      .causal = true,
                                      .target = "host:avx2",
-                                     .tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = 3}}));
+                                     .tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = "A B1 a"}}));
   EXPECT_EQ(parseConfig(toJson(config)), config);
 }
 
@@ -133,6 +133,8 @@ TEST(ConfigJson, TileChoices) {
   EXPECT_EQ(refusal(with(R"("tile": {"BLOCK_M": 64})")), R"(tile has no key "BLOCK_M")" + choices());
   EXPECT_EQ(refusal(with(R"("tile": {"block_k": 64})")), R"(tile has no key "block_k")" + choices());
   EXPECT_EQ(refusal(with(R"("tile": {"warps": 1.5})")), "tile.warps is 1.5; it must be an integer");
+  EXPECT_EQ(refusal(with(R"("tile": {"schedule": 3})")), "tile.schedule is 3; it must be a string");
+  EXPECT_EQ(refusal(with(R"("tile": {"schedule": ""})")), "tile.schedule is empty" + hint() + "leave schedule out to let fattn choose");
   for (const char* value : {"0", "-8", "4294967304"})
     EXPECT_EQ(refusal(with(R"("tile": {"block_m": )" + std::string(value) + "}")), "tile.block_m is " + std::string(value) +
                                                                                        "; it must be at least 1 and fit 32 bits" + hint() +

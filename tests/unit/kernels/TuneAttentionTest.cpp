@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "kernels/AttentionSpace.h"
 #include "kernels/AttentionSupport.h"
@@ -42,14 +46,37 @@ TEST(AttentionSpace, BeginsWithADefaultThatNamesASchedule) {
   const AttentionConfig c = config("nvidia:sm_90", DType::BF16, 32);
   const std::vector<TileConfig> space = attentionSpace(c);
   EXPECT_EQ(space.front(), defaultTile(c));
-  EXPECT_EQ(space.front().schedule, 3);
+  EXPECT_EQ(space.front().schedule, "A B1 a b");
 }
 
 TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}).empty());
   std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4});
   ASSERT_EQ(variants.size(), 3u);
-  EXPECT_EQ(variants[0].toString(), "BLOCK_M=64,BLOCK_N=64,WARPS=4,SCHEDULE=2");
+  std::vector<std::string> texts;
+  for (const TileConfig& variant : variants) texts.push_back(variant.schedule);
+  EXPECT_EQ(texts, (std::vector<std::string>{"A a B1 b", "A B1 a b", "A b1 a B1"}));
+  variants[0].schedule.clear();
+  EXPECT_EQ(variants[0].toString(), "BLOCK_M=64,BLOCK_N=64,WARPS=4");
+  texts.clear();
+  for (const TileConfig& variant : attentionVariants(config("nvidia:sm_90"), variants[1])) texts.push_back(variant.schedule);
+  EXPECT_EQ(texts, (std::vector<std::string>{"A a b B", "A a B1 b", "A b1 a B1"})) << "its own order is no variant, the first is one";
+}
+
+// The orders that the defaults name are among those that the compiler offers for their loops.
+TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
+  int named = 0;
+  for (std::int64_t dim : {32, 56, 104, 136, 160, 192, 256})
+    for (bool causal : {false, true}) {
+      AttentionConfig c = config("nvidia:sm_90", DType::BF16, dim);
+      c.causal = causal;
+      const TileConfig tile = defaultTile(c);
+      if (tile.schedule.empty()) continue;
+      ++named;
+      const std::vector<std::string> offered = offeredSchedules(c, tile);
+      EXPECT_NE(std::ranges::find(offered, tile.schedule), offered.end()) << dim << ": " << tile.toString();
+    }
+  EXPECT_GE(named, 8);
 }
 
 std::string misfit(const AttentionConfig& c, const TileConfig& tile) { return attentionMisfit(c, tile, c.target).value_or("fits"); }
@@ -72,6 +99,18 @@ TEST(AttentionMisfit, BlocksBeyondTheLengthsAreAWaste) {
   EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 128}), "fits") << "100 is in the bucket of 128, and 16 rows are the least";
   EXPECT_EQ(misfit(c, {.block_m = 32, .block_n = 64}), "BLOCK_M=32 is more than the 1 queries of this bucket of lengths");
   EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 192}), "BLOCK_N=192 is more than the 128 keys of this bucket of lengths");
+}
+
+// One query against 4096 keys: BLOCK_M=1 is 5 times faster than the least that was tried, 16.
+TEST(AttentionMisfit, OnTheHostVeryFewRowsAreForFewQueries) {
+  AttentionConfig c = config("host");
+  const auto space = attentionSpace(c);
+  EXPECT_NE(std::ranges::find(space, TileConfig{.block_m = 1, .block_n = 64}), space.end());
+  c.shape = ShapeHint{.seq_q = 1, .seq_k = 4096};
+  EXPECT_EQ(misfit(c, {.block_m = 1, .block_n = 64}), "fits");
+  c.shape = ShapeHint{.seq_q = 512, .seq_k = 512};
+  EXPECT_EQ(misfit(c, {.block_m = 8, .block_n = 64}), "BLOCK_M=8 would read the keys 64 times for 512 queries");
+  EXPECT_EQ(misfit(c, {.block_m = 16, .block_n = 64}), "fits");
 }
 
 TEST(AttentionMisfit, OnAGpuFewRowsAreForFewQueries) {
@@ -106,6 +145,64 @@ TEST(ShippedDevice, IsTheLevelOfAHostAndTheChipOfAGpu) {
   EXPECT_EQ(shippedDevice("host:sse2"), "host-sse2");
   EXPECT_EQ(shippedDevice("nvidia:sm_90"), "nvidia-sm_90-");
   EXPECT_EQ(shippedDevice("nvidia:sm_90a"), "nvidia-sm_90-");
+}
+
+struct ShippedTuning : testing::Test {
+  ShippedTuning() { setenv("FATTN_TUNED_DIR", FATTN_SHIPPED, 1); }
+  ~ShippedTuning() override { unsetenv("FATTN_TUNED_DIR"); }
+};
+
+TEST_F(ShippedTuning, EveryFileIsWholeAndOfThisVersion) {
+  namespace fs = std::filesystem;
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(FATTN_SHIPPED)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const auto record = cache::decodeTuned(std::string(std::istreambuf_iterator<char>(in), {}));
+    ASSERT_TRUE(record) << entry.path();
+    EXPECT_TRUE(record->winner) << entry.path();
+    EXPECT_EQ(record->dropped, 0u) << entry.path();
+  }
+  EXPECT_GT(files, 40);
+}
+
+// It took what was tuned for 2048, which no other length wants.
+TEST_F(ShippedTuning, WithoutAShapeTheConfigurationIsThatOfAllLengthsTogether) {
+  AttentionConfig c = config("nvidia:sm_90", DType::BF16);
+  c.causal = true;
+  const TunedLookup open = lookUpTuned(c);
+  EXPECT_EQ(open.rule, TunedRule::Shipped);
+  EXPECT_EQ(open.nearby.size(), 6u);
+  EXPECT_NE(open.reason.find("of 6 tuned shapes that what is told of the shape allows it loses least, at most "), std::string::npos)
+      << open.reason;
+  c.shape = ShapeHint{.batch = 1, .heads = 32, .seq_q = 2048};
+  const TunedLookup told = lookUpTuned(c);
+  ASSERT_EQ(told.nearby.size(), 1u);
+  EXPECT_EQ(cache::bucketName(told.nearby[0]->shape), "heads=32,seq_k=2048,seq_q=2048");
+  EXPECT_EQ(told.tile, told.nearby[0]->winner.tile);
+  EXPECT_EQ(tunedShapes(c, told).size(), 6u);
+  c.shape = ShapeHint{.batch = 1, .heads = 32, .seq_q = 1, .seq_k = 4096};
+  const TunedLookup far = lookUpTuned(c);
+  EXPECT_EQ(far.rule, TunedRule::Default);
+  EXPECT_EQ(far.tile, defaultTile(resolve(c)));
+  EXPECT_EQ(far.reason, "the default, as no tuned shape is near: each extent within a factor of 4");
+}
+
+TEST_F(ShippedTuning, ExplainListsTheVariants) {
+  AttentionConfig c = config("nvidia:sm_90", DType::BF16);
+  c.causal = true;
+  const std::string text = explain(c);
+  EXPECT_NE(
+      text.find("\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent, else "
+                "the above; fattn::warmup compiles what is missing:\n  heads=32,seq_k=1024,seq_q=1024: BLOCK_M="),
+      std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("(at hand)"), std::string::npos) << text;
+  compile(c);
+  EXPECT_NE(explain(c).find("(at hand)"), std::string::npos) << explain(c);
+  warmup(c, std::vector<ShapeHint>{{.batch = 1, .heads = 32, .seq_q = 512}});
+  EXPECT_NE(explain(c).find("(at hand)\n  heads=32,seq_k=8192"), std::string::npos) << explain(c);
 }
 
 TEST(PlanTuning, AChipWithoutADeviceCannotBeTunedFor) try {

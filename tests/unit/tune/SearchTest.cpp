@@ -155,7 +155,8 @@ TEST(Search, WithoutASafeConfigurationThereIsNoSearch) {
   EXPECT_THROW(search(grid(), device.callbacks(), device.settings()), Error);
 }
 
-TEST(Search, ABudgetEndsWithAWinner) {
+// "The default is the best; 1 measured, 48 not tried" was stored as final.
+TEST(Search, ABudgetTooSmallForAVerdictGivesNone) {
   for (double budget : {0.02, 0.1, 1.0}) {
     FakeDevice device;
     device.us = bowl;
@@ -166,11 +167,46 @@ TEST(Search, ABudgetEndsWithAWinner) {
     Settings settings = device.settings();
     settings.budgetSeconds = budget;
     Outcome outcome = search(space, device.callbacks(), settings);
-    EXPECT_EQ(outcome.ending, Ending::Budget);
-    ASSERT_TRUE(outcome.winner);
+    EXPECT_EQ(outcome.ending, Ending::Unfinished);
+    EXPECT_FALSE(outcome.winner);
+    EXPECT_FALSE(device.keptWinner);
     EXPECT_GT(outcome.untried, 10000u);
+    EXPECT_EQ(device.kept.size(), outcome.measured);
+    EXPECT_GT(outcome.measured, 0u);
     EXPECT_LT(outcome.seconds, budget + 0.05);
   }
+}
+
+TEST(Search, ABudgetThatReachesHalfOfTheCandidatesEndsWithAWinnerThatSaysHowManyWereNotTried) {
+  FakeDevice device;
+  device.us = bowl;
+  device.compileSeconds = 0.01;
+  Settings settings = device.settings();
+  settings.budgetSeconds = 0.7;
+  Outcome outcome = search(grid(), device.callbacks(), settings);
+  EXPECT_EQ(outcome.ending, Ending::Budget);
+  ASSERT_TRUE(outcome.winner);
+  EXPECT_GT(outcome.untried, 0u);
+  EXPECT_LE(outcome.untried * 2, 49u);
+  EXPECT_EQ(outcome.winner->untried, static_cast<std::int64_t>(outcome.untried));
+}
+
+TEST(Search, WhatABudgetLeftIsTriedWhenItGoesOn) {
+  FakeDevice first;
+  first.us = bowl;
+  first.compileSeconds = 0.01;
+  Settings settings = first.settings();
+  settings.budgetSeconds = 0.1;
+  ASSERT_EQ(search(grid(), first.callbacks(), settings).ending, Ending::Unfinished);
+  FakeDevice second;
+  second.us = bowl;
+  settings = second.settings();
+  settings.known = first.kept;
+  Outcome outcome = search(grid(), second.callbacks(), settings);
+  EXPECT_EQ(outcome.ending, Ending::Complete);
+  EXPECT_EQ(outcome.winner->tile, tile(128, 96));
+  EXPECT_EQ(outcome.winner->untried, 0);
+  EXPECT_EQ(outcome.reused, first.kept.size() - 1) << "the safe one is measured each time";
 }
 
 TEST(Search, CancellingKeepsWhatWasMeasured) {
@@ -213,17 +249,17 @@ TEST(Search, WhatIsKnownIsNotMeasuredAgainInTheSweep) {
 
 TEST(Search, VariantsAreTriedForTheBestOnly) {
   FakeDevice device;
-  device.us = [](const TileConfig& t) { return bowl(t) * (t.schedule == 3 ? 0.9 : t.schedule == 2 ? 1.1 : 1); };
+  device.us = [](const TileConfig& t) { return bowl(t) * (t.schedule == "C" ? 0.9 : t.schedule == "B" ? 1.1 : 1); };
   Space space = grid();
   space.variants = [](const TileConfig& t) {
     std::vector<TileConfig> both(2, t);
-    both[0].schedule = 2;
-    both[1].schedule = 3;
+    both[0].schedule = "B";
+    both[1].schedule = "C";
     return both;
   };
   Outcome outcome = search(space, device.callbacks(), device.settings());
   TileConfig best = tile(128, 96);
-  best.schedule = 3;
+  best.schedule = "C";
   EXPECT_EQ(outcome.winner->tile, best);
   EXPECT_EQ(outcome.measured, 49u + 2 * 4) << "the default and three others";
   EXPECT_EQ(outcome.untried, 0u);
