@@ -16,6 +16,8 @@
 namespace fattn::kernels {
 namespace {
 
+constexpr double kCompileSeconds = 300;  // of one candidate, while others are compiled on the other cores
+
 std::optional<std::string> misfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
   if (std::optional<std::string> reason = attentionMisfit(config, tile, chip)) return reason;
   AttentionConfig candidate = config;
@@ -43,7 +45,13 @@ TunePlan planTuning(const AttentionConfig& config) {
   return plan;
 }
 
+std::string blameText(const TunePlan& plan, const TileConfig& tile) {
+  return cache::TunedStore::folderOf(plan.key).string() + " " + tile.toString();
+}
+
 tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
+  tune::Watched nobody;
+  tune::Watched& watched = options.watched != nullptr ? *options.watched : nobody;
   AttentionBench bench(plan.config, *plan.config.shape);
   tune::Callbacks callbacks;
   callbacks.reject = [&](const TileConfig& tile) -> std::optional<std::string> {
@@ -55,9 +63,14 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
     AttentionConfig candidate = plan.config;
     candidate.tile = tile;
     candidate.shape.reset();
-    return bench.trial(compile(candidate));
+    const std::string what = blameText(plan, tile);
+    const tune::Watched::Piece piece(watched, what, kCompileSeconds);
+    return watched.guard(bench.trial(compile(candidate)), what);
   };
-  callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) { return bench.check(candidate, safe); };
+  callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) {
+    const tune::Watched::Piece piece(watched, tune::Watched::nameOf(candidate), kCompileSeconds);
+    return bench.check(tune::Watched::inner(candidate), tune::Watched::inner(safe));
+  };
   callbacks.keep = [&](std::span<const cache::TunePoint> points, const std::optional<cache::TuneWinner>& winner) {
     if (!store.record(plan.key, points, winner) && options.mustKeep)
       throw Error(ErrorCode::IoError, "what is measured cannot be kept in " + cache::Directory::process().path().string(),
@@ -67,6 +80,7 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
   tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
   settings.overlap = openDevice(plan.config.target).kind() != DeviceKind::Host;
   if (options.resume) settings.known = store.read(plan.key).points;
+  std::erase_if(settings.known, [&](const cache::TunePoint& point) { return point.timeMs < options.knownSinceMs; });
   tune::Space space{.candidates = plan.candidates, .safe = *plan.config.tile};
   space.variants = [&](const TileConfig& tile) { return attentionVariants(plan.config, tile); };
   return tune::search(space, callbacks, settings);

@@ -9,6 +9,7 @@
 #include "fattn/Attention.h"
 #include "runtime/cache/TunedStore.h"
 #include "runtime/tune/Search.h"
+#include "runtime/tune/Watchdog.h"
 
 namespace fattn::kernels {
 
@@ -24,12 +25,16 @@ TunePlan planTuning(const AttentionConfig& config);
 
 struct TuneOptions {
   double budgetSeconds = 60;
-  int jobs = 0;           ///< threads that compile; 0: one a core
-  bool mustKeep = false;  ///< throws Error{IoError} where a figure cannot be written to the store
-  bool resume = false;    ///< takes what is known of this bucket instead of measuring it again
+  int jobs = 0;                      ///< threads that compile; 0: one a core
+  bool mustKeep = false;             ///< throws Error{IoError} where a figure cannot be written to the store
+  bool resume = false;               ///< takes what is known of this bucket instead of measuring it again
+  std::int64_t knownSinceMs = 0;     ///< of that only what is not older, in milliseconds since 1970
+  tune::Watched* watched = nullptr;  ///< who watches over compilations and measurements, if anybody does
   std::stop_token stop{};
   std::function<void(const tune::Progress&)> progress{};
 };
+/// One candidate of one problem, as a line that a tune::Blame names it by.
+std::string blameText(const TunePlan& plan, const TileConfig& tile);
 /// Tunes, and keeps what it finds in the store as it finds it. Throws Error.
 tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <functional>
 #include <new>
 
 #include "fattn/Error.h"
@@ -16,10 +17,22 @@
 namespace fattn::tuner {
 namespace {
 
+int reportErrors(const std::function<int()>& action) try {
+  const int code = action();
+  if (std::fflush(stdout) != 0) return tool::complain("fattn-tune", "cannot write to standard output", "", tool::kFailure);
+  return code;
+} catch (const Error& error) {
+  return tool::complain("fattn-tune", error.constraint(), error.hint(), tool::exitCode(error.code()));
+} catch (const std::bad_alloc&) {
+  return tool::complain("fattn-tune", "out of memory", "choose a smaller shape", tool::kFailure);
+} catch (const std::exception& error) {
+  return tool::complain("fattn-tune", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+}
+
 int execute(const Options& options) {
   switch (options.command) {
     case Command::Run:
-      return run(options);
+      return run(options, reportErrors);
     case Command::Explain:
       return explain(options);
     case Command::Plot:
@@ -38,17 +51,7 @@ int runTool(const std::vector<std::string>& arguments) {
     fmt::print("{}", options->text);
     return tool::kOk;
   }
-  try {
-    const int code = execute(*options);
-    if (std::fflush(stdout) != 0) return tool::complain("fattn-tune", "cannot write to standard output", "", tool::kFailure);
-    return code;
-  } catch (const Error& error) {
-    return tool::complain("fattn-tune", error.constraint(), error.hint(), tool::exitCode(error.code()));
-  } catch (const std::bad_alloc&) {
-    return tool::complain("fattn-tune", "out of memory", "choose a smaller shape", tool::kFailure);
-  } catch (const std::exception& error) {
-    return tool::complain("fattn-tune", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
-  }
+  return reportErrors([&] { return execute(*options); });
 }
 
 }  // namespace fattn::tuner
