@@ -45,6 +45,25 @@ void launch(benchmark::State& state) {
 }
 BENCHMARK(launch)->Arg(1)->Arg(16)->Arg(256)->Arg(4096);
 
+// The same of a kernel with so many tuned shapes, all at hand, the last of which it is. The difference from `launch` is what choosing
+// costs.
+void launchWithVariants(benchmark::State& state) {
+  const std::int64_t count = state.range(0);
+  std::vector<kernels::TunedShape> shapes;
+  for (std::int64_t i = count - 1; i >= 0; --i)
+    shapes.push_back({.bucket = kernels::ShapeBucket::of(1, 1, std::int64_t{8} << i % 12, std::int64_t{8} << i / 12),
+                      .name = "",
+                      .tile = {.block_m = 64, .block_n = 64}});
+  kernels::KernelCache tuned([](const AttentionConfig&) { return emptyKernel(); },
+                             [&](const AttentionConfig&) { return kernels::TileChoice(std::nullopt, shapes); });
+  Kernel kernel = tuned.get({.dtype = DType::F32, .head_dim = 8, .target = "host"});
+  alignas(64) static float memory[8];
+  TensorView view(memory, DType::F32, {1, 1, 8, 8});
+  AttentionArgs args{.q = view, .k = view, .v = view, .o = view};
+  for (auto _ : state) kernel.launch({}, args);
+}
+BENCHMARK(launchWithVariants)->Arg(1)->Arg(6)->Arg(24)->Arg(100);
+
 // Programs that take 20 microseconds each, one for each thread; the workers fall asleep in between. The time above 20 microseconds
 // is the price of waking them.
 void wakeAndRun(benchmark::State& state) {

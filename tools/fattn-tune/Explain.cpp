@@ -45,7 +45,7 @@ std::vector<std::pair<std::string, std::string>> stepsOf(const AttentionConfig& 
   };
   add("this shape", TunedRule::Exact, key ? "nothing in " + folder.string() : "the target is no device");
   add("nearest shape", TunedRule::Nearest, key ? "nothing in " + folder.parent_path().string() : "the same");
-  add("shipped", TunedRule::Shipped, "nothing for " + kernels::shippedDevice(kernels::resolve(config).target));
+  add("shipped", TunedRule::Shipped, "nothing near for " + kernels::shippedDevice(kernels::resolve(config).target));
   add("default", TunedRule::Default, "");
   return steps;
 }
