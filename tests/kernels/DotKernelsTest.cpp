@@ -10,10 +10,6 @@
 namespace fattn::examples {
 namespace {
 
-const std::vector<Blocks> kProducts = {{32, 32, 32}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}};
-const std::vector<Blocks> kChains = {{32, 32, 32}, {16, 64, 16}, {64, 32, 48}};
-const std::vector<Blocks> kFewRows = {{16, 32, 64}, {8, 16, 32}, {16, 64, 32}};
-
 /// Row-major matrices of doubles.
 struct Dense {
   std::vector<double> values;

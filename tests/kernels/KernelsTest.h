@@ -33,6 +33,17 @@ struct Variant {
 
 using Kernel = void (*)(dsl::Params& args, DType dtype, Blocks blocks);
 
+/// A kernel and the block sizes it is tested with.
+struct NamedKernel {
+  const char* name;
+  Kernel kernel;
+  std::vector<Blocks> blockings;
+};
+inline const std::vector<Blocks> kRowBlocks = {{16, 64, 16}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}};
+inline const std::vector<Blocks> kProducts = {{32, 32, 32}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}};
+inline const std::vector<Blocks> kChains = {{32, 32, 32}, {16, 64, 16}, {64, 32, 48}};
+inline const std::vector<Blocks> kFewRows = {{16, 32, 64}, {8, 16, 32}, {16, 64, 32}};
+
 inline std::int32_t cdiv(std::int64_t extent, std::int64_t block) { return static_cast<std::int32_t>((extent + block - 1) / block); }
 
 class Kernels : public testing::TestWithParam<std::tuple<Backend, DType>> {
@@ -62,10 +73,11 @@ class Kernels : public testing::TestWithParam<std::tuple<Backend, DType>> {
   }
 
   static std::vector<Variant> variantsOf(Backend backend, const std::vector<Blocks>& blockings);
+  static std::string describe(const Variant& variant);
   std::vector<Size> sizesFor(const Variant& variant) const;
   static std::vector<Layout> layoutsFor(const Variant& variant);
-  static std::string describe(const Variant& variant);
-  /// Nothing where the variant asks for a schedule that the kernel does not have.
+  /// Nothing where the variant asks for a schedule that the kernel does not have, and where the compiler refuses it for a reason that is
+  /// known (tests/random/Refusals.h), which is printed.
   std::unique_ptr<Executable> compile(Kernel kernel, const Variant& variant) const;
 };
 

@@ -8,7 +8,6 @@
 namespace fattn::examples {
 namespace {
 
-const std::vector<Blocks> kBlockings = {{16, 64, 16}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}};
 constexpr double kEps = 1e-5, kSumTolerance = 2e-6;
 
 /// A few normal numbers add up to something near zero now and then: the error of sums is compared with what was added.
@@ -19,7 +18,7 @@ double sizeOf(const std::vector<double>& values) {
 }
 
 TEST_P(Kernels, RowSoftmax) {
-  forAll(rowSoftmax, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(rowSoftmax, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(dtype(), size.rows, size.columns, layout);
     x.fill(5);
     executable.run({cdiv(size.rows, blocks.m), 1, 1}, {&x, &out, size.rows, size.columns});
@@ -36,7 +35,7 @@ TEST_P(Kernels, RowSoftmax) {
 }
 
 TEST_P(Kernels, LayerNorm) {
-  forAll(layerNorm, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(layerNorm, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     const auto [rows, columns, unused] = size;
     Matrix x(dtype(), rows, columns, layout), out(dtype(), rows, columns, layout);
     Matrix gamma(dtype(), 1, columns), beta(dtype(), 1, columns), mean(DType::F32, rows, 1), rstd(DType::F32, rows, 1);
@@ -60,7 +59,7 @@ TEST_P(Kernels, LayerNorm) {
 }
 
 TEST_P(Kernels, ScaleRowsInPlace) {
-  forAll(scaleRows, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(scaleRows, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout);
     x.fill(9);
     std::vector<double> want = x.values();
@@ -77,7 +76,7 @@ TEST_P(Kernels, ScaleRowsInPlace) {
 }
 
 TEST_P(Kernels, Copy) {
-  forAll(copy, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(copy, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(dtype(), size.rows, size.columns, layout);
     x.fill(10);
     executable.run({cdiv(size.rows, blocks.m), cdiv(size.columns, blocks.n), 1}, {&x, &out, size.rows, size.columns});
@@ -87,7 +86,7 @@ TEST_P(Kernels, Copy) {
 }
 
 TEST_P(Kernels, RowSums) {
-  forAll(rowSums, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(rowSums, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(DType::F32, size.rows, 1);
     x.fill(11);
     executable.run({cdiv(size.rows, blocks.m), 1, 1}, {&x, &out, size.rows, size.columns});
@@ -99,7 +98,7 @@ TEST_P(Kernels, RowSums) {
 }
 
 TEST_P(Kernels, ColumnSums) {
-  forAll(columnSums, kBlockings, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(columnSums, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(DType::F32, 1, size.columns);
     x.fill(12);
     executable.run({cdiv(size.columns, blocks.n), 1, 1}, {&x, &out, size.rows, size.columns});
