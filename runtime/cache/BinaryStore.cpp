@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kBinaryVersion = 1;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -104,7 +104,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
   }
   putText(payload, binary.bytes);
   std::string file(kMagic);
-  put(file, kVersion);
+  put(file, kBinaryVersion);
   put(file, std::uint32_t{0});
   put(file, static_cast<std::uint64_t>(kHeader + payload.size() + kDigest));
   put(file, key.data(), key.size());
@@ -117,7 +117,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
 std::optional<compiler::Binary> decodeBinary(std::string_view file, const Digest& key) {
   if (file.size() < kHeader + kDigest || file.size() > kMaxBinary) return std::nullopt;
   Reader in{file};
-  if (in.take(kMagic.size()) != kMagic || in.number<std::uint32_t>() != kVersion || in.number<std::uint32_t>() != 0 ||
+  if (in.take(kMagic.size()) != kMagic || in.number<std::uint32_t>() != kBinaryVersion || in.number<std::uint32_t>() != 0 ||
       in.number<std::uint64_t>() != file.size() || in.take(kDigest) != textOf(key))
     return std::nullopt;
   if (file.substr(file.size() - kDigest) != textOf(hash(file.substr(0, file.size() - kDigest)))) return std::nullopt;
