@@ -114,7 +114,8 @@ void compileForNvidia(Job& job) {
                                   .schedule = job.options.schedule,
                                   .forced = config.schedule,
                                   .offered = job.schedules,
-                                  .verify = job.options.verify};
+                                  .verify = job.options.verify,
+                                  .checkOrder = job.options.verify && kVerifyAlways};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   if (job.schedules != nullptr) return;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())

@@ -9,6 +9,10 @@
 
 #include "mlir/Pass/PassManager.h"
 
+namespace fattn::check {
+struct OrderRecord;
+}
+
 namespace fattn::nvidia {
 
 /// `-nvidia-lower-tensors`: the kernels of a module become programs of one thread; see compiler/gpu/lower/LowerTensors.cpp.
@@ -27,6 +31,9 @@ struct PipelineOptions {
   std::string forced;                           ///< "S PV1 E L": this order instead
   std::vector<std::string>* offered = nullptr;  ///< if set: receives the search's best for the loops, as texts, best first
   bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
+  bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
+  /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
+  std::shared_ptr<check::OrderRecord> order = {};
 };
 
 /// Appends the passes from `tile` to `tilegpu` with waits, barriers and places in shared memory: the program of a block, on tiles.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The NVIDIA back end from top to bottom.
+#include "compiler/gpu/check/Passes.h"
 #include "compiler/gpu/lower/Passes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/nvidia/Passes.h"
@@ -42,6 +43,8 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceCopiesPass());
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
+  auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
+  if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
   pm.addPass(tilegpu::createScheduleLoopsPass(
       {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .offered = options.offered}));
   verifyLayouts();
@@ -56,6 +59,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceWaitsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
+  if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }
 
 void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {

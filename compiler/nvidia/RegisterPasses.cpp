@@ -15,6 +15,8 @@ struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"), llvm::cl::init(2)};
   Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("Which of the best schedules"), llvm::cl::init(0)};
   Option<std::string> forced{*this, "forced", llvm::cl::desc("This schedule instead: \"S PV1 E L\"")};
+  Option<bool> checkOrder{*this, "check-order", llvm::cl::desc("Prove that scheduling, waits and barriers keep the program"),
+                          llvm::cl::init(false)};
 };
 
 }  // namespace
@@ -31,7 +33,8 @@ void registerPasses() {
                                                                    .stages = arguments.stages,
                                                                    .schedule = arguments.schedule,
                                                                    .forced = arguments.forced,
-                                                                   .verify = true});
+                                                                   .verify = true,
+                                                                   .checkOrder = arguments.checkOrder});
                                               });
 }
 

@@ -69,11 +69,13 @@ void add(std::vector<MutantProgram>& programs, const Source& source, const Confi
   one.context->loadAllAvailableDialects();
   auto module = parseSourceFile<ModuleOp>(std::string(FATTN_DATA) + "/" + source.file + ".mlir", one.context.get());
   if (!module) throw Error(ErrorCode::InvalidArgument, source.file + " does not parse");
+  one.order = std::make_shared<check::OrderRecord>();
   BlockProgram block = compileForBlock(*module, {.target = configuration.target,
                                                  .warps = configuration.warps,
                                                  .stages = configuration.stages,
                                                  .schedule = configuration.schedule,
-                                                 .forced = {}});
+                                                 .forced = {},
+                                                 .order = one.order});
   if (!block.module) return;  // fewer schedules than that
   one.block = std::move(block.module);
   if (mutationsOf(*one.block).empty()) return;

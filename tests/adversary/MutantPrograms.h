@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "compiler/gpu/check/Passes.h"
 #include "tests/adversary/CheckProgram.h"
 #include "tests/adversary/Mutants.h"
 
@@ -14,7 +15,8 @@ struct MutantProgram {
   std::string name;  ///< "two-dots nvidia:sm_80, 4 warps, 2 stages, schedule 1"
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> block;
-  std::vector<std::vector<char>> memory;  ///< what the judge's inputs point at
+  std::shared_ptr<check::OrderRecord> order;  ///< the program before scheduling, whose accesses the block's labels name
+  std::vector<std::vector<char>> memory;      ///< what the judge's inputs point at
   std::unique_ptr<Judge> judge;
 };
 

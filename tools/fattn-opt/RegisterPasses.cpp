@@ -6,6 +6,7 @@
 
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/HostCode.h"
+#include "compiler/gpu/check/Passes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/nvidia/Passes.h"
 #include "compiler/transforms/Passes.h"
@@ -35,6 +36,7 @@ void registerAllPasses() {
   registerEmitPtxPass();
   transforms::registerPasses();
   tilegpu::registerPasses();
+  check::registerPasses();
   nvidia::registerPasses();
   hostLevel();
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });

@@ -23,6 +23,7 @@
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
 #include "compiler/gpu/passes/PipelineLoop.h"
 
+#include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
@@ -195,6 +196,7 @@ class Pipeliner {
         continue;
       }
       own.push_back(b.clone(*op, map));
+      if (auto label = sourceLabelOf(fetch)) relabelClone(own.back(), label->source + 1);
     }
     for (Operation* op : own)
       if (!map.contains(op)) remap(op, map);

@@ -12,6 +12,7 @@
 // Assumptions: A1 the value and what it is computed from, up to values that live on anyway, stand in the block of the select_lazy; A2 they
 // are free of effects, or loads of buffers that nothing writes in between; A3 every other use comes before the select_lazy; A4 the tile
 // takes at least kLeastRegisters of a thread. Test: tests/lit/gpu/rematerialize-lazy.mlir.
+#include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,11 +22,13 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
-constexpr int64_t kLeastRegisters = 16;  // fewer are not worth the code
+constexpr int64_t kLeastRegisters = 16;            // fewer are not worth the code
+constexpr int64_t kFirstClone = int64_t{1} << 32;  // beyond those that PipelineLoop numbers by their fetches
 
 class Rematerializer {
  public:
-  explicit Rematerializer(tile::SelectLazyOp lazy) : lazy(lazy), block(lazy->getBlock()) {}
+  /// `clones`: counts the values that have been computed again.
+  Rematerializer(tile::SelectLazyOp lazy, int64_t& clones) : lazy(lazy), block(lazy->getBlock()), clones(clones) {}
 
   void run() {
     llvm::SetVector<Value> candidates;
@@ -87,12 +90,14 @@ class Rematerializer {
     if (!collect(value, slice)) return;
     OpBuilder b = OpBuilder::atBlockBegin(&lazy.getExact().front());
     IRMapping map;
-    for (Operation* op : slice) b.clone(*op, map);
+    for (Operation* op : slice) relabelClone(b.clone(*op, map), kFirstClone + clones);
+    ++clones;
     value.replaceUsesWithIf(map.lookup(value), [&](OpOperand& use) { return isInside(use.getOwner()); });
   }
 
   tile::SelectLazyOp lazy;
   Block* block;
+  int64_t& clones;
 };
 
 class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, OperationPass<ModuleOp>> {
@@ -101,7 +106,8 @@ class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, Operatio
   StringRef getArgument() const override { return "tilegpu-rematerialize-lazy"; }
   StringRef getDescription() const override { return "Compute again on exact sides what takes registers on the usual ones"; }
   void runOnOperation() override {
-    getOperation().walk([](tile::SelectLazyOp lazy) { Rematerializer(lazy).run(); });
+    int64_t clones = 0;
+    getOperation().walk([&](tile::SelectLazyOp lazy) { Rematerializer(lazy, clones).run(); });
   }
 };
 

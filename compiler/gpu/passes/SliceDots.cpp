@@ -15,6 +15,7 @@
 //
 // Assumption: A1 the buffer that an operand is read from is not written between the read and the dot; else registers are cut. Test:
 // tests/lit/gpu/slice-dots.mlir.
+#include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "fattn/Error.h"
@@ -97,7 +98,9 @@ class Operand {
       SmallVector<int64_t> from(load.getOffsets());
       from.resize(2, 0);
       for (auto [f, o] : llvm::zip(from, at)) f += o;
-      return LoadBufferOp::create(b, loc, type, load.getBuffer(), load.getSlot(), b.getDenseI64ArrayAttr(from));
+      auto fragment = LoadBufferOp::create(b, loc, type, load.getBuffer(), load.getSlot(), b.getDenseI64ArrayAttr(from));
+      copySourceLabel(load, fragment);
+      return fragment;
     };
     if (!trans) return read(part, offsets);
     const int swap[] = {1, 0};

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/check/CheckOrder.h"
+
+#include "compiler/gpu/check/Divergence.h"
+#include "compiler/gpu/check/EmittedRun.h"
+#include "compiler/gpu/check/Scenarios.h"
+#include "compiler/gpu/dialect/SourceLabels.h"
+
+using namespace mlir;
+
+namespace fattn::check {
+namespace {
+
+constexpr int64_t kMostTrips = 12, kBudget = 400'000, kShort = 2'000, kAllDraws = 2'000'000;
+/// Draws in a row that show nothing new before there are no more.
+constexpr int kPatience = 60;
+constexpr int kLeastRuns = 6;
+
+bool isLabelled(Operation* op) {
+  return isa<tilegpu::CopyAsyncOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp, tile::LoadOp, tile::StoreOp, tile::GatherOp,
+             tile::ScatterOp, tile::AtomicAddOp>(op);
+}
+
+std::vector<const Step*> stepsByLabel(const Program& program) {
+  std::vector<const Step*> result;
+  for (const Body& block : program.blocks)
+    for (const Step& step : block.steps) {
+      if (step.label < 0) continue;
+      if (result.size() <= static_cast<size_t>(step.label)) result.resize(static_cast<size_t>(step.label) + 1);
+      result[static_cast<size_t>(step.label)] = &step;
+    }
+  return result;
+}
+
+class Checker {
+ public:
+  Checker(const Program* before, const Program& emitted, const Options& options)
+      : before(before),
+        emitted(emitted),
+        options(options),
+        owners(emitted, options.agent),
+        most(static_cast<size_t>(emitted.loops)),
+        settled(static_cast<size_t>(emitted.loops)) {
+    if (before) steps = stepsByLabel(*before);
+  }
+
+  Result run() {
+    for (const Divergence& found : divergences(emitted.function)) {
+      Step at{.op = found.op}, under{.op = found.under};
+      faults.add("divergence", &at, &under, "needs all warps of the block, but stands under a condition that differs between warps",
+                 "the condition");
+    }
+    const Program& shape = before ? *before : emitted;
+    mostTrips = std::min(kMostTrips, 2 * emitted.mostSlots + 4);
+    Scenarios scenarios(shape, mostTrips);
+    Owners inOrder(shape, options.agent);
+    int64_t longest = 0;
+    for (int number = 0, idle = 0; number < options.draws && idle < kPatience && result.steps < kAllDraws; ++number) {
+      Scenario scenario = scenarios.draw(number);
+      // Draws that are much longer than those before show the same trips again.
+      SourceRun source(shape, scenario, inOrder, longest ? std::min(kBudget, 8 * longest + kShort) : kBudget);
+      Outcome outcome = source.run();
+      result.steps += source.steps();
+      if (outcome != Outcome::Finished) {
+        ++result.unfinished, ++idle;
+        continue;
+      }
+      bool fresh = scenarios.isNew(source.trips());
+      if (fresh) longest = std::max(longest, source.steps());
+      idle = fresh ? 0 : idle + 1;
+      if (fresh || result.runs < kLeastRuns) compare(scenario, source);
+    }
+    for (size_t loop = 0; loop < most.size(); ++loop) result.unsettled += most[loop] >= mostTrips && !settled[loop];
+    result.faults = std::move(faults.list);
+    return std::move(result);
+  }
+
+ private:
+  void compare(const Scenario& scenario, const SourceRun& source) {
+    EmittedRun run(emitted, scenario, owners, 50 * kBudget, before ? &source : nullptr, steps, faults);
+    Outcome outcome = run.run();
+    result.steps += run.steps();
+    for (size_t loop = 0; loop < most.size(); ++loop) {
+      most[loop] = std::max(most[loop], run.trips()[loop]);
+      settled[loop] = settled[loop] || run.settled()[loop];
+    }
+    if (outcome == Outcome::Finished) {
+      run.compareRuns();
+      ++result.runs;
+    } else {
+      ++result.unfinished;
+    }
+  }
+
+  const Program* before;
+  const Program& emitted;
+  Options options;
+  Owners owners;
+  std::vector<const Step*> steps;
+  Faults faults;
+  Result result;
+  int64_t mostTrips = 0;
+  std::vector<int64_t> most;  ///< trips of each loop of the emitted program
+  std::vector<bool> settled;
+};
+
+}  // namespace
+
+void labelSources(func::FuncOp function) {
+  int64_t next = 0;
+  function.walk([&](Operation* op) {
+    if (isLabelled(op)) tilegpu::setSourceLabel(op, {.source = next++, .clone = 0});
+  });
+}
+
+FailureOr<Result> checkOrder(func::FuncOp before, func::FuncOp emitted, const Options& options) {
+  FailureOr<Program> after = programOf(emitted);
+  if (failed(after)) return failure();
+  if (!before) return Checker(nullptr, *after, options).run();
+  FailureOr<Program> source = programOf(before);
+  if (failed(source)) return failure();
+  return Checker(&*source, *after, options).run();
+}
+
+}  // namespace fattn::check

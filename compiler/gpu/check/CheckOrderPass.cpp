@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares a program whose waits, barriers and shared memory are placed with the program before its loops were scheduled, and makes every
+// fault an error (CheckOrder.h says how):
+//
+//   k.cpp:12: 'tilegpu.load_buffer' op reads what other threads write: a tilegpu.barrier is missing between the write and this read
+//   k.cpp:11: note: the write
+//
+// The program before scheduling is what -tilegpu-record-order has kept, or a module named tilegpu_before in this one; without either only
+// waits, barriers and conditions that differ between warps are checked. Test: tests/lit/gpu/check-order*.mlir.
+#include "compiler/gpu/check/CheckOrder.h"
+#include "compiler/gpu/check/Passes.h"
+#include "compiler/gpu/dialect/SourceLabels.h"
+#include "fattn/Error.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace fattn::check {
+namespace {
+
+constexpr llvm::StringLiteral kBeforeName = "tilegpu_before";
+constexpr size_t kMostShown = 8;
+
+class CheckOrderPass : public PassWrapper<CheckOrderPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckOrderPass)
+  explicit CheckOrderPass(std::shared_ptr<OrderRecord> record) : record(std::move(record)) {}
+  CheckOrderPass(const CheckOrderPass& other) : PassWrapper(other), record(other.record) {}
+  StringRef getArgument() const override { return "tilegpu-check-order"; }
+  StringRef getDescription() const override { return "Prove that waits, barriers and slots keep the program before scheduling"; }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    ModuleOp before = record && record->before ? *record->before : module.lookupSymbol<ModuleOp>(kBeforeName);
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isDeclaration()) continue;
+      auto source = before ? before.lookupSymbol<func::FuncOp>(function.getName()) : func::FuncOp();
+      if (failed(check(source, function))) signalPassFailure();
+      tilegpu::removeSourceLabels(function);
+    }
+  }
+
+ private:
+  LogicalResult check(func::FuncOp source, func::FuncOp function) {
+    try {
+      FailureOr<Result> result = checkOrder(source, function, {.agent = warps ? Agent::Warp : Agent::Thread});
+      if (failed(result)) return failure();
+      if (explain)
+        function.emitRemark() << "checked in " << result->runs << " runs of " << result->steps << " steps, " << result->unfinished
+                              << " more could not be followed, " << result->unsettled << " loops did not settle";
+      if (result->runs == 0)
+        function.emitRemark("its order could not be checked: bounds or slots depend on data, or no draw of the arguments ends in time");
+      for (const Fault& fault : ArrayRef(result->faults).take_front(kMostShown)) {
+        InFlightDiagnostic error = fault.at->emitOpError() << fault.text;
+        if (fault.other) error.attachNote(*fault.other) << fault.note;
+      }
+      return success(result->faults.empty());
+    } catch (const Error& error) {  // the layout library's
+      return function.emitError() << "cannot be checked: " << error.what();
+    }
+  }
+
+  std::shared_ptr<OrderRecord> record;
+  Option<bool> warps{*this, "warps", llvm::cl::desc("take a warp's lanes for one thread"), llvm::cl::init(false)};
+  Option<bool> explain{*this, "explain", llvm::cl::desc("say what was run"), llvm::cl::init(false)};
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createCheckOrderPass(std::shared_ptr<OrderRecord> record) {
+  return std::make_unique<CheckOrderPass>(std::move(record));
+}
+
+}  // namespace fattn::check

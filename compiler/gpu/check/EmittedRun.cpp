@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/check/EmittedRun.h"
+
+#include <fmt/format.h>
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace fattn::check {
+namespace {
+
+std::string lineOf(Operation* op) {
+  std::string text;
+  op->getLoc()->walk([&](Location part) {
+    auto place = dyn_cast<FileLineColLoc>(part);
+    if (!place) return WalkResult::advance();
+    text = fmt::format(" of line {}", place.getLine());
+    return WalkResult::interrupt();
+  });
+  return text;
+}
+
+std::string nameOf(Operation* op) { return op->getName().getStringRef().str(); }
+
+std::string times(int64_t count, std::string_view one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); }
+
+std::string textOf(const Window& window) {
+  std::string text = fmt::format("element {}", window.base.value);
+  for (int d = 0; d < std::min(window.rank, Window::kMostDims); ++d)
+    text += fmt::format("{}{}", d ? ", " : " and offsets [", window.offsets[d].known ? std::to_string(window.offsets[d].value) : "?");
+  return window.rank > 0 ? text + "]" : text;
+}
+
+struct Words {
+  std::string_view text, note;
+};
+
+Words wordsOf(Hazard hazard) {
+  switch (hazard) {
+    case Hazard::ReadOfCopyInFlight:
+      return {"reads a slot that a copy may still be filling: no tilegpu.copy_wait covers the copy before this read", "the copy"};
+    case Hazard::WriteOverCopyInFlight:
+      return {"writes a slot that a copy may still be filling: no tilegpu.copy_wait covers the copy before this write", "the copy"};
+    case Hazard::StoreOverCopySource:
+      return {"stores to global memory that a copy may still be reading: no tilegpu.copy_wait covers the copy before this store",
+              "the copy"};
+    case Hazard::ReadAfterWrite:
+      return {"reads what other threads write: a tilegpu.barrier is missing between the write and this read", "the write"};
+    case Hazard::WriteAfterRead:
+      return {"overwrites what other threads may still be reading: a tilegpu.barrier is missing between the read and this write",
+              "the read"};
+    case Hazard::WriteAfterWrite:
+      return {"overwrites what other threads may still be writing: a tilegpu.barrier is missing between the two writes", "the first write"};
+    case Hazard::GlobalReadAfterWrite:
+      return {"reads global memory that other threads write: a tilegpu.barrier is missing between the write and this read", "the write"};
+    case Hazard::GlobalWriteAfterRead:
+      return {"writes global memory that other threads may still be reading: a tilegpu.barrier is missing between the read and this write",
+              "the read"};
+    case Hazard::GlobalWriteAfterWrite:
+      return {"writes global memory that other threads may still be writing: a tilegpu.barrier is missing between the two writes",
+              "the first write"};
+  }
+  return {};
+}
+
+}  // namespace
+
+void Faults::add(std::string_view kind, const Step* at, const Step* other, std::string text, std::string note) {
+  if (!known.insert({kind, at->op, other ? other->op : nullptr}).second) return;
+  Fault fault{.at = at->op, .text = std::move(text), .other = std::nullopt, .note = std::move(note)};
+  if (other) fault.other = other->op->getLoc();
+  list.push_back(std::move(fault));
+}
+
+std::string EmittedRun::accessOf(int label) const {
+  bool named = label >= 0 && static_cast<size_t>(label) < sourceSteps.size() && sourceSteps[static_cast<size_t>(label)];
+  if (!named) return "a later pass's write";
+  Operation* op = sourceSteps[static_cast<size_t>(label)]->op;
+  return fmt::format("the {}{}", nameOf(op), lineOf(op));
+}
+
+std::string EmittedRun::describe(const Content& content) const {
+  std::string text;
+  for (const Instance& what : content) {
+    if (!text.empty()) text += " or ";
+    if (what.label == Instance::kNothing)
+      text += "nothing written";
+    else if (what.label == Instance::kOther)
+      text += "what another access left";
+    else
+      text += fmt::format("run {} of {}", what.count + 1, accessOf(what.label));
+  }
+  return text;
+}
+
+void EmittedRun::onRead(const Step& step, int64_t count, int slot) {
+  if (!source) return;
+  const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
+  Content ofOneWriter;
+  const Content* expected = source->read(step.label, count);
+  if (step.label < 0 && buffer.onlyWriter) expected = &(ofOneWriter = {instanceOf(*buffer.onlyWriter, count)});
+  if (!expected) return;  // more often than before scheduling: nobody uses the result
+  const Content& found = memory.content(slot);
+  if (llvm::all_of(found, [&](const Instance& what) { return llvm::is_contained(*expected, what); })) return;
+  faults.add("content", &step, memory.writer(slot),
+             fmt::format("finds {} in slot {}, where the program before scheduling finds {}", describe(found), slot - buffer.firstSlot,
+                         describe(*expected)),
+             "the last write of that memory");
+}
+
+void EmittedRun::compareOrder(const Step& step, const Versions& expected, const Versions& found) {
+  auto runs = [](const Versions& versions, int label) {
+    const auto* it = llvm::find_if(versions, [&](const Version& version) { return version.label == label; });
+    return it == versions.end() ? Version{label, 0, 0} : *it;
+  };
+  for (const Versions* side : {&expected, &found})
+    for (const Version& version : *side) {
+      Version before = runs(expected, version.label), now = runs(found, version.label);
+      if (before == now) continue;
+      bool named = static_cast<size_t>(version.label) < sourceSteps.size();
+      faults.add("order", &step, named ? sourceSteps[static_cast<size_t>(version.label)] : nullptr,
+                 fmt::format("comes after {} of {} of the same memory, where the program before scheduling has it after {}",
+                             times(now.count, "run"), accessOf(version.label), times(before.count, "run")),
+                 "the write");
+      return;
+    }
+}
+
+void EmittedRun::onGlobal(const Step& step, int64_t count, const Window& window, const Versions& after) {
+  if (!source) return;
+  if (step.label < 0)
+    return faults.add("unknown", &step, nullptr, "accesses global memory, but comes from no access of the program before scheduling", "");
+  const SourceRun::Global* before = source->global(step.label, count);
+  if (!before) return;  // compareRuns() speaks of writes; of reads nobody uses the result
+  compareOrder(step, before->after, after);
+  bool known = before->window.base.known && window.base.known && before->window.array == window.array;
+  if (!known || before->window.rank != window.rank) return;
+  bool moved = before->window.base != window.base;
+  for (int d = 0; d < std::min(window.rank, Window::kMostDims); ++d)
+    moved |= window.offsets[d].known && before->window.offsets[d].known && window.offsets[d] != before->window.offsets[d];
+  if (moved)
+    faults.add("place", &step, nullptr,
+               fmt::format("accesses {} in its run {}, where the program before scheduling accesses {}", textOf(window), count + 1,
+                           textOf(before->window)),
+               "");
+}
+
+void EmittedRun::compareRuns() {
+  if (!source) return;
+  std::vector<std::pair<const Step*, int64_t>> made(static_cast<size_t>(source->labels()), {nullptr, 0});
+  for (const Body& block : program.blocks)
+    for (const Step& step : block.steps) {
+      bool writes = step.act == Act::WriteGlobal || step.act == Act::AtomicGlobal;
+      if (writes && step.label >= 0 && step.label < source->labels())
+        made[static_cast<size_t>(step.label)] = {&step, counts[static_cast<size_t>(step.stream)]};
+    }
+  for (auto [label, entry] : llvm::enumerate(made)) {
+    const Step* before = label < sourceSteps.size() ? sourceSteps[label] : nullptr;
+    if (!before || (before->act != Act::WriteGlobal && before->act != Act::AtomicGlobal)) continue;
+    int64_t wanted = source->runs(static_cast<int>(label));
+    if (entry.second == wanted) continue;
+    Step whole{.op = program.function};
+    faults.add("runs", entry.first ? entry.first : &whole, before,
+               fmt::format("makes {} of {}, where the program before scheduling makes {}", times(entry.second, "run"),
+                           accessOf(static_cast<int>(label)), times(wanted, "run")),
+               "the write");
+  }
+}
+
+void EmittedRun::onHazard(Hazard hazard, const Step* first, const Step* second) {
+  Words words = wordsOf(hazard);
+  faults.add(words.text, second, first, std::string(words.text), std::string(words.note));
+}
+
+void EmittedRun::onSlotOutside(const Step& step, int64_t slot) {
+  const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
+  faults.add("slot", &step, nullptr, fmt::format("accesses slot {} of a buffer that has {}", slot, times(buffer.slots, "slot")), "");
+}
+
+}  // namespace fattn::check

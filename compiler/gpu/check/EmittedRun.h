@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The emitted program, run beside what the program before scheduling found.
+#ifndef FATTN_COMPILER_GPU_CHECK_EMITTEDRUN_H
+#define FATTN_COMPILER_GPU_CHECK_EMITTEDRUN_H
+
+#include <set>
+
+#include "compiler/gpu/check/CheckOrder.h"
+#include "compiler/gpu/check/SourceRun.h"
+
+namespace fattn::check {
+
+/// Collects faults, each pair of accesses once.
+class Faults {
+ public:
+  void add(std::string_view kind, const Step* at, const Step* other, std::string text, std::string note);
+  std::vector<Fault> list;
+
+ private:
+  std::set<std::tuple<std::string_view, mlir::Operation*, mlir::Operation*>> known;
+};
+
+class EmittedRun final : public Execution {
+ public:
+  /// `source` is null where there is nothing to compare with; `sourceSteps` has its accesses by label.
+  EmittedRun(const Program& program, const Scenario& scenario, Owners& owners, std::int64_t budget, const SourceRun* source,
+             const std::vector<const Step*>& sourceSteps, Faults& faults)
+      : Execution(program, scenario, owners, /*watched=*/true, budget), source(source), sourceSteps(sourceSteps), faults(faults) {}
+
+  /// After a run: whether every store of the program before scheduling has been made.
+  void compareRuns();
+
+ protected:
+  void onRead(const Step& step, std::int64_t count, int slot) override;
+  void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) override;
+  void onHazard(Hazard hazard, const Step* first, const Step* second) override;
+  void onSlotOutside(const Step& step, std::int64_t slot) override;
+
+ private:
+  std::string describe(const Content& content) const;
+  std::string accessOf(int label) const;
+  void compareOrder(const Step& step, const Versions& expected, const Versions& found);
+
+  const SourceRun* source;
+  const std::vector<const Step*>& sourceSteps;
+  Faults& faults;
+};
+
+}  // namespace fattn::check
+
+#endif

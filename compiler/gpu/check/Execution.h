@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a Program on one draw of its arguments: integers and pointers are computed, data is not.
+//
+// A branch whose condition depends on data is followed on both sides, one after the other, and what either leaves is joined; the region of
+// a select_lazy may be skipped or run; a scf.while whose condition depends on data takes as many trips as the draw says.
+#ifndef FATTN_COMPILER_GPU_CHECK_EXECUTION_H
+#define FATTN_COMPILER_GPU_CHECK_EXECUTION_H
+
+#include "compiler/gpu/check/Memory.h"
+
+namespace fattn::check {
+
+/// One draw of what a launch decides.
+struct Scenario {
+  std::vector<std::int64_t> arguments = {};
+  std::array<std::int64_t, 3> ids = {0, 0, 0}, programs = {1, 1, 1};
+  std::int64_t trips = 1;  ///< of loops that data decides on
+  std::uint64_t seed = 0;  ///< of integers that are loaded: small multiples of one of `scales`, or small
+  std::vector<std::int64_t> scales = {};
+};
+
+/// Which runs of writes an access comes after: those of each label that may touch the same elements.
+struct Version {
+  int label;
+  std::int64_t count;
+  std::uint64_t runs;  ///< a hash of their numbers
+  bool operator==(const Version&) const = default;
+};
+using Versions = llvm::SmallVector<Version, 2>;
+
+enum class Outcome : std::uint8_t { Finished, TooLong, Undecided };
+
+class Execution {
+ public:
+  Execution(const Program& program, const Scenario& scenario, Owners& owners, bool watched, std::int64_t budget);
+  virtual ~Execution() = default;
+
+  Outcome run();
+  /// How often each scf.for went round, at most; -1 where none was reached.
+  const std::vector<std::int64_t>& trips() const { return loopTrips; }
+  /// For each scf.for: whether its memory came back to a state of some trips before, once it had trips enough for that.
+  const std::vector<bool>& settled() const { return loopSettled; }
+  std::int64_t steps() const { return spent; }
+
+ protected:
+  /// Reads of buffers, before they are made, and accesses to global memory, copies included.
+  virtual void onRead(const Step& step, std::int64_t count, int slot) = 0;
+  virtual void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) = 0;
+  virtual void onHazard(Hazard hazard, const Step* first, const Step* second) = 0;
+  virtual void onSlotOutside(const Step& step, std::int64_t slot) = 0;
+  /// What a write leaves in a slot.
+  Instance instanceOf(const Step& step, std::int64_t count) const;
+
+  const Program& program;
+  const Scenario& scenario;
+  Memory memory;
+  std::vector<std::int64_t> counts;  ///< by stream
+
+ private:
+  struct Value {
+    Number number;
+    Window window;
+  };
+  struct Written {
+    int label;
+    std::int64_t count;
+    Window window;
+    bool unordered;
+  };
+
+  bool block(int index);
+  bool step(const Step& step);
+  void number(const Step& step);
+  void pointer(const Step& step);
+  void window(const Step& step);
+  void forward(const Step& step);
+  bool access(const Step& step);
+  void copy(const Step& step, std::int64_t count, int slot);
+  void global(const Step& step, std::int64_t count);
+  /// The memory at a loop's head, and how often each access had run.
+  struct Head {
+    Memory memory;
+    std::vector<std::int64_t> counts;
+  };
+  bool forLoop(const Step& step);
+  bool returnsTo(const std::vector<Head>& heads) const;
+  bool whileLoop(const Step& step);
+  bool branch(const Step& step);
+  bool lazy(const Step& step);
+
+  Number numberOf(int value) const { return value < 0 ? Number() : numbers[static_cast<size_t>(value)]; }
+  Window windowOf(int value) const {
+    int index = value < 0 ? -1 : program.windows[static_cast<size_t>(value)];
+    return index < 0 ? Window() : windows[static_cast<size_t>(index)];
+  }
+  void setNumber(int value, Number number) {
+    if (value >= 0) numbers[static_cast<size_t>(value)] = number;
+  }
+  void setWindow(int value, const Window& window) {
+    int index = value < 0 ? -1 : program.windows[static_cast<size_t>(value)];
+    if (index >= 0) windows[static_cast<size_t>(index)] = window;
+  }
+  llvm::SmallVector<Value> take(llvm::ArrayRef<int> values) const;
+  void give(llvm::ArrayRef<int> values, llvm::ArrayRef<Value> from);
+  static Window merged(const Window& a, const Window& b);
+  static Value merged(const Value& a, const Value& b);
+  Versions versionsOf(const Step& step, const Window& window) const;
+  Number loaded(std::uint64_t key, mlir::Type type) const;
+
+  std::vector<Number> numbers;  ///< by value
+  std::vector<Window> windows;  ///< by Program::windows
+  std::vector<Written> written;
+  std::vector<std::int64_t> loopTrips;
+  std::vector<bool> loopSettled;
+  bool watched;
+  Owners& owners;
+  std::int64_t budget, spent = 0;
+  Outcome outcome = Outcome::Finished;
+};
+
+}  // namespace fattn::check
+
+#endif

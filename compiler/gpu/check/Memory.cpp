@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/check/Memory.h"
+
+#include <algorithm>
+
+namespace fattn::check {
+namespace {
+
+Hazard hazardOf(bool earlierWrites, bool laterWrites, bool global) {
+  if (!laterWrites) return global ? Hazard::GlobalReadAfterWrite : Hazard::ReadAfterWrite;
+  if (!earlierWrites) return global ? Hazard::GlobalWriteAfterRead : Hazard::WriteAfterRead;
+  return global ? Hazard::GlobalWriteAfterWrite : Hazard::WriteAfterWrite;
+}
+
+}  // namespace
+
+bool Memory::overlap(int a, int b) const { return a == b || llvm::is_contained(program->overlaps[static_cast<size_t>(a)], b); }
+
+void Memory::put(int slot, Content what, const Step& by) {
+  contents[static_cast<size_t>(slot)] = std::move(what);
+  writers[static_cast<size_t>(slot)] = &by;
+  for (int other : program->overlaps[static_cast<size_t>(slot)]) {
+    contents[static_cast<size_t>(other)] = {Instance{.label = Instance::kOther}};
+    writers[static_cast<size_t>(other)] = &by;
+  }
+}
+
+void Memory::note(Access access) {
+  if (!llvm::is_contained(recent, access)) recent.push_back(access);
+}
+
+void Memory::noteGlobal(const GlobalAccess& access) {
+  bool known = llvm::any_of(recentGlobal, [&](const GlobalAccess& old) { return old.step == access.step && old.window == access.window; });
+  if (!known) recentGlobal.push_back(access);
+}
+
+/// A thread writes the same places of a slot with every copy into it, and its copies complete in order.
+void Memory::copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report) {
+  for (InFlight& copy : inFlight) ++copy.younger;  // its group is closed in any case
+  if (wanted.known && !wanted.value) return;
+  Content content = {what};
+  if (!wanted.known)
+    for (const Instance& old : contents[static_cast<size_t>(slot)])
+      if (!llvm::is_contained(content, old)) content.push_back(old);
+  if (!watched) return put(slot, std::move(content), step);
+  auto meets = [&](const Step* other, int otherSlot) {
+    return overlap(slot, otherSlot) && (slot != otherSlot || !owners.same(other->owners, step.owners));
+  };
+  for (const InFlight& copy : inFlight)
+    if (meets(copy.step, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
+  for (const Access& access : recent)
+    if (meets(access.step, access.slot)) report(hazardOf(access.write, true, false), access.step, &step);
+  meetGlobal({&step, from, /*write=*/false, /*atomic=*/false}, owners, report);
+  inFlight.push_back({&step, slot, 0, from});
+  put(slot, std::move(content), step);
+}
+
+void Memory::wait(std::int64_t pending) {
+  for (const InFlight& copy : inFlight) {
+    if (copy.younger < pending) continue;
+    note({copy.step, copy.slot, /*write=*/true});
+    noteGlobal({copy.step, copy.from, /*write=*/false, /*atomic=*/false});
+  }
+  std::erase_if(inFlight, [&](const InFlight& copy) { return copy.younger >= pending; });
+}
+
+void Memory::barrier() {
+  recent.clear();
+  recentGlobal.clear();
+}
+
+void Memory::read(const Step& step, int slot, Owners& owners, Report report) {
+  if (!watched) return;
+  for (const InFlight& copy : inFlight)
+    if (overlap(slot, copy.slot)) report(Hazard::ReadOfCopyInFlight, copy.step, &step);
+  for (const Access& access : recent)
+    if (access.write && overlap(slot, access.slot) && (slot != access.slot || !owners.same(access.step->owners, step.owners)))
+      report(Hazard::ReadAfterWrite, access.step, &step);
+  note({&step, slot, /*write=*/false});
+}
+
+void Memory::write(const Step& step, int slot, const Instance& what, Owners& owners, Report report) {
+  if (!watched) return put(slot, {what}, step);
+  for (const InFlight& copy : inFlight)
+    if (overlap(slot, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
+  for (const Access& access : recent)
+    if (overlap(slot, access.slot) && (slot != access.slot || !owners.same(access.step->owners, step.owners)))
+      report(hazardOf(access.write, true, false), access.step, &step);
+  note({&step, slot, /*write=*/true});
+  put(slot, {what}, step);
+}
+
+/// The same elements in layouts that give each to one thread only are a thread's own business.
+void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const {
+  for (const GlobalAccess& other : recentGlobal) {
+    if ((!access.write && !other.write) || (access.atomic && other.atomic) || !mayOverlap(access.window, other.window)) continue;
+    bool own = access.window == other.window && owners.same(access.step->owners, other.step->owners);
+    if (!own) report(hazardOf(other.write, access.write, true), other.step, access.step);
+  }
+}
+
+void Memory::global(const Step& step, const Window& window, Owners& owners, Report report) {
+  if (!watched) return;
+  GlobalAccess access{&step, window, step.act != Act::ReadGlobal, step.act == Act::AtomicGlobal};
+  if (access.write)
+    for (const InFlight& copy : inFlight)
+      if (mayOverlap(window, copy.from)) report(Hazard::StoreOverCopySource, copy.step, &step);
+  meetGlobal(access, owners, report);
+  noteGlobal(access);
+}
+
+void Memory::join(const Memory& other) {
+  for (size_t slot = 0; slot < contents.size(); ++slot) {
+    for (const Instance& what : other.contents[slot])
+      if (!llvm::is_contained(contents[slot], what)) contents[slot].push_back(what);
+    if (!writers[slot]) writers[slot] = other.writers[slot];
+  }
+  for (const InFlight& copy : other.inFlight) {
+    auto same = llvm::find_if(inFlight, [&](const InFlight& mine) { return mine.step == copy.step && mine.slot == copy.slot; });
+    if (same == inFlight.end())
+      inFlight.push_back(copy);
+    else
+      same->younger = std::min(same->younger, copy.younger);
+  }
+  for (const Access& access : other.recent) note(access);
+  for (const GlobalAccess& access : other.recentGlobal) noteGlobal(access);
+}
+
+bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int label)> advanced) const {
+  auto sameContent = [&](const Content& now, const Content& then) {
+    return llvm::equal(now, then, [&](const Instance& a, const Instance& b) {
+      return a.label == b.label && (a.label < 0 || a.count - b.count == advanced(a.label) || a.count == b.count);
+    });
+  };
+  auto sameCopy = [](const InFlight& a, const InFlight& b) { return a.step == b.step && a.slot == b.slot && a.younger == b.younger; };
+  auto sameGlobal = [](const GlobalAccess& a, const GlobalAccess& b) { return a.step == b.step; };
+  return llvm::equal(contents, earlier.contents, sameContent) && llvm::equal(inFlight, earlier.inFlight, sameCopy) &&
+         recent == earlier.recent && llvm::equal(recentGlobal, earlier.recentGlobal, sameGlobal);
+}
+
+}  // namespace fattn::check

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a block's memory as any order of its threads may leave it: what each slot holds, which copies are in flight, and what has
+// been accessed since the last barrier.
+//
+// A thread's copies complete in order, and for that thread alone, when a wait covers them; what it has done since the last barrier the
+// other threads may still be doing, or not have seen.
+#ifndef FATTN_COMPILER_GPU_CHECK_MEMORY_H
+#define FATTN_COMPILER_GPU_CHECK_MEMORY_H
+
+#include "compiler/gpu/check/Numbers.h"
+#include "compiler/gpu/check/Owners.h"
+#include "compiler/gpu/check/Program.h"
+
+namespace fattn::check {
+
+/// One run of one access of the program before scheduling: the (count + 1)-th of the one with this number.
+struct Instance {
+  int label = kNothing;
+  std::int64_t count = 0;
+  static constexpr int kNothing = -1;  ///< nothing has been written there
+  static constexpr int kOther = -2;    ///< some bytes of something else
+  auto operator<=>(const Instance&) const = default;
+};
+/// What a slot may hold: one thing, but behind branches that depend on data.
+using Content = llvm::SmallVector<Instance, 1>;
+
+enum class Hazard : std::uint8_t {
+  ReadOfCopyInFlight,  ///< no wait covers the copy
+  WriteOverCopyInFlight,
+  StoreOverCopySource,  ///< global memory that a copy may still read
+  ReadAfterWrite,       ///< by other threads, without a barrier in between
+  WriteAfterRead,
+  WriteAfterWrite,
+  GlobalReadAfterWrite,
+  GlobalWriteAfterRead,
+  GlobalWriteAfterWrite
+};
+
+/// Hears of hazards; `second` is the access at hand.
+using Report = llvm::function_ref<void(Hazard, const Step* first, const Step* second)>;
+
+class Memory {
+ public:
+  /// `watched`: hazards are looked for. The program before scheduling is in order, and has none.
+  Memory(const Program& program, bool watched) : program(&program), watched(watched) {
+    contents.resize(static_cast<size_t>(program.slots), Content{Instance{}});
+    writers.resize(static_cast<size_t>(program.slots));
+  }
+
+  /// `wanted` is false for a copy whose predicate does not hold: it moves nothing, but is a group among the others.
+  void copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report);
+  void wait(std::int64_t pending);
+  void barrier();
+  void read(const Step& step, int slot, Owners& owners, Report report);
+  void write(const Step& step, int slot, const Instance& what, Owners& owners, Report report);
+  void global(const Step& step, const Window& window, Owners& owners, Report report);
+
+  const Content& content(int slot) const { return contents[static_cast<size_t>(slot)]; }
+  const Step* writer(int slot) const { return writers[static_cast<size_t>(slot)]; }
+  /// Makes this what either may be.
+  void join(const Memory& other);
+  /// Whether the state is that of some trips before, apart from `advanced` runs of each access since.
+  bool repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int label)> advanced) const;
+
+ private:
+  struct InFlight {
+    const Step* step;
+    int slot;
+    std::int64_t younger;  ///< copies issued since, at least
+    Window from;
+    bool operator==(const InFlight&) const = default;
+  };
+  struct Access {
+    const Step* step;
+    int slot;
+    bool write;
+    bool operator==(const Access&) const = default;
+  };
+  struct GlobalAccess {
+    const Step* step;
+    Window window;
+    bool write, atomic;
+  };
+
+  bool overlap(int a, int b) const;
+  void put(int slot, Content what, const Step& by);
+  void note(Access access);
+  void noteGlobal(const GlobalAccess& access);
+  void meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const;
+
+  const Program* program;
+  bool watched;
+  std::vector<Content> contents;
+  std::vector<const Step*> writers;
+  std::vector<InFlight> inFlight;
+  std::vector<Access> recent;  ///< since the last barrier
+  std::vector<GlobalAccess> recentGlobal;
+};
+
+}  // namespace fattn::check
+
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/check/Program.h"
+
+#include <map>
+
+#include "compiler/gpu/dialect/SourceLabels.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::check {
+namespace {
+
+/// Larger constants beside a loop's bounds are limits of a type, and no sizes.
+constexpr int64_t kMostScale = 4096;
+
+bool isNumber(Type type) { return type.isIntOrIndex(); }
+
+/// Whether the checker follows values of this type.
+bool isFollowed(Type type) {
+  if (isNumber(type) || isa<tile::PtrType, tile::BlockPtrType>(type)) return true;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<tile::PtrType>(tensor.getElementType());
+}
+
+Act actOf(Operation* op) {
+  return llvm::TypeSwitch<Operation*, Act>(op)
+      .Case<tilegpu::CopyAsyncOp>([](auto) { return Act::Copy; })
+      .Case<tilegpu::CopyWaitOp>([](auto) { return Act::Wait; })
+      .Case<tilegpu::BarrierOp>([](auto) { return Act::Barrier; })
+      .Case<tilegpu::LoadBufferOp>([](auto) { return Act::ReadBuffer; })
+      .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
+      .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
+      .Case<tile::StoreOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
+      .Case<tile::AtomicAddOp>([](auto) { return Act::AtomicGlobal; })
+      .Default([](Operation*) { return Act::None; });
+}
+
+StepKind kindOf(Operation* op) {
+  if (isa<scf::ForOp>(op)) return StepKind::For;
+  if (isa<scf::WhileOp>(op)) return StepKind::While;
+  if (isa<scf::IfOp>(op)) return StepKind::If;
+  if (isa<tile::SelectLazyOp>(op)) return StepKind::Lazy;
+  if (actOf(op) != Act::None) return StepKind::Access;
+  if (isa<tile::AddPtrOp>(op)) return StepKind::Pointer;
+  if (isa<tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return StepKind::Window;
+  if (isa<tile::AssumeDivisibleOp>(op)) return StepKind::Forward;
+  if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op)) return StepKind::Number;
+  bool scalar = op->getNumResults() == 1 && isNumber(op->getResult(0).getType());
+  if (scalar && isa<arith::ArithDialect>(op->getDialect())) return StepKind::Number;
+  bool pointers = op->getNumResults() == 1 && op->getNumOperands() > 0 && !scalar && isFollowed(op->getResult(0).getType());
+  return pointers && isFollowed(op->getOperand(0).getType()) ? StepKind::Forward : StepKind::Opaque;
+}
+
+class Flattener {
+ public:
+  explicit Flattener(func::FuncOp function) { program.function = function; }
+
+  FailureOr<Program> run() {
+    func::FuncOp function = program.function;
+    if (!function.getBody().hasOneBlock()) return function.emitError("cannot be checked: it has control flow that is not structured");
+    for (BlockArgument argument : function.getArguments()) number(argument);
+    if (block(function.getBody().front()) < 0) return failure();
+    findBuffersOfOneWriter();
+    findOverlaps();
+    findShaping();
+    return std::move(program);
+  }
+
+ private:
+  int number(Value value) {
+    if (!isFollowed(value.getType())) return -1;
+    auto [it, fresh] = numbers.try_emplace(value, program.values);
+    if (fresh) {
+      ++program.values;
+      program.windows.push_back(isNumber(value.getType()) ? -1 : program.pointers++);
+    }
+    return it->second;
+  }
+
+  int block(mlir::Block& source) {
+    int index = static_cast<int>(program.blocks.size());
+    program.blocks.emplace_back();
+    Body result;
+    for (BlockArgument argument : source.getArguments()) result.arguments.push_back(number(argument));
+    for (Operation& op : source.without_terminator()) {
+      if (isa<tilegpu::AllocOp>(op)) {
+        addBuffer(cast<tilegpu::AllocOp>(op));
+        continue;
+      }
+      Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op};
+      if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
+      for (Value operand : op.getOperands()) step.operands.push_back(number(operand));
+      for (Value value : op.getResults()) step.results.push_back(number(value));
+      if (step.kind == StepKind::Access) access(step);
+      if (isa<scf::ForOp>(op)) step.loop = program.loops++;
+      if (step.kind >= StepKind::For)
+        for (Region& region : op.getRegions()) {
+          if (!region.empty() && !region.hasOneBlock()) return op.emitError("cannot be checked: a region has several blocks"), -1;
+          step.blocks.push_back(region.empty() ? -1 : block(region.front()));
+          if (!region.empty() && step.blocks.back() < 0) return -1;
+        }
+      result.steps.push_back(std::move(step));
+    }
+    result.terminator = source.getTerminator();
+    for (Value value : result.terminator->getOperands()) result.yields.push_back(number(value));
+    program.blocks[index] = std::move(result);
+    return index;
+  }
+
+  void addBuffer(tilegpu::AllocOp alloc) {
+    tilegpu::BufferType type = alloc.getResult().getType();
+    Buffer buffer{.alloc = alloc, .firstSlot = program.slots, .slots = type.getSlots(), .slotBytes = type.getSlotBytes()};
+    // Without places all buffers are apart.
+    buffer.begin = alloc.getOffset() ? static_cast<int64_t>(*alloc.getOffset()) : unplaced;
+    unplaced += alloc.getOffset() ? 0 : type.getBytes();
+    program.slots += static_cast<int>(buffer.slots);
+    program.mostSlots = std::max(program.mostSlots, buffer.slots);
+    buffers[alloc.getResult()] = static_cast<int>(program.buffers.size());
+    program.buffers.push_back(buffer);
+  }
+
+  void access(Step& step) {
+    if (auto label = tilegpu::sourceLabelOf(step.op)) step.label = static_cast<int>(label->source), labelled(step, *label);
+    if (step.label < 0) step.stream = program.streams++;
+    llvm::TypeSwitch<Operation*>(step.op)
+        .Case([&](tilegpu::CopyAsyncOp copy) { shared(step, copy.getBuffer(), copy.getLayout(), true); })
+        .Case([&](tilegpu::LoadBufferOp load) { shared(step, load.getBuffer(), load.getType().getEncoding(), false); })
+        .Case([&](tilegpu::StoreBufferOp store) { shared(step, store.getBuffer(), store.getValue().getType().getEncoding(), false); })
+        .Case([&](tilegpu::CopyWaitOp wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
+        .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
+        .Case<tile::StoreOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
+        .Case([&](tile::AtomicAddOp add) { global(step, add.getValue().getType(), true); });
+  }
+
+  /// Parts of one read, cut along a dot's depth, run once a trip each.
+  void labelled(Step& step, tilegpu::SourceLabel label) {
+    std::vector<int64_t> key = {label.source, label.clone};
+    if (auto load = dyn_cast<tilegpu::LoadBufferOp>(step.op)) {
+      llvm::append_range(key, load.getOffsets());
+      llvm::append_range(key, load.getType().getShape());
+    }
+    auto [it, fresh] = streams.try_emplace(key, program.streams);
+    if (fresh) ++program.streams;
+    step.stream = it->second;
+  }
+
+  void shared(Step& step, Value buffer, Attribute layout, bool oneHolder) {
+    auto it = buffers.find(buffer);
+    step.buffer = it == buffers.end() ? -1 : it->second;
+    Accessor accessor{.layout = layout, .shape = {}, .oneHolder = oneHolder};
+    auto type = cast<tilegpu::BufferType>(buffer.getType());
+    accessor.shape.assign(type.getShape().begin(), type.getShape().end());
+    if (auto load = dyn_cast<tilegpu::LoadBufferOp>(step.op); load && llvm::ArrayRef(accessor.shape) != load.getType().getShape()) {
+      accessor.shape.append(load.getType().getShape().begin(), load.getType().getShape().end());
+      llvm::append_range(accessor.shape, load.getOffsets());
+    }
+    // Where only some elements count, and lie one behind the other, any thread may meet any other.
+    if (auto extents = step.op->getAttrOfType<DenseI64ArrayAttr>("extents"); extents && !extents.empty())
+      accessor = {.layout = {}, .shape = {}, .oneHolder = false};
+    step.owners = intern(std::move(accessor));
+    if (step.buffer >= 0 && step.label >= 0) program.buffers[step.buffer].labelled = true;
+  }
+
+  void global(Step& step, Type type, bool oneHolder) {
+    Accessor accessor{.layout = {}, .shape = {}, .oneHolder = oneHolder};
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      accessor.layout = tensor.getEncoding();
+      accessor.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    }
+    step.owners = intern(std::move(accessor));
+  }
+
+  int intern(Accessor accessor) {
+    auto it = llvm::find(program.accessors, accessor);
+    if (it == program.accessors.end()) it = program.accessors.insert(it, std::move(accessor));
+    return static_cast<int>(it - program.accessors.begin());
+  }
+
+  /// A round trip through memory that a later pass made: what it reads is what its one write left.
+  void findBuffersOfOneWriter() {
+    std::map<int, int> writers;
+    for (Body& block : program.blocks)
+      for (Step& step : block.steps)
+        if ((step.act == Act::WriteBuffer || step.act == Act::Copy) && step.buffer >= 0 && ++writers[step.buffer] == 1)
+          program.buffers[step.buffer].onlyWriter = &step;
+    for (auto [i, buffer] : llvm::enumerate(program.buffers))
+      if (buffer.labelled || writers[static_cast<int>(i)] != 1) buffer.onlyWriter = nullptr;
+  }
+
+  void findOverlaps() {
+    program.overlaps.resize(static_cast<size_t>(program.slots));
+    auto range = [](const Buffer& buffer, int64_t slot) {
+      int64_t begin = buffer.begin + slot * buffer.slotBytes;
+      return std::pair(begin, begin + buffer.slotBytes);
+    };
+    for (const Buffer& a : program.buffers)
+      for (const Buffer& b : program.buffers)
+        for (int64_t i = 0; &a != &b && i < a.slots; ++i)
+          for (int64_t j = 0; j < b.slots; ++j) {
+            auto [begin, end] = range(a, i);
+            auto [otherBegin, otherEnd] = range(b, j);
+            if (begin < otherEnd && otherBegin < end) program.overlaps[a.firstSlot + i].push_back(b.firstSlot + static_cast<int>(j));
+          }
+  }
+
+  /// Arguments and constants that bounds and conditions are computed from.
+  void findShaping() {
+    llvm::SetVector<Value> work;
+    program.function.walk([&](Operation* op) {
+      if (auto loop = dyn_cast<scf::ForOp>(op)) work.insert_range(ValueRange({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}));
+      if (auto branch = dyn_cast<scf::IfOp>(op)) work.insert(branch.getCondition());
+      if (auto condition = dyn_cast<scf::ConditionOp>(op)) work.insert(condition.getCondition());
+    });
+    llvm::SetVector<int64_t> scales;
+    for (size_t i = 0; i < work.size(); ++i) {
+      Value value = work[i];
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (isa<func::FuncOp>(argument.getOwner()->getParentOp())) program.shaping.push_back(static_cast<int>(argument.getArgNumber()));
+        continue;
+      }
+      APInt constant;
+      Operation* op = value.getDefiningOp();
+      if (auto number = dyn_cast<arith::ConstantOp>(op))
+        if (auto integer = dyn_cast<IntegerAttr>(number.getValue());
+            integer && std::abs(integer.getInt()) > 1 && std::abs(integer.getInt()) <= kMostScale)
+          scales.insert(std::abs(integer.getInt()));
+      for (Value operand : op->getOperands())
+        if (isNumber(operand.getType())) work.insert(operand);
+    }
+    program.scales.assign(scales.begin(), scales.end());
+  }
+
+  Program program;
+  llvm::DenseMap<Value, int> numbers, buffers;
+  std::map<std::vector<int64_t>, int> streams;
+  int64_t unplaced = int64_t{1} << 40;
+};
+
+}  // namespace
+
+FailureOr<Program> programOf(func::FuncOp function) { return Flattener(function).run(); }
+
+}  // namespace fattn::check

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checker keeps of a function: control flow, scalar integers and pointers, and every access to memory that threads share.
+//
+// Tiles in registers are left out: a thread's registers are its own. The rest is a tree of blocks of steps over numbered values, so that
+// running it some hundred times (Run.h) costs little.
+#ifndef FATTN_COMPILER_GPU_CHECK_PROGRAM_H
+#define FATTN_COMPILER_GPU_CHECK_PROGRAM_H
+
+#include <vector>
+
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fattn::check {
+
+/// What a step does to memory, or that it is none of these.
+enum class Act : std::uint8_t { None, Copy, Wait, Barrier, ReadBuffer, WriteBuffer, ReadGlobal, WriteGlobal, AtomicGlobal };
+
+enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy };
+
+struct Step {
+  StepKind kind = StepKind::Opaque;
+  Act act = Act::None;
+  mlir::Operation* op = nullptr;
+  llvm::SmallVector<int, 4> operands = {};  ///< numbers of values; -1 where the checker does not follow one
+  llvm::SmallVector<int, 2> results = {};
+  llvm::SmallVector<int, 2> blocks = {};  ///< of regions, in order; -1 for an empty one
+  // Accesses.
+  int buffer = -1;          ///< which of Program::buffers
+  int label = -1;           ///< of the program before scheduling; -1 where it has no such access
+  int stream = -1;          ///< counts the runs of one copy of an access: its prologue, its loop and its last trip are one stream
+  int owners = -1;          ///< which of Program::accessors
+  int loop = -1;            ///< the number of a scf.for
+  std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index
+};
+
+struct Body {
+  std::vector<Step> steps;
+  llvm::SmallVector<int> arguments, yields;
+  mlir::Operation* terminator = nullptr;
+};
+
+struct Buffer {
+  mlir::Operation* alloc = nullptr;
+  int firstSlot = 0;  ///< slots of all buffers are numbered through
+  std::int64_t slots = 1, begin = 0, slotBytes = 0;
+  const Step* onlyWriter = nullptr;  ///< of a buffer that no labelled access touches
+  bool labelled = false;
+};
+
+/// How the threads of a block share an access: what Owners.h computes from.
+struct Accessor {
+  mlir::Attribute layout;                 ///< null where all threads access the same scalar
+  llvm::SmallVector<int64_t> shape = {};  ///< of what is accessed
+  bool oneHolder = false;                 ///< of several threads that hold an element only the first accesses it
+  bool operator==(const Accessor&) const = default;
+};
+
+struct Program {
+  mlir::func::FuncOp function;
+  std::vector<Body> blocks;  ///< the first is the function's
+  std::vector<Buffer> buffers;
+  std::vector<Accessor> accessors;
+  std::vector<std::vector<int>> overlaps;  ///< for each slot the others that have some of its bytes
+  std::vector<int> shaping;                ///< arguments that trips and conditions follow from
+  std::vector<std::int64_t> scales;        ///< constants beside them
+  std::vector<int> windows;                ///< for each value that is a pointer which one of them it is; -1 for numbers
+  int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
+  std::int64_t mostSlots = 1;
+};
+
+/// Fails, with an error of the operation, where the function has control flow that is not structured.
+mlir::FailureOr<Program> programOf(mlir::func::FuncOp function);
+
+}  // namespace fattn::check
+
+#endif
