@@ -7,7 +7,7 @@
 // anything may overwrite it. Both are run on drawn arguments (Execution.h), with every number of trips of each loop up to more than a round
 // of its slots. This shares no code with what places waits and barriers and believes none of its results.
 //
-// Test: tests/lit/gpu/check-order*.mlir, tests/unit/gpu-check.
+// Test: tests/lit/gpu/check-order*.mlir, tests/order.
 #ifndef FATTN_COMPILER_GPU_CHECK_CHECKORDER_H
 #define FATTN_COMPILER_GPU_CHECK_CHECKORDER_H
 
