@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace fattn::generator {
 
-using Predicate = arith::CmpIPredicate;
+using Comparison = arith::CmpIPredicate;
 
 Value Builder::numbers(Shape shape, unsigned dim, Value start, Type integer) {
   bool early = random_.chance(50);  // the start is added to the line, or to the tile
@@ -38,14 +38,14 @@ Value Builder::comparison(Shape shape, Value row, Value column) {
     Value shift = splat(static_cast<double>(random_.between(-most / 2, most)), type).value;
     rows = arith::AddIOp::create(b_, loc_, rows, shift);
   }
-  Predicate predicate = random_.pick({Predicate::sle, Predicate::sge, Predicate::slt, Predicate::sgt, Predicate::ne});
+  Comparison predicate = random_.pick({Comparison::sle, Comparison::sge, Comparison::slt, Comparison::sgt, Comparison::ne});
   Value result = arith::CmpIOp::create(b_, loc_, predicate, columns, rows);
-  bool below = predicate == Predicate::sle || predicate == Predicate::slt;
-  note(below ? "mask.below" : predicate == Predicate::ne ? "mask.other" : "mask.above");
+  bool below = predicate == Comparison::sle || predicate == Comparison::slt;
+  note(below ? "mask.below" : predicate == Comparison::ne ? "mask.other" : "mask.above");
   if (!random_.chance(25)) return result;
   Value width = splat(static_cast<double>(random_.between(1, most)), type).value;
   Value edge = below ? arith::SubIOp::create(b_, loc_, rows, width).getResult() : arith::AddIOp::create(b_, loc_, rows, width).getResult();
-  Value inner = arith::CmpIOp::create(b_, loc_, below ? Predicate::sgt : Predicate::slt, columns, edge);
+  Value inner = arith::CmpIOp::create(b_, loc_, below ? Comparison::sgt : Comparison::slt, columns, edge);
   result = arith::AndIOp::create(b_, loc_, result, inner);
   note("mask.window");
   return result;
@@ -67,7 +67,7 @@ Value Builder::wrappedComparison(Shape shape, Value row, Value column) {
   } else {
     sum = filled(arith::AddIOp::create(b_, loc_, limit, more));
   }
-  Predicate predicate = random_.pick({Predicate::slt, Predicate::sge, Predicate::sle, Predicate::sgt});
+  Comparison predicate = random_.pick({Comparison::slt, Comparison::sge, Comparison::sle, Comparison::sgt});
   Value result = arith::CmpIOp::create(b_, loc_, predicate, at, sum);
   note("mask.wraps");
   return result;
@@ -91,16 +91,16 @@ Value Builder::condition(Shape shape, Value row, Value column) {
 Value Builder::rowCondition(int64_t rows) {
   if (random_.chance(30)) {
     Value id = id_[random_.between(0, 1)];
-    return arith::CmpIOp::create(b_, loc_, Predicate::eq, id, constant(random_.between(0, 1)));
+    return arith::CmpIOp::create(b_, loc_, Comparison::eq, id, constant(random_.between(0, 1)));
   }
   auto line = RankedTensorType::get({rows}, b_.getI32Type());
   if (random_.chance(30)) {  // a condition that depends on data, different from warp to warp
     Tracked data = load({rows}, b_.getI32Type());
-    return arith::CmpIOp::create(b_, loc_, Predicate::sgt, data.value, splat(static_cast<double>(random_.between(-4, 9)), line).value);
+    return arith::CmpIOp::create(b_, loc_, Comparison::sgt, data.value, splat(static_cast<double>(random_.between(-4, 9)), line).value);
   }
   auto limit = static_cast<double>(random_.between(0, rows));
   Value row = numbers({rows}, 0, {}, b_.getI32Type()), first = splat(limit, line).value;
-  return arith::CmpIOp::create(b_, loc_, Predicate::sge, row, first);
+  return arith::CmpIOp::create(b_, loc_, Comparison::sge, row, first);
 }
 
 }  // namespace fattn::generator

@@ -39,9 +39,9 @@ bool isConversion(Operation* op) {
              SliceOp>(op);
 }
 
-class Builder {
+class GraphBuilder {
  public:
-  Builder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), fetches(fetches), ahead(ahead) {
+  GraphBuilder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), fetches(fetches), ahead(ahead) {
     for (Operation& op : loop.getBody()->without_terminator())
       if (!llvm::is_contained(fetches, &op)) body.push_back(&op);
   }
@@ -388,7 +388,7 @@ std::string LoopGraph::legend() const {
   return fmt::format("{}; {} more registers", fmt::join(parts, ", "), model.fixedRegisters);
 }
 
-LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return Builder(loop, fetches, ahead).run(); }
+LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return GraphBuilder(loop, fetches, ahead).run(); }
 
 StagedOps stagedOps(const LoopGraph& graph, const gpu::Schedule& schedule) {
   StagedOps order;

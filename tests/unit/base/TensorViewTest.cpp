@@ -40,7 +40,7 @@ TEST(TensorView, BytesOfEmptyAndAbsurdShapes) {
 }
 
 template <typename Function>
-std::string messageOf(Function function) {
+std::string messageThrownBy(Function function) {
   try {
     function();
   } catch (const Error& error) {
@@ -51,12 +51,13 @@ std::string messageOf(Function function) {
 
 TEST(TensorView, RefusesWhatIsNoView) {
   TensorView view(nullptr, DType::F32, {4, 8});
-  EXPECT_EQ(messageOf([&] { TensorView(nullptr, DType::F32, {1, 2}, {1}); }), "tensor view: shape [1, 2] and strides [1] differ in length");
-  EXPECT_EQ(messageOf([&] { TensorView(nullptr, DType::F32, {1, 1, 1, 1, 1, 1, 1}); }),
+  EXPECT_EQ(messageThrownBy([&] { TensorView(nullptr, DType::F32, {1, 2}, {1}); }),
+            "tensor view: shape [1, 2] and strides [1] differ in length");
+  EXPECT_EQ(messageThrownBy([&] { TensorView(nullptr, DType::F32, {1, 1, 1, 1, 1, 1, 1}); }),
             "tensor view: rank 7 of shape [1, 1, 1, 1, 1, 1, 1]\n  hint: the largest rank is 6");
-  EXPECT_EQ(messageOf([&] { (void)view.transposed(0, 2); }),
+  EXPECT_EQ(messageThrownBy([&] { (void)view.transposed(0, 2); }),
             "tensor view: dimension 2 of a tensor of rank 2\n  hint: legal dimensions are 0 to 1");
-  EXPECT_EQ(messageOf([&] { (void)view.narrowed(1, 4, 5); }),
+  EXPECT_EQ(messageThrownBy([&] { (void)view.narrowed(1, 4, 5); }),
             "tensor view: entries 4 to 4+5 of dimension 1 of shape [4, 8]\n  hint: a slice lies within 0 to 8");
 }
 
