@@ -19,6 +19,8 @@ using transforms::accessesIn, transforms::MemoryAccess, transforms::Aliasing;
 
 /// Pairs of a write and another access that are compared one by one.
 constexpr size_t kMostPairs = 4096;
+/// The same of one load that is to move; beyond that it stays.
+constexpr size_t kMostMoved = 128;
 
 /// An operation of the body that touches some memory, in it or in its regions.
 struct Event {
@@ -135,10 +137,12 @@ bool mayMove(scf::ForOp loop, ArrayRef<MemoryAccess> reads, int64_t early, int64
       if (aliasing.mayOverlap(first, second, loop, distance)) return true;
     return false;
   };
+  size_t compared = 0;
   for (const MemoryAccess& write : accessesIn(loop)) {
     if (!write.writes) continue;
     for (const MemoryAccess& read : reads) {
       if (!aliasing.mayAlias(write.pointer, read.pointer)) continue;
+      if (++compared > kMostMoved) return false;
       bool writesFirst = inBody(write)->isBeforeInBlock(inBody(read));
       if (overlap(write, read, writesFirst ? 0 : 1, early) || overlap(read, write, writesFirst ? 1 : 0, late)) return false;
     }

@@ -35,6 +35,9 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
+/// Accesses to global memory that one is compared with; a barrier for every so many costs less than comparing all pairs.
+constexpr size_t kMostCompared = 64;
+
 /// What was done to a buffer since the last barrier.
 struct Done {
   bool read = false, stored = false, copied = false;
@@ -127,7 +130,9 @@ class BarrierFlow {
       return llvm::any_of(state.buffers, [&](const auto& entry) { return conflicts(access, entry.first, entry.second); });
     });
     auto conflicting = [&](Operation* other) { return conflictInGlobal(other, op); };
-    needed |= global && (llvm::any_of(state.writes, conflicting) || (global->writes && llvm::any_of(state.reads, conflicting)));
+    size_t others = !global ? 0 : state.writes.size() + (global->writes ? state.reads.size() : 0);
+    needed |= others > kMostCompared || (others > 0 && llvm::any_of(state.writes, conflicting)) ||
+              (global && global->writes && llvm::any_of(state.reads, conflicting));
     need(op, needed, state);
     if (global) (global->writes ? state.writes : state.reads).insert(op);
     if (auto waits = dyn_cast<CopyWaitOp>(op))
