@@ -49,15 +49,12 @@ std::string faults(const dsl::Program& program, const Launch& launch, const nvid
   return textOf(Reference(programOf(module, launch)).check(*block.module));
 }
 
-nvidia::PipelineOptions optionsOf(const std::string& target, const TileConfig& tile) {
-  return {.target = target, .warps = tile.warps, .stages = tile.stages, .schedule = std::max(tile.schedule, 1) - 1, .forced = {}};
-}
-
 struct AttentionCase {
   std::string target, tile;
   bool causal = false;
   int64_t queries = 64, keys = 96;
   int32_t alignment = 0;
+  int64_t schedule = 0;  ///< which of the search's best orders
 };
 
 class Attention : public testing::TestWithParam<AttentionCase> {};
@@ -73,12 +70,13 @@ TEST_P(Attention, HasNoFaults) {
                            q,          q,          int64_t{32}, one.queries, one.queries, int64_t{1},                      //
                            int64_t{1}, int64_t{1}, one.queries, one.keys,    0.18,        int64_t{1}},
                 .grid = {static_cast<int32_t>((one.queries + tile.block_m - 1) / tile.block_m), 1, 1}};
-  EXPECT_EQ(faults(traceAttentionForward(config, tile), launch, optionsOf(one.target, tile)), "");
+  nvidia::PipelineOptions options{.target = one.target, .warps = tile.warps, .stages = tile.stages, .schedule = one.schedule, .forced = {}};
+  EXPECT_EQ(faults(traceAttentionForward(config, tile), launch, options), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Small, Attention,
                          testing::Values(AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4"},
-                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4,SCHEDULE=2", true},
+                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 96, 0, 1},
                                          AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2}),
                          [](const auto& info) { return std::to_string(info.index); });
 

@@ -59,11 +59,11 @@ TEST(TileConfig, AScheduleIsAText) {
   }
   for (const char* bad : {"3", "", "A  B", "A 1B", "A-B", "_A"})
     EXPECT_EQ(
-        messageOf("SCHEDULE=" + std::string(bad)),
+        errorOf("SCHEDULE=" + std::string(bad)),
         "tile configuration: SCHEDULE is '" + std::string(bad) +
             "'; a schedule is named by its text: names of the loop's nodes in the order of issue, each followed by its stage where that "
             "is not 0, such as A B1 a\n  hint: leave SCHEDULE out to let fattn choose");
-  EXPECT_EQ(messageOf("SCHEDULE=A,SCHEDULE=B"), "tile configuration: SCHEDULE is given twice\n  hint: name each choice once");
+  EXPECT_EQ(errorOf("SCHEDULE=A,SCHEDULE=B"), "tile configuration: SCHEDULE is given twice\n  hint: name each choice once");
   EXPECT_THROW(TileConfig{.schedule = "A=B"}.validate(), Error);
 }
 
