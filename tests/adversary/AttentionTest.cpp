@@ -77,7 +77,8 @@ TEST_P(Attention, HasNoFaults) {
 INSTANTIATE_TEST_SUITE_P(Small, Attention,
                          testing::Values(AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4"},
                                          AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 96, 0, 1},
-                                         AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2}),
+                                         AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2},
+                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=2", true, 40, 70, 16, 2}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 class Regressions : public testing::TestWithParam<std::string> {};
 
 /// Stages and which of the best schedules.
-constexpr std::pair<int64_t, int64_t> kOverlaps[] = {{1, 0}, {2, 0}, {2, 1}, {3, 2}};
+constexpr std::pair<int64_t, int64_t> kOverlaps[] = {{1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {3, 2}};
 
 TEST_P(Regressions, HaveNoFaults) {
   MLIRContext context(adversary::allDialects(), MLIRContext::Threading::DISABLED);

@@ -317,6 +317,7 @@ class Pipeliner {
   Operation* predicate(RewriterBase& b, Operation* op, Value pred) {
     predicates.insert(pred);
     if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
+      predicated.insert(copy);
       b.setInsertionPoint(copy);
       Value both = copy.getPred() ? arith::AndIOp::create(b, copy.getLoc(), copy.getPred(), pred).getResult() : pred;
       copy.getPredMutable().assign(both);
@@ -379,8 +380,8 @@ class Pipeliner {
     if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, IntegerAttr());
   }
 
-  /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false. In the loop, that of the stage
-  /// before is true.
+  /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false, and copies that have one are left
+  /// out. Copies of the last stage itself have none. In the loop, the predicate of the stage before is true.
   void peelLastTrip(scf::ForOp kernel) {
     Location loc = kernel.getLoc();
     OpBuilder b(kernel);
@@ -399,30 +400,35 @@ class Pipeliner {
     map.map(kernel.getRegionIterArgs(), kernel.getResults());
     for (Operation* test : tests) map.map(test->getResult(0), no);
     SmallVector<Operation*> clones;
-    for (Operation& op : kernel.getBody()->without_terminator())
-      if (!llvm::is_contained(tests, &op)) clones.push_back(b.clone(op, map));
+    llvm::SmallPtrSet<Operation*, 4> skipped;
+    for (Operation& op : kernel.getBody()->without_terminator()) {
+      if (llvm::is_contained(tests, &op)) continue;
+      clones.push_back(b.clone(op, map));
+      if (predicated.contains(&op)) skipped.insert(clones.back());
+    }
     kernel.getUpperBoundMutable().assign(last);
     if (!tests.empty()) tests.back()->getResult(0).replaceAllUsesWith(yes);
     for (auto [result, yielded] : llvm::zip(kernel.getResults(), kernel.getYieldedValues())) {
       Value value = map.lookupOrDefault(yielded);
       result.replaceUsesWithIf(value, [&](OpOperand& use) { return !isIn(clones, use.getOwner()); });
     }
-    for (Operation* op : llvm::reverse(clones)) eraseSkipped(op);
+    for (Operation* op : llvm::reverse(clones)) {
+      if (skipped.contains(op))
+        eraseSkipped(cast<CopyAsyncOp>(op));
+      else if (isOpTriviallyDead(op))
+        op->erase();
+    }
   }
 
   static bool isIn(ArrayRef<Operation*> ops, Operation* user) {
     return llvm::any_of(ops, [&](Operation* op) { return op->isAncestor(user); });
   }
 
-  /// Copies that are never issued, waits for them alone, and what only these needed.
-  static void eraseSkipped(Operation* op) {
-    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
-      for (Operation* user : llvm::make_early_inc_range(copy->getUsers()))
-        if (isa<CopyWaitOp>(user) && user->getNumOperands() == 1) user->erase();
-      if (copy->use_empty()) copy->erase();
-    } else if (isOpTriviallyDead(op)) {
-      op->erase();
-    }
+  /// A copy that is never issued, and waits for it alone.
+  static void eraseSkipped(CopyAsyncOp copy) {
+    for (Operation* user : llvm::make_early_inc_range(copy->getUsers()))
+      if (isa<CopyWaitOp>(user) && user->getNumOperands() == 1) user->erase();
+    if (copy->use_empty()) copy->erase();
   }
 
   /// Fragments that are read before the loop and used in it only come behind the first trips' copies, which then need not wait for them.
@@ -452,6 +458,7 @@ class Pipeliner {
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
+  llvm::SmallPtrSet<Operation*, 8> predicated;                // copies that have one of these
   llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
   llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
   std::map<std::pair<unsigned, int64_t>, unsigned> counters;  // number of the carried value

@@ -56,6 +56,15 @@
 // LATEONE: %[[TB:.*]] = tilegpu.copy_async
 // LATEONE-NEXT: tilegpu.copy_wait %[[TB]]
 // LATEONE: tile.dot
+// LATEONE: } {tilegpu.schedule = "A B1 a"}
+// The last B, behind the loop, needs a copy of its own; A's is not issued there.
+// LATEONE-NOT: tile.dot
+// LATEONE: %[[TL:.*]] = tilegpu.copy_async %{{.*}}, %[[BB:.*]][
+// LATEONE-NEXT: tilegpu.copy_wait %[[TL]]
+// LATEONE-NEXT: %[[L:.*]] = tilegpu.load_buffer %[[BB]][
+// LATEONE-NEXT: tile.dot %{{.*}}, %[[L]],
+// LATEONE-NOT: tilegpu.copy_async
+// LATEONE: else
 
 #regs = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
 #regs1 = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 32">
