@@ -1,15 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/random/Campaign.h"
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "fattn/Error.h"
+#include "tests/generator/Text.h"
 #include "tests/random/Serve.h"
 
 namespace fattn::random {
 namespace {
 
+constexpr int kStages = 4, kSchedules = 4;
+constexpr std::array kWarps = {1, 2, 4, 8};
+
+/// Each program of a folder with every number of stages, numbers of warps and the best schedules.
+std::vector<Request> requestsOfFolder(const CampaignOptions& options) {
+  std::vector<std::filesystem::path> files;
+  if (!std::filesystem::is_directory(options.programs)) throw Error(ErrorCode::InvalidArgument, "'" + options.programs + "' is no folder");
+  for (const auto& entry : std::filesystem::directory_iterator(options.programs))
+    if (entry.path().extension() == ".mlir") files.push_back(entry.path());
+  if (files.empty()) throw Error(ErrorCode::InvalidArgument, "there is no .mlir file in '" + options.programs + "'");
+  std::ranges::sort(files);
+  std::vector<Request> requests;
+  auto context = makeContext();
+  for (const auto& file : files) {
+    std::ifstream stream(file);
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    Request request{.draw = generator::parse(*context, text).draw, .text = text, .source = file.filename()};
+    for (const std::string& target : options.targets)
+      for (int stages = 1; stages <= kStages; ++stages)
+        for (int warps : kWarps)
+          for (int schedule = 0; schedule < kSchedules; ++schedule) {
+            request.draw.target = target;
+            request.draw.stages = stages;
+            request.draw.warps = warps;
+            request.draw.schedule = schedule;
+            requests.push_back(request);
+          }
+  }
+  return requests;
+}
+
 std::vector<Request> requestsOf(const CampaignOptions& options) {
+  if (!options.programs.empty()) return requestsOfFolder(options);
   if (!options.only.empty()) return {{.draw = generator::Draw::parse(options.only)}};
   std::vector<Request> requests;
   for (uint64_t i = 0; i < options.draws; ++i) requests.push_back({.draw = generator::draw(options.seed + i, options.targets)});
@@ -21,7 +59,7 @@ std::vector<Result> runInProcess(const CampaignOptions& options, const std::vect
   Execution execution(openDevice(options.device), Placing::Apart, [](std::string_view) {});
   std::vector<Result> results;
   for (const Request& request : requests) {
-    Result result{.draw = request.draw};
+    Result result{.draw = request.draw, .source = request.source};
     result.outcome = execution.run(result.draw, programOf(request));
     done(result);
     results.push_back(std::move(result));
@@ -60,6 +98,7 @@ std::vector<Result> runDraws(const CampaignOptions& options, const std::function
   Workers workers(workerOptions(options, options.processes));
   workers.run(lines, [&](std::size_t i, const Reply& reply) {
     results[i] = resultOf(requests[i].draw, reply);
+    results[i].source = requests[i].source;
     done(results[i]);
   });
   return results;

@@ -18,6 +18,7 @@ struct CampaignOptions {
   std::vector<std::string> targets = {};               ///< what to compile for; empty: the device's chip
   uint64_t draws = 1000, seed = 0;                     ///< the seeds are seed, seed + 1, ...
   std::string only = {};                               ///< this draw alone, as its text
+  std::string programs = {};                           ///< a folder: the programs in it instead, each in every configuration
   int processes = 0;                                   ///< 0: one a core
   double limitSeconds = 15;                            ///< for a draw
   bool inProcess = false;                              ///< all in this process, one after the other, without a time limit; arrays lie apart

@@ -26,7 +26,7 @@ double secondsSince(Clock::time_point begin) { return std::chrono::duration<doub
 /// Writes each result to the record, failures to the terminal as they come, and every now and then how far it is.
 class Progress {
  public:
-  explicit Progress(const CampaignOptions& options) : options_(options) {
+  explicit Progress(const CampaignOptions& options) {
     if (options.record.empty()) return;
     record_.open(options.record);
     if (!record_) throw Error(ErrorCode::IoError, fmt::format("'{}' cannot be written", options.record));
@@ -38,9 +38,8 @@ class Progress {
     if (verdict != Verdict::Agreed && verdict != Verdict::Refused && ++shown_ <= kShown) fmt::print("{}\n", describe(result));
     if (secondsSince(said_) < kEverySeconds) return;
     said_ = Clock::now();
-    fmt::print("{} of {} draws: {} refused, {} wrong, {} crashed, {} timed out\n", report_.draws(), options_.draws,
-               report_.count(Verdict::Refused), report_.count(Verdict::Wrong), report_.count(Verdict::Crashed),
-               report_.count(Verdict::TimedOut));
+    fmt::print("{} draws so far: {} refused, {} wrong, {} crashed, {} timed out\n", report_.draws(), report_.count(Verdict::Refused),
+               report_.count(Verdict::Wrong), report_.count(Verdict::Crashed), report_.count(Verdict::TimedOut));
     std::fflush(stdout);
   }
   const Report& report() const { return report_; }
@@ -48,7 +47,6 @@ class Progress {
  private:
   static constexpr double kEverySeconds = 20;
   static constexpr int kShown = 40;
-  const CampaignOptions& options_;
   Report report_;
   std::ofstream record_;
   int shown_ = 0;
@@ -64,10 +62,10 @@ int runCampaign(const CampaignOptions& given) {
   std::vector<Result> results = runDraws(options, [&](const Result& result) { progress.see(result); });
   double seconds = secondsSince(begin);
   fmt::print("{}", progress.report().table());
-  fmt::print("{} draws from seed {} in {:.1f} s, {} processes\n", results.size(), options.seed, seconds,
-             options.inProcess ? 1 : options.processes);
+  std::string source = options.programs.empty() ? fmt::format("seed {}", options.seed) : options.programs;
+  fmt::print("{} draws from {} in {:.1f} s, {} processes\n", results.size(), source, seconds, options.inProcess ? 1 : options.processes);
   std::fflush(stdout);
-  if (!options.inProcess) runAgain(options, results);
+  if (!options.inProcess && options.programs.empty()) runAgain(options, results);
   return progress.report().good(options.allowRefusals) ? 0 : 1;
 }
 
@@ -81,6 +79,7 @@ int randomMain(int argc, char** argv, std::vector<std::string> self) {
   app.add_option("--draws,-n", options.draws, "How many draws of a program and a configuration")->capture_default_str();
   app.add_option("--seed", options.seed, "Seed of the first draw; the others follow it")->capture_default_str();
   app.add_option("--draw", options.only, "This draw alone, as a report names it: \"program=7 stages=2 ...\"");
+  app.add_option("--programs", options.programs, "A folder: the programs in it instead, each in every configuration");
   app.add_option("--device", options.device, "cuda, cuda:1, host")->capture_default_str();
   app.add_option("--targets", options.targets, "Chips to compile for, drawn from (default: the device's)")->delimiter(',');
   app.add_option("--processes,-j", options.processes, "Workers (default: one a core)");

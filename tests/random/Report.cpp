@@ -45,9 +45,10 @@ std::string Report::table() const {
 }
 
 std::string describe(const Result& result) {
+  std::string what = result.source.empty() ? result.draw.toString() : result.source + ": " + result.draw.toString();
   std::string_view verdict = name(result.outcome.verdict);
-  if (result.outcome.message.empty()) return fmt::format("{}: {}", result.draw.toString(), verdict);
-  return fmt::format("{}: {}: {}", result.draw.toString(), verdict, result.outcome.message);
+  if (result.outcome.message.empty()) return fmt::format("{}: {}", what, verdict);
+  return fmt::format("{}: {}: {}", what, verdict, result.outcome.message);
 }
 
 }  // namespace fattn::random

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fattn/Error.h"
+#include "tests/generator/Text.h"
 
 using nlohmann::json;
 
@@ -19,6 +20,8 @@ json parse(const std::string& line) try { return json::parse(line); } catch (con
 }  // namespace
 
 MakeProgram programOf(const Request& request) {
+  if (request.text)
+    return [text = *request.text](mlir::MLIRContext& context, const generator::Draw&) { return generator::parse(context, text).program; };
   if (!request.choices) return [](mlir::MLIRContext& context, const generator::Draw& draw) { return generator::generate(context, draw); };
   return [choices = *request.choices](mlir::MLIRContext& context, const generator::Draw& draw) {
     return generator::replay(context, choices, draw.options());
@@ -28,6 +31,7 @@ MakeProgram programOf(const Request& request) {
 std::string toLine(const Request& request) {
   json value = {{"draw", request.draw.toString()}};
   if (request.choices) value["choices"] = *request.choices;
+  if (request.text) value["text"] = *request.text;
   return text(value);
 }
 
@@ -39,13 +43,15 @@ Request requestOf(const std::string& line) {
   json value = parse(line);
   Request request{.draw = generator::Draw::parse(value.at("draw").get<std::string>())};
   if (value.contains("choices")) request.choices = value["choices"].get<std::vector<uint64_t>>();
+  if (value.contains("text")) request.text = value["text"].get<std::string>();
   return request;
 }
 
 Result resultOf(const std::string& line) {
   json value = parse(line);
   return {generator::Draw::parse(value.at("draw").get<std::string>()),
-          {verdictOf(value.at("verdict").get<std::string>()), value.at("message").get<std::string>()}};
+          {verdictOf(value.at("verdict").get<std::string>()), value.at("message").get<std::string>()},
+          {}};
 }
 
 }  // namespace fattn::random

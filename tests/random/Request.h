@@ -12,16 +12,19 @@
 
 namespace fattn::random {
 
-/// A draw, and where its program is not the one of its seed, the choices that make the program.
+/// A draw, and where its program is not the one of its seed, the choices that make the program, or its text (tests/generator/Text.h).
 struct Request {
   generator::Draw draw = {};
   std::optional<std::vector<uint64_t>> choices = {};
+  std::optional<std::string> text = {};
+  std::string source = {};  ///< the file of the text
 };
 
 /// What became of it.
 struct Result {
   generator::Draw draw = {};  ///< with a rank of schedules that there is
   Outcome outcome = {};
+  std::string source = {};  ///< of its request
 };
 
 /// Makes the program of a request.
