@@ -91,20 +91,22 @@ LayoutId Assignment::conditionLayout(tile::SelectLazyOp op) {
 
 bool Assignment::placeControl(Operation* op, Placement& placement) {
   auto places = [&](ValueRange values) { return llvm::map_to_vector(values, [&](Value v) { return placeOf(v); }); };
-  auto carry = [&](ValueRange operands, unsigned skipped) {
+  auto carry = [&](ValueRange operands, unsigned skipped, ValueRange results = {}) {
     placement.operands.assign(skipped, kNoLayout);
     llvm::append_range(placement.operands, places(operands));
-    placement.results = places(op->getResults());
+    placement.results = places(results);
     return true;
   };
   return llvm::TypeSwitch<Operation*, bool>(op)
-      .Case<scf::ForOp>([&](scf::ForOp loop) { return carry(loop.getRegionIterArgs(), loop.getNumControlOperands()); })
-      .Case<scf::WhileOp>([&](scf::WhileOp loop) { return carry(loop.getBeforeArguments(), 0); })
+      // The results of a loop have the layouts of what it carries, also where their homes are others: one terminator gives both.
+      .Case<scf::ForOp>(
+          [&](scf::ForOp loop) { return carry(loop.getRegionIterArgs(), loop.getNumControlOperands(), loop.getRegionIterArgs()); })
+      .Case<scf::WhileOp>([&](scf::WhileOp loop) { return carry(loop.getBeforeArguments(), 0, loop.getAfterArguments()); })
       .Case<scf::ConditionOp>(
           [&](scf::ConditionOp condition) { return carry(cast<scf::WhileOp>(condition->getParentOp()).getAfterArguments(), 1); })
-      .Case<scf::IfOp>([&](scf::IfOp) { return carry({}, 1); })
+      .Case<scf::IfOp>([&](scf::IfOp branch) { return carry({}, 1, branch.getResults()); })
       .Case<tile::SelectLazyOp>([&](tile::SelectLazyOp lazy) {
-        carry(lazy.getResults(), 1);
+        carry(lazy.getResults(), 1, lazy.getResults());
         placement.operands[0] = conditionLayout(lazy);
         return true;
       })
