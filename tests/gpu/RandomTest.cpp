@@ -46,7 +46,7 @@ TEST_P(FailedPrograms, AgreeWithTheInterpreter) {
   agreeWithTheInterpreter({.programs = folder.string()});
 }
 
-INSTANTIATE_TEST_SUITE_P(Folders, FailedPrograms, testing::Values("differential/programs"), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Folders, FailedPrograms, testing::Values("differential/programs", "regressions"), [](const auto& info) {
   std::string name = info.param;
   std::ranges::replace(name, '/', '_');
   return name;

@@ -35,6 +35,7 @@ class Arena {
     std::size_t argument = 0, begin = 0, bytes = 0;  ///< where its bytes begin in image_
   };
   void plan(const generator::Program& program);
+  std::vector<std::uint64_t> place(const generator::Program& program);
   std::string damage() const;
 
   Device& device_;

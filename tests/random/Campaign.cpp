@@ -31,7 +31,8 @@ std::vector<Request> requestsOfFolder(const CampaignOptions& options) {
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::string text{std::istreambuf_iterator<char>(stream), {}};
-    Request request{.draw = generator::parse(*context, text).draw, .text = text, .source = file.filename()};
+    Request request{
+        .draw = hasDraw(text) ? generator::parse(*context, text).draw : generator::Draw(), .text = text, .source = file.filename()};
     for (const std::string& target : options.targets)
       for (int stages = 1; stages <= kStages; ++stages)
         for (int warps : kWarps)

@@ -5,6 +5,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "fattn/Error.h"
+#include "tests/regressions/Regression.h"
 
 using namespace mlir;
 
@@ -44,11 +45,14 @@ Compilation compileDraw(generator::Draw& draw, const MakeProgram& make, const st
 
 void interpret(generator::Program& program) {
   std::vector<interpreter::Argument> arguments;
-  for (auto& argument : program.arguments) {
-    if (auto* array = std::get_if<generator::Array>(&argument))
+  for (size_t i = 0; i < program.arguments.size(); ++i) {
+    auto* array = std::get_if<generator::Array>(&program.arguments[i]);
+    if (auto same = regressions::sameAs(program, i))
+      arguments.push_back(arguments.at(*same));
+    else if (array)
       arguments.emplace_back(interpreter::Buffer{array->bytes.data(), static_cast<int64_t>(array->bytes.size())});
     else
-      arguments.emplace_back(std::get<int64_t>(argument));
+      arguments.emplace_back(std::get<int64_t>(program.arguments[i]));
   }
   interpreter::run(program.module->lookupSymbol<func::FuncOp>(program.entry), arguments, program.grid);
 }

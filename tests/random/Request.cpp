@@ -5,6 +5,7 @@
 
 #include "fattn/Error.h"
 #include "tests/generator/Text.h"
+#include "tests/regressions/Regression.h"
 
 using nlohmann::json;
 
@@ -19,9 +20,14 @@ json parse(const std::string& line) try { return json::parse(line); } catch (con
 
 }  // namespace
 
+bool hasDraw(const std::string& text) { return text.find("// draw: ") != std::string::npos; }
+
 MakeProgram programOf(const Request& request) {
   if (request.text)
-    return [text = *request.text](mlir::MLIRContext& context, const generator::Draw&) { return generator::parse(context, text).program; };
+    return [request](mlir::MLIRContext& context, const generator::Draw&) {
+      if (hasDraw(*request.text)) return generator::parse(context, *request.text).program;
+      return regressions::Regression::parse(*request.text, "the text", context).take();
+    };
   if (!request.choices) return [](mlir::MLIRContext& context, const generator::Draw& draw) { return generator::generate(context, draw); };
   return [choices = *request.choices](mlir::MLIRContext& context, const generator::Draw& draw) {
     return generator::replay(context, choices, draw.options());

@@ -12,7 +12,8 @@
 
 namespace fattn::random {
 
-/// A draw, and where its program is not the one of its seed, the choices that make the program, or its text (tests/generator/Text.h).
+/// A draw, and where its program is not the one of its seed, the choices that make the program, or its text, as in
+/// tests/generator/Text.h or tests/regressions/Regression.h.
 struct Request {
   generator::Draw draw = {};
   std::optional<std::vector<uint64_t>> choices = {};
@@ -27,6 +28,8 @@ struct Result {
   std::string source = {};  ///< of its request
 };
 
+/// Whether a program's text is one of tests/generator/Text.h.
+bool hasDraw(const std::string& text);
 /// Makes the program of a request.
 MakeProgram programOf(const Request& request);
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "compiler/dialect/Tile.h"
 #include "compiler/interpreter/Number.h"
@@ -23,8 +24,21 @@ std::vector<std::string> names() {
   return result;
 }
 
-Regression::Regression(const std::string& name, MLIRContext& context) {
-  module_ = parseSourceFile<ModuleOp>(std::string(FATTN_REGRESSIONS) + "/" + name + ".mlir", &context);
+std::optional<size_t> sameAs(const generator::Program& program, size_t argument) {
+  ModuleOp module = program.module.get();
+  auto function = module ? module.lookupSymbol<func::FuncOp>(program.entry) : func::FuncOp();
+  auto same = function ? function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), "tile.same") : IntegerAttr();
+  return same ? std::optional(static_cast<size_t>(same.getInt())) : std::nullopt;
+}
+
+Regression::Regression(const std::string& name, MLIRContext& context)
+    : Regression(parseSourceFile<ModuleOp>(std::string(FATTN_REGRESSIONS) + "/" + name + ".mlir", &context), name) {}
+
+Regression Regression::parse(const std::string& text, const std::string& name, MLIRContext& context) {
+  return {parseSourceString<ModuleOp>(text, &context), name};
+}
+
+Regression::Regression(OwningOpRef<ModuleOp> module, const std::string& name) : module_(std::move(module)) {
   if (!module_) throw Error(ErrorCode::InvalidArgument, name + " is no program");
   kernel_ = *module_->getOps<func::FuncOp>().begin();
   for (unsigned i = 0; i < kernel_.getNumArguments(); ++i) {
@@ -66,6 +80,26 @@ std::vector<generator::Array> Regression::expected() {
       array.tolerance = std::max(array.tolerance, std::abs(interpreter::readBytes(array.bytes.data() + at, array.type).f) / 50);
   }
   return result;
+}
+
+generator::Program Regression::take() {
+  generator::Program program;
+  std::set<size_t> seen;
+  std::vector<generator::Array> results = expected();
+  for (const Argument& argument : arguments_) {
+    if (!argument.array) {
+      program.arguments.emplace_back(argument.integer);
+      continue;
+    }
+    size_t number = *argument.array;
+    generator::Array array = arrays_[number];
+    array.tolerance = results[number].tolerance;
+    if (!seen.insert(number).second) array.bytes.clear();  // see sameAs()
+    program.arguments.emplace_back(std::move(array));
+  }
+  program.entry = kernel_.getName().str();
+  program.module = std::move(module_);
+  return program;
 }
 
 std::string Regression::compare(const std::vector<generator::Array>& expected, const std::vector<generator::Array>& actual) {

@@ -6,6 +6,8 @@
 #ifndef FATTN_TESTS_REGRESSIONS_REGRESSION_H
 #define FATTN_TESTS_REGRESSIONS_REGRESSION_H
 
+#include <optional>
+
 #include "compiler/interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/generator/Generator.h"
@@ -15,10 +17,15 @@ namespace fattn::regressions {
 /// The names of all programs, sorted.
 std::vector<std::string> names();
 
+/// The earlier argument whose memory an argument of a program is, too; its own array is then empty. Generated programs have none such.
+std::optional<size_t> sameAs(const generator::Program& program, size_t argument);
+
 class Regression {
  public:
   /// Reads the program of that name. Throws fattn::Error where an argument does not say what it is.
   Regression(const std::string& name, mlir::MLIRContext& context);
+  /// The program of a text, called `name` in errors.
+  static Regression parse(const std::string& text, const std::string& name, mlir::MLIRContext& context);
 
   mlir::ModuleOp module() { return *module_; }
   interpreter::Grid grid() const { return {1, 1, 1}; }
@@ -34,10 +41,14 @@ class Regression {
   std::vector<interpreter::Argument> bind(std::vector<generator::Array>& memory) const;
   /// What the interpreter of `tile` makes of the arrays, with a tolerance of a fiftieth of the greatest number of each.
   std::vector<generator::Array> expected();
+  /// As a random program is, with those tolerances, for whoever runs such. Nothing is left here.
+  generator::Program take();
   /// The first difference, as a sentence that names the array; empty where there is none.
   static std::string compare(const std::vector<generator::Array>& expected, const std::vector<generator::Array>& actual);
 
  private:
+  Regression(mlir::OwningOpRef<mlir::ModuleOp> module, const std::string& name);
+
   mlir::OwningOpRef<mlir::ModuleOp> module_;
   mlir::func::FuncOp kernel_;
   std::vector<generator::Array> arrays_;
