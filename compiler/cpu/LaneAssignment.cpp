@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cpu/LaneAssignment.h"
 
+#include <map>
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -203,10 +205,11 @@ void LaneAssignment::search() {
     }
   } else {
     constexpr size_t kMostTried = 64;  // each try looks at the whole function
-    SmallVector<std::pair<double, tile::DotOp>> costly;
-    for (tile::DotOp dot : dots) costly.push_back({dotCost(dot), dot});
-    llvm::stable_sort(costly, [](const auto& x, const auto& y) { return x.first > y.first; });
-    for (auto& [cost, dot] : ArrayRef(costly).take_front(kMostTried)) {
+    std::multimap<double, tile::DotOp, std::greater<>> costly;
+    for (tile::DotOp dot : dots) costly.emplace(dotCost(dot), dot);
+    size_t tried = 0;
+    for (auto& [cost, dot] : costly) {
+      if (++tried > kMostTried) break;
       dotLanes = bestLanes;
       dotLanes[dot] = 0;
       consider();

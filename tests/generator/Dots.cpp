@@ -166,7 +166,7 @@ void Builder::fiveDots() {
   View deltas = view(b_.getF32Type(), {extents[0]}, true, Whose::Shared), rows = view(b_.getF32Type(), extents, false, Whose::Own);
   Tracked k = load({n, depth}, element), v = load({n, depth}, element), dv, dk;
   bool atomically = random_.chance(50);
-  auto body = [&, n = n, depth = depth](Value at, ValueRange carried) -> SmallVector<Value> {
+  auto body = [&, depth = depth](Value at, ValueRange carried) -> SmallVector<Value> {
     Value zero = constant(0);
     Tracked q = loadFrom(qs, {block, depth}, {at, zero}, true), o = loadFrom(os, {block, depth}, {at, zero}, true);
     Tracked delta = loadFrom(deltas, {block}, {at}, true);

@@ -60,8 +60,7 @@ class Reducer {
   /// The longest first, and the last first of equals.
   std::vector<Span> longestFirst() const {
     std::vector<Span> spans = spans_;
-    std::ranges::stable_sort(spans,
-                             [](Span a, Span b) { return std::pair(a.end - a.begin, a.begin) > std::pair(b.end - b.begin, b.begin); });
+    std::ranges::sort(spans, [](Span a, Span b) { return std::pair(a.end - a.begin, a.begin) > std::pair(b.end - b.begin, b.begin); });
     return spans;
   }
 

@@ -37,7 +37,7 @@ Dense product(const Dense& a, const Dense& b) {
 }
 
 TEST_P(Kernels, Gemm) {
-  forAll(gemm, kProducts, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(gemm, products(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     const auto [m, n, k] = size;
     Matrix a(dtype(), m, k, layout), b(dtype(), k, n, layout), bias(dtype(), 1, n), residual(dtype(), m, n, layout);
     Matrix out(dtype(), m, n, layout);
@@ -57,7 +57,7 @@ TEST_P(Kernels, Gemm) {
 TEST_P(Kernels, FiveDots) {
   // Two roundings to the element type on the way, p and t, beside that of the result.
   const double bound = 3 * tolerance();
-  forAll(fiveDots, kChains, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(fiveDots, chains(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     const std::int64_t rows = size.rows, columns = size.columns, width = blocks.k;
     Matrix a(dtype(), rows, width, layout), b(dtype(), columns, width, layout), c(dtype(), rows, width, layout);
     Matrix d(dtype(), columns, width, layout), u(DType::F32, 1, rows), v(DType::F32, 1, rows);
@@ -80,7 +80,7 @@ TEST_P(Kernels, FiveDots) {
 TEST_P(Kernels, SplitKeysOfFewRows) {
   const double bound = 2 * tolerance();
   std::map<std::array<std::int64_t, 4>, std::unique_ptr<Executable>> joins;
-  forAll(splitKeys, kFewRows, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(splitKeys, fewRows(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     const std::int64_t rows = std::min<std::int64_t>(size.rows, blocks.m), columns = 5 * size.columns, width = blocks.k;
     const std::int64_t splits = 4, part = columns / 3 + 1;  // the last split has no columns
     Matrix a(dtype(), rows, width, layout), b(dtype(), columns, width, layout), c(dtype(), columns, width, layout);

@@ -18,7 +18,7 @@ double sizeOf(const std::vector<double>& values) {
 }
 
 TEST_P(Kernels, RowSoftmax) {
-  forAll(rowSoftmax, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(rowSoftmax, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(dtype(), size.rows, size.columns, layout);
     x.fill(5);
     executable.run({cdiv(size.rows, blocks.m), 1, 1}, {&x, &out, size.rows, size.columns});
@@ -35,7 +35,7 @@ TEST_P(Kernels, RowSoftmax) {
 }
 
 TEST_P(Kernels, LayerNorm) {
-  forAll(layerNorm, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(layerNorm, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     const auto [rows, columns, unused] = size;
     Matrix x(dtype(), rows, columns, layout), out(dtype(), rows, columns, layout);
     Matrix gamma(dtype(), 1, columns), beta(dtype(), 1, columns), mean(DType::F32, rows, 1), rstd(DType::F32, rows, 1);
@@ -59,7 +59,7 @@ TEST_P(Kernels, LayerNorm) {
 }
 
 TEST_P(Kernels, ScaleRowsInPlace) {
-  forAll(scaleRows, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(scaleRows, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout);
     x.fill(9);
     std::vector<double> want = x.values();
@@ -76,7 +76,7 @@ TEST_P(Kernels, ScaleRowsInPlace) {
 }
 
 TEST_P(Kernels, Copy) {
-  forAll(copy, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(copy, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(dtype(), size.rows, size.columns, layout);
     x.fill(10);
     executable.run({cdiv(size.rows, blocks.m), cdiv(size.columns, blocks.n), 1}, {&x, &out, size.rows, size.columns});
@@ -86,7 +86,7 @@ TEST_P(Kernels, Copy) {
 }
 
 TEST_P(Kernels, RowSums) {
-  forAll(rowSums, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(rowSums, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(DType::F32, size.rows, 1);
     x.fill(11);
     executable.run({cdiv(size.rows, blocks.m), 1, 1}, {&x, &out, size.rows, size.columns});
@@ -98,7 +98,7 @@ TEST_P(Kernels, RowSums) {
 }
 
 TEST_P(Kernels, ColumnSums) {
-  forAll(columnSums, kRowBlocks, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+  forAll(columnSums, rowBlocks(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
     Matrix x(dtype(), size.rows, size.columns, layout), out(DType::F32, 1, size.columns);
     x.fill(12);
     executable.run({cdiv(size.columns, blocks.n), 1, 1}, {&x, &out, size.rows, size.columns});

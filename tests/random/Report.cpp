@@ -37,7 +37,7 @@ std::string Report::table() const {
   for (int i = 0; i < kVerdicts; ++i)
     text += fmt::format("| {:<9} | {:>7} |\n", name(static_cast<Verdict>(i)), counts_[static_cast<std::size_t>(i)]);
   std::vector<std::pair<std::string, Refusal>> sorted(refusals_.begin(), refusals_.end());
-  std::ranges::stable_sort(sorted, std::greater(), [](const auto& entry) { return entry.second.count; });
+  std::ranges::sort(sorted, std::greater(), [](const auto& entry) { return std::pair(entry.second.count, entry.first); });
   if (!sorted.empty()) text += "refused, by kind:\n";
   for (const auto& [kind, refusal] : sorted)
     text += fmt::format("{:>7} {}{}\n        {}\n", refusal.count, refusal.known ? "(known) " : "", kind, refusal.example);

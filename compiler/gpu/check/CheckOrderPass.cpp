@@ -51,7 +51,7 @@ class CheckOrderPass : public PassWrapper<CheckOrderPass, OperationPass<ModuleOp
         function.emitRemark("its order could not be checked: bounds or slots depend on data, or no draw of the arguments ends in time");
       for (const Fault& fault : ArrayRef(result->faults).take_front(kMostShown)) {
         InFlightDiagnostic error = fault.at->emitOpError() << fault.text;
-        if (fault.other) error.attachNote(*fault.other) << fault.note;
+        if (fault.other) error.attachNote(fault.other) << fault.note;
       }
       return success(result->faults.empty());
     } catch (const Error& error) {  // the layout library's

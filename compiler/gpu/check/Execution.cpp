@@ -137,11 +137,11 @@ void Execution::window(const Step& step) {
       result.extents = scrambled(result.extents ^ hashOf(numberOf(extent), extent));
     }
     for (int d = 0; d < kept; ++d) {
-      result.offsets[d] = numberOf(step.operands[static_cast<size_t>(1 + 2 * rank + d)]);
+      result.offsets[d] = numberOf(step.operands[1 + 2 * static_cast<size_t>(rank) + static_cast<size_t>(d)]);
       result.sizes[d] = type.getShape()[d];
     }
   } else {
-    for (int d = 0; d < kept; ++d) result.offsets[d] = plus(result.offsets[d], numberOf(step.operands[static_cast<size_t>(1 + d)]));
+    for (int d = 0; d < kept; ++d) result.offsets[d] = plus(result.offsets[d], numberOf(step.operands[1 + static_cast<size_t>(d)]));
   }
   setWindow(step.results.front(), result);
 }

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace fattn::gpu {
 
-using layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout;
+using layout::kLane, layout::kWarp, layout::LinearLayout;
 
 namespace {
 

@@ -58,7 +58,7 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
       try {
         options.push_back(optionFor(dot, **row, *k, {rows, spread / rows, copies}, pool));
       } catch (const Error&) {
-        // An odd number of warps cannot share the fragments evenly in this way.
+        continue;  // an odd number of warps cannot share the fragments evenly in this way
       }
     }
   };

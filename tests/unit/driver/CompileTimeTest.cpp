@@ -29,7 +29,7 @@ struct Shape {
   int operations;  ///< in a step
 };
 
-const Shape kShapes[] = {
+constexpr Shape kShapes[] = {
     {"Chain", [](int i, Tile x, BlockPtr, BlockPtr) { return i % 2 == 0 ? x * 0.5f + 1.0f : exp2(x * 0.25f); }, 3},
     {"LoadsAndStores",
      [](int, Tile x, BlockPtr in, BlockPtr out) {

@@ -163,7 +163,7 @@ TEST(Scan, RowsOfTheAccumulator) {
 
 TEST(Scan, LinesOverLanesAndRegisters) {
   for (int vector : {4, 8, 16})
-    for (Coords shape : {Coords{256}, Coords{8, 64}, Coords{64, 8}, Coords{3, 40}, Coords{4, 4, 12}}) {
+    for (const Coords& shape : {Coords{256}, Coords{8, 64}, Coords{64, 8}, Coords{3, 40}, Coords{4, 4, 12}}) {
       std::vector<int> order;
       for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) order.push_back(d);
       LinearLayout layout = blocked({.shape = shape, .order = order, .elementBits = 32, .warps = 1, .vectorBytes = vector});

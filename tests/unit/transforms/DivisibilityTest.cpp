@@ -161,7 +161,7 @@ TEST_F(DivisibilityTest, AVectorLiesWhollyInsideOrOutsideOfACheckedDimension) {
   EXPECT_EQ(accessBytes(ptr, {}), 16);
   EXPECT_EQ(accessBytes(ptr, {0}), 16);
   EXPECT_EQ(accessBytes(ptr, {1}), 8);
-  EXPECT_EQ(accessBytes(ptr, {}, 4), 4);
+  EXPECT_EQ(accessBytes(ptr, {}, {}, 4), 4);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Watchdog, WithoutAWatcherAGuardedTrialIsTheTrial) {
   guarded->measure({&us, 1});
   EXPECT_EQ(us, 7);
   EXPECT_EQ(Watched::nameOf(*guarded), "slow");
-  EXPECT_NO_THROW(dynamic_cast<Slow&>(Watched::inner(*guarded)));
+  EXPECT_NE(dynamic_cast<Slow*>(&Watched::inner(*guarded)), nullptr);
 }
 
 }  // namespace
