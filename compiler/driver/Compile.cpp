@@ -115,7 +115,7 @@ void compileForNvidia(Job& job) {
                                   .forced = config.schedule,
                                   .offered = job.schedules,
                                   .verify = job.options.verify,
-                                  .checkOrder = job.options.verify && kVerifyAlways};
+                                  .checkOrder = job.options.verify};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   if (job.schedules != nullptr) return;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
