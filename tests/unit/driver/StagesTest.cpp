@@ -186,10 +186,14 @@ TEST(Modules, AreHandedOutAfterEveryPass) {
   EXPECT_EQ(std::ranges::count(passes, "tilegpu-verify-layouts"), 0) << "a compilation nobody asked to verify pays nothing";
 }
 
-TEST(Modules, HaveTheirLayoutsVerifiedAgainWhereAskedFor) {
+TEST(Modules, HaveTheirLayoutsAndTheirOrderVerifiedWhereAskedFor) {
   std::vector<std::string> passes = passesOf("nvidia:sm_90", true);
   EXPECT_EQ(std::ranges::count(passes, "tilegpu-verify-layouts"), 3);
   std::erase(passes, "tilegpu-verify-layouts");
+  for (const char* check : {"tilegpu-record-order", "tilegpu-check-order"}) {
+    EXPECT_EQ(std::ranges::count(passes, check), 1) << check;
+    std::erase(passes, check);
+  }
   EXPECT_EQ(passes, passesOf("nvidia:sm_90", false));
 }
 
