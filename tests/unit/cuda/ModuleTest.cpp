@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/support/Allocations.h"
 #include "tests/unit/cuda/Support.h"
 
 namespace fattn {
@@ -223,9 +224,9 @@ TEST_F(CudaModule, ALaunchAllocatesNothingAndWaitsForNothing) {
   std::vector<std::uint64_t> slots(26, 1);
   gpu().launch(*module, {}, slots, {});
   int waits = driver.count("cuStreamSynchronize");
-  long before = test::allocations;
+  long before = test::allocations();
   for (int i = 0; i < 50; ++i) gpu().launch(*module, {}, slots, {});
-  EXPECT_EQ(test::allocations - before, 0);
+  EXPECT_EQ(test::allocations() - before, 0);
   EXPECT_EQ(driver.launches.size(), 51u);
   EXPECT_EQ(driver.count("cuStreamSynchronize"), waits);
 }

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -16,9 +15,6 @@
 #include "tests/unit/cuda/FakeDriver.h"
 
 namespace fattn::test {
-
-/// Of operator new, in this program so far.
-extern std::atomic<long> allocations;
 
 inline FakeDriver& fakeDriver() {
   static FakeDriver* driver = [] {

@@ -3,28 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <latch>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include "kernels/AttentionLaunch.h"
 #include "kernels/KernelCache.h"
+#include "tests/support/Allocations.h"
 #include "tests/unit/runtime/TestObject.h"
-
-namespace {
-thread_local int allocations = 0;
-}
-
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace fattn {
 namespace {
@@ -160,10 +147,10 @@ TEST_F(VariantsTest, ALaunchAllocatesNothing) {
   const Kernel kernel = cache.get(open);
   cache.get(hinted(512));
   (void)ran(kernel, 512, 512);  // the first launch starts the threads of the host
-  const int before = allocations;
+  const long before = test::allocations();
   EXPECT_EQ(ran(kernel, 512, 512), 16);
   EXPECT_EQ(ran(kernel, 4096, 4096), 64);
-  EXPECT_EQ(allocations, before);
+  EXPECT_EQ(test::allocations(), before);
 }
 
 TEST_F(VariantsTest, ALaunchWaitsForNoCompilation) {
