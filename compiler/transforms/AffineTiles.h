@@ -36,6 +36,12 @@ struct IntegerResult {
   int64_t mostScalar() const;
 };
 
+/// What holds for all elements of a tile while `slack` >= 0 (its bounds from below), if each of `computed` lies within its bits.
+struct AffineCondition {
+  AffineBounds slack;
+  llvm::SmallVector<IntegerResult, 0> computed;  ///< on the way to the slack
+};
+
 /// Understands arange, splat, broadcasts and other shape operations, constants, sign extensions, +, - and multiplication by constants.
 /// The bounds hold if each of the `results`, which the call appends to, lies within its bits.
 std::optional<AffineBounds> boundsOf(mlir::Value v, llvm::SmallVectorImpl<IntegerResult>& results);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Branches around masks in the trips in which they are known to be true, so that only the others pay for them:
+// Branches around masks in the trips in which they are known, so that only the others pay for them:
 //
-//   %m = arith.cmpi sle, %cols(%j), %rows             %known = arith.cmpi slt, %j, %mid       %mid: MaskedTrips::begin
+//   %m = arith.cmpi sle, %cols(%j), %rows             %known = arith.cmpi slt, %j, %last      %last: KnownTrips.h
 //   %p2 = arith.select %m, %p, %fill           =>     %p2 = scf.if %known { scf.yield %p } else { mask, select }
 //
-// The loop stays one: its pipeline is filled and drained once, the values it keeps in registers are kept for one loop, and the machine
-// code is half as long. The masks themselves move into the branches.
+// where the last trips are partial; %j >= %first where the first ones are, and both for windows. The loop stays one: its pipeline is filled
+// and drained once, the values it keeps in registers are kept for one loop, and the machine code is half as long. The masks themselves move
+// into the branches.
 //
-// Assumptions: those of MaskedTrips.h; A4 the condition is a tile in the loop's own block. Masks used in another way stay as they are.
-// Test: tests/lit/transforms/guard-masks.mlir.
+// Which masks: MaskedTrips.h. A select in several loops is spared its mask in the innermost one whose trips move the mask. Masks used in
+// another way stay as they are. Test: tests/lit/transforms/guard-masks.mlir.
 #include "compiler/dialect/Tile.h"
+#include "compiler/transforms/KnownTrips.h"
 #include "compiler/transforms/MaskedTrips.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,42 +24,60 @@ namespace {
 
 class MaskGuard {
  public:
-  explicit MaskGuard(scf::ForOp loop) : loop_(loop), trips_(loop) {}
+  /// `guarded` has the selects that are in a branch already.
+  MaskGuard(scf::ForOp loop, DenseSet<Operation*>& guarded) : loop_(loop), trips_(loop), guarded_(guarded) {}
 
   void run() {
-    if (trips_.masks().empty()) return;
-    SmallVector<arith::SelectOp> selects;
+    SmallVector<std::pair<arith::SelectOp, MaskedTrips::Usual>> selects;
     loop_.walk([&](arith::SelectOp select) {
-      if (isKnown(select.getCondition())) selects.push_back(select);
+      if (guarded_.contains(select)) return;
+      if (auto usual = trips_.usual(select); usual && isMine(usual->masks)) selects.emplace_back(select, std::move(*usual));
     });
-    if (selects.empty()) return;
-    OpBuilder b(loop_);
-    Value mid = trips_.begin(b, trips_.masks(), {});
-    b.setInsertionPointToStart(loop_.getBody());
-    Value known = arith::CmpIOp::create(b, loop_.getLoc(), arith::CmpIPredicate::slt, loop_.getInductionVar(), mid);
-    for (arith::SelectOp select : selects) guard(select, known);
-    sinkMasks();
+    for (auto& [select, usual] : selects) guard(select, usual.side, known(usual.masks));
+    if (!selects.empty()) sinkMasks();
   }
 
  private:
-  /// Whether a condition is true for all elements where all masks are.
-  bool isKnown(Value condition) {
-    Operation* op = condition.getDefiningOp();
-    if (!op || op->getBlock() != loop_.getBody() || !isa<RankedTensorType>(condition.getType())) return false;
-    if (llvm::any_of(trips_.masks(), [&](const MaskedTrips::Mask& mask) { return mask.cmp == op; })) return true;
-    bool passes = isa<arith::AndIOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp>(op);
-    return passes && llvm::all_of(op->getOperands(), [&](Value operand) { return isKnown(operand); });
+  /// Masks that stay the same in this loop may move with the trips of one around it.
+  bool isMine(ArrayRef<MaskedTrips::Mask> masks) {
+    auto moves = [&](const MaskedTrips::Mask& mask) { return trips_.slopeOf(mask.known) != Slope::Stays; };
+    return llvm::any_of(masks, moves) || !loop_->getParentOfType<scf::ForOp>();
   }
 
-  void guard(arith::SelectOp select, Value known) {
+  /// Whether all of these masks are known in a trip; the same value for the same masks.
+  Value known(ArrayRef<MaskedTrips::Mask> masks) {
+    SmallVector<std::pair<Operation*, bool>> key;
+    for (const MaskedTrips::Mask& mask : masks) key.emplace_back(mask.cmp, mask.value);
+    llvm::sort(key);
+    auto it = llvm::find_if(known_, [&](auto& entry) { return entry.first == key; });
+    if (it == known_.end()) it = known_.insert(it, {key, emitKnown(masks)});
+    return it->second;
+  }
+
+  Value emitKnown(ArrayRef<MaskedTrips::Mask> masks) {
+    KnownTrips trips(loop_, /*whole=*/false);
+    for (const MaskedTrips::Mask& mask : masks) trips.require(mask.known);
+    OpBuilder b(loop_);
+    auto [first, last] = trips.emit(b);
+    b.setInsertionPointToStart(loop_.getBody());
+    Location loc = loop_.getLoc();
+    Value i = loop_.getInductionVar();
+    Value begun = first ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, i, first) : Value();
+    Value goesOn = last ? arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, i, last) : Value();
+    if (!begun || !goesOn) return begun ? begun : goesOn;
+    return arith::AndIOp::create(b, loc, begun, goesOn);
+  }
+
+  void guard(arith::SelectOp select, bool side, Value known) {
     OpBuilder b(select);
     auto branch = scf::IfOp::create(b, select.getLoc(), select.getType(), known, /*withElseRegion=*/true);
     select.replaceAllUsesWith(branch.getResult(0));
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, select.getLoc(), select.getTrueValue());
+    scf::YieldOp::create(b, select.getLoc(), side ? select.getTrueValue() : select.getFalseValue());
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, select.getLoc(), select.getResult());
     select->moveBefore(branch.elseBlock(), branch.elseBlock()->begin());
+    guarded_.insert(select);
     addMask(select.getCondition());
   }
 
@@ -92,6 +112,8 @@ class MaskGuard {
 
   scf::ForOp loop_;
   MaskedTrips trips_;
+  DenseSet<Operation*>& guarded_;
+  SmallVector<std::pair<SmallVector<std::pair<Operation*, bool>>, Value>> known_;
   llvm::SmallPtrSet<Operation*, 16> masks_;
 };
 
@@ -99,9 +121,10 @@ class GuardMasksPass : public PassWrapper<GuardMasksPass, OperationPass<ModuleOp
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GuardMasksPass)
   StringRef getArgument() const override { return "tile-guard-masks"; }
-  StringRef getDescription() const override { return "Branch around masks in the trips in which they are known to be true"; }
+  StringRef getDescription() const override { return "Branch around masks in the trips in which they are known"; }
   void runOnOperation() override {
-    getOperation().walk([](scf::ForOp loop) { MaskGuard(loop).run(); });
+    DenseSet<Operation*> guarded;
+    getOperation().walk([&](scf::ForOp loop) { MaskGuard(loop, guarded).run(); });
   }
 };
 

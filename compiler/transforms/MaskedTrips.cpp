@@ -3,55 +3,115 @@
 
 #include "compiler/dialect/Tile.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
 namespace fattn::transforms {
 
-/// right - left (or the other way round), minus one for strict comparisons: the mask is true wherever this is >= 0.
-static std::optional<AffineBounds> slackOf(arith::CmpIOp cmp, SmallVectorImpl<IntegerResult>& computed) {
-  auto left = boundsOf(cmp.getLhs(), computed), right = boundsOf(cmp.getRhs(), computed);
-  if (!left || !right) return std::nullopt;
-  using P = arith::CmpIPredicate;
-  P p = cmp.getPredicate();
-  bool less = p == P::slt || p == P::sle;
-  if (!less && p != P::sgt && p != P::sge) return std::nullopt;
-  AffineBounds slack = less ? *right : *left;
-  if (!slack.add(less ? *left : *right, -1)) return std::nullopt;
-  if (p == P::slt || p == P::sgt) slack.low -= 1;
-  return slack;
-}
+using Predicate = arith::CmpIPredicate;
 
-MaskedTrips::MaskedTrips(scf::ForOp loop) : loop_(loop) {
-  APInt constant;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&constant)) || constant.getSExtValue() <= 0) return;  // A1
-  step_ = constant.getSExtValue();
-  collectMasks();
+/// Holds where all elements of the comparison are `value`: right - left, or the other way round, minus one for strict comparisons.
+static std::optional<AffineCondition> conditionOf(arith::CmpIOp cmp, bool value) {
+  AffineCondition result;
+  auto left = boundsOf(cmp.getLhs(), result.computed), right = boundsOf(cmp.getRhs(), result.computed);
+  if (!left || !right) return std::nullopt;
+  Predicate p = value ? cmp.getPredicate() : arith::invertPredicate(cmp.getPredicate());
+  bool less = p == Predicate::slt || p == Predicate::sle;
+  if (!less && p != Predicate::sgt && p != Predicate::sge) return std::nullopt;
+  result.slack = less ? *right : *left;
+  if (!result.slack.add(less ? *left : *right, -1)) return std::nullopt;
+  if (p == Predicate::slt || p == Predicate::sgt) result.slack.low -= 1;
+  return result;
 }
 
 bool MaskedTrips::isOutside(const AffineBounds& slack) const {
   return llvm::all_of(slack.terms, [&](auto& t) { return t.first == loop_.getInductionVar() || loop_.isDefinedOutsideOfLoop(t.first); });
 }
 
-bool MaskedTrips::isKnownBefore(const AffineBounds& slack, ArrayRef<IntegerResult> computed) const {
+bool MaskedTrips::isKnownBefore(const AffineCondition& condition) const {
   auto known = [&](const AffineBounds& bounds) { return isOutside(bounds) && bounds.fits(); };
-  return known(slack) &&
-         llvm::all_of(computed, [&](const IntegerResult& result) { return known(result.bounds) && result.mostScalar() >= 0; });
+  return !loop_.getUnsignedCmp() && known(condition.slack) &&
+         llvm::all_of(condition.computed, [&](const IntegerResult& result) { return known(result.bounds) && result.mostScalar() >= 0; });
 }
 
-void MaskedTrips::collectMasks() {
-  for (auto cmp : loop_.getBody()->getOps<arith::CmpIOp>()) {
-    auto type = dyn_cast<RankedTensorType>(cmp.getType());
-    if (!type || type.getNumElements() == 1) continue;
-    SmallVector<IntegerResult, 0> computed;
-    auto slack = slackOf(cmp, computed);
-    if (!slack || !isKnownBefore(*slack, computed) || slack->coefficientOf(loop_.getInductionVar()) > 0) continue;  // A2
-    masks_.push_back({cmp, *slack, computed});
-  }
+Slope MaskedTrips::slopeOf(const AffineCondition& condition) const {
+  int64_t slope = condition.slack.coefficientOf(loop_.getInductionVar());
+  return slope < 0 ? Slope::Falls : slope > 0 ? Slope::Rises : Slope::Stays;
 }
 
-SmallVector<MaskedTrips::Check> MaskedTrips::checks() const {
-  SmallVector<Check> result;
+bool MaskedTrips::add(arith::CmpIOp cmp, bool value, SmallVectorImpl<Mask>& out) const {
+  if (llvm::any_of(out, [&](const Mask& mask) { return mask.cmp == cmp && mask.value == value; })) return true;
+  auto known = conditionOf(cmp, value);
+  if (!known || !isKnownBefore(*known)) return false;
+  out.push_back({cmp, value, std::move(*known)});
+  return true;
+}
+
+bool MaskedTrips::collect(Value condition, bool value, SmallVectorImpl<Mask>& out) const {
+  constexpr size_t kMostMasks = 16;  // a comparison may be reached by exponentially many ways
+  Operation* op = condition.getDefiningOp();
+  if (!op || out.size() > kMostMasks) return false;
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op)) return add(cmp, value, out);
+  if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp>(op))
+    return collect(op->getOperand(0), value, out);
+  if (isa<arith::XOrIOp>(op) && matchPattern(op->getOperand(1), m_One())) return collect(op->getOperand(0), !value, out);
+  if (value ? !isa<arith::AndIOp>(op) : !isa<arith::OrIOp>(op)) return false;
+  bool left = collect(op->getOperand(0), value, out);
+  return collect(op->getOperand(1), value, out) && left;
+}
+
+int MaskedTrips::usualness(Value value) const {
+  if (matchPattern(value, m_Constant())) return 0;
+  return loop_.isDefinedOutsideOfLoop(value) ? 1 : 2;
+}
+
+static bool hasElements(Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile && tile.getNumElements() > 1;
+}
+
+static bool isMask(Value value) { return hasElements(value.getType()) && getElementTypeOrSelf(value.getType()).isInteger(1); }
+
+MaskedTrips::Usual MaskedTrips::collect(arith::SelectOp select, bool& complete) const {
+  int whereTrue = usualness(select.getTrueValue()), whereFalse = usualness(select.getFalseValue());
+  Usual result{whereTrue >= whereFalse, {}};
+  complete = isMask(select.getCondition()) && collect(select.getCondition(), result.side, result.masks);
+  auto rises = [&](const Mask& mask) { return slopeOf(mask.known) == Slope::Rises; };
+  if (whereTrue != whereFalse || llvm::none_of(result.masks, rises)) return result;
+  complete = false;
+  return {result.side, {}};
+}
+
+std::optional<MaskedTrips::Usual> MaskedTrips::usual(arith::SelectOp select) const {
+  bool complete = false;
+  Usual result = collect(select, complete);
+  bool isTile = llvm::any_of(result.masks, [](Mask& mask) { return hasElements(mask.cmp.getType()); });
+  return complete && isTile ? std::optional(result) : std::nullopt;
+}
+
+MaskedTrips::Masks MaskedTrips::masks() const {
+  Masks result;
+  auto add = [&](ArrayRef<Mask> masks) {
+    for (Mask mask : masks)
+      if (hasElements(mask.cmp.getType()) && llvm::none_of(result, [&](const Mask& other) { return other.cmp == mask.cmp; }))
+        result.push_back(mask);
+  };
+  loop_.walk([&](Operation* op) {
+    bool complete = false;
+    if (auto select = dyn_cast<arith::SelectOp>(op)) return add(collect(select, complete).masks);
+    if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp>(op)) return;
+    for (Value operand : llvm::make_filter_range(op->getOperands(), isMask)) {
+      Masks masks;
+      collect(operand, true, masks);
+      add(masks);
+    }
+  });
+  return result;
+}
+
+SmallVector<MaskedTrips::Check, 0> MaskedTrips::checks() const {
+  SmallVector<Check, 0> result;
   loop_.walk([&](Operation* op) {
     if (auto load = dyn_cast<tile::LoadOp>(op)) collectChecks(load, load.getPtr(), load.getBoundaryCheck(), result);
     if (auto store = dyn_cast<tile::StoreOp>(op)) collectChecks(store, store.getPtr(), store.getBoundaryCheck(), result);
@@ -64,14 +124,18 @@ void MaskedTrips::collectChecks(Operation* access, Value ptr, ArrayRef<int64_t> 
   auto window = (advance ? advance.getPtr() : ptr).getDefiningOp<tile::MakeBlockPtrOp>();
   if (!window) return;
   for (int64_t d : dims) {
-    SmallVector<IntegerResult, 0> computed;
-    auto offset = boundsOf(window.getOffsets()[static_cast<unsigned>(d)], computed);
-    auto slack = boundsOf(window.getShape()[static_cast<unsigned>(d)], computed);
-    auto delta = advance ? boundsOf(advance.getDeltas()[static_cast<unsigned>(d)], computed) : AffineBounds();
-    if (!offset || !slack || !delta || !offset->add(*delta, 1) || !neverNegative(*offset)) continue;
-    if (!slack->add(*offset, -1)) continue;
+    AffineCondition above, below;  // the first element is not before the array, the last one not behind it
+    auto offset = boundsOf(window.getOffsets()[static_cast<unsigned>(d)], above.computed);
+    auto delta = advance ? boundsOf(advance.getDeltas()[static_cast<unsigned>(d)], above.computed) : AffineBounds();
+    below.computed = above.computed;
+    auto slack = boundsOf(window.getShape()[static_cast<unsigned>(d)], below.computed);
+    if (!offset || !slack || !delta || !offset->add(*delta, 1) || !slack->add(*offset, -1)) continue;
     slack->low -= window.getResult().getType().getShape()[static_cast<unsigned>(d)];
-    if (isKnownBefore(*slack, computed) && slack->coefficientOf(loop_.getInductionVar()) < 0) out.push_back({access, d, *slack, computed});
+    above.slack = *offset, below.slack = *slack;
+    if (slopeOf(below) == Slope::Stays || !isKnownBefore(below) || !isKnownBefore(above)) continue;
+    Check check{access, d, {below}};
+    if (!neverNegative(*offset)) check.inside.push_back(above);
+    out.push_back(std::move(check));
   }
 }
 
@@ -83,85 +147,6 @@ bool MaskedTrips::neverNegative(const AffineBounds& offset) const {
     if (v != loop_.getInductionVar() && c != 0) return false;
   if (rise != 0 && !matchPattern(loop_.getLowerBound(), m_ConstantInt(&lo))) return false;
   return rise >= 0 && offset.low + rise * lo.getSExtValue() >= 0;
-}
-
-Value MaskedTrips::constant(OpBuilder& b, int64_t v) const { return arith::ConstantOp::create(b, loop_.getLoc(), b.getI64IntegerAttr(v)); }
-
-Value MaskedTrips::widen(OpBuilder& b, Value v) const {
-  if (v.getType().isInteger(64)) return v;
-  if (v.getType().isIndex()) return arith::IndexCastOp::create(b, loop_.getLoc(), b.getI64Type(), v);
-  return arith::ExtSIOp::create(b, loop_.getLoc(), b.getI64Type(), v);
-}
-
-void MaskedTrips::limitScalars(const AffineBounds& slack, ArrayRef<IntegerResult> computed, Limits& limits) const {
-  auto limit = [&](Value v, int64_t most) {
-    if (v.getType().isInteger() && most >= llvm::maxIntN(std::min(v.getType().getIntOrFloatBitWidth(), 63U)) + 1) return;
-    auto [entry, isNew] = limits.insert({v, most});
-    entry->second = std::min(entry->second, most);
-  };
-  auto limitAll = [&](const AffineBounds& bounds, int64_t most) {
-    for (auto [v, c] : bounds.terms) {
-      if (v != loop_.getInductionVar()) {
-        limit(v, most);
-        continue;
-      }
-      limit(loop_.getLowerBound(), most);
-      limit(loop_.getUpperBound(), most);
-    }
-  };
-  limitAll(slack, AffineBounds::kMostScalar);
-  for (const IntegerResult& result : computed) limitAll(result.bounds, result.mostScalar());
-}
-
-Value MaskedTrips::keeps(OpBuilder& b, const Limits& limits) const {
-  Location loc = loop_.getLoc();
-  Value all;
-  for (auto [v, most] : limits) {
-    Value shifted = arith::AddIOp::create(b, loc, widen(b, v), constant(b, most));
-    Value small = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ule, shifted, constant(b, 2 * most));
-    all = all ? arith::AndIOp::create(b, loc, all, small).getResult() : small;
-  }
-  return all;
-}
-
-/// Where something is first not known: the smallest lo + n * step with slack < 0, at least lo.
-Value MaskedTrips::limitOf(OpBuilder& b, const AffineBounds& slack, Value lo, Value hi) const {
-  Location loc = loop_.getLoc();
-  int64_t fall = -slack.coefficientOf(loop_.getInductionVar());
-  Value rest = constant(b, slack.low);
-  for (auto [v, c] : slack.terms)
-    if (v != loop_.getInductionVar())
-      rest = arith::AddIOp::create(b, loc, rest, arith::MulIOp::create(b, loc, widen(b, v), constant(b, c)));
-  if (fall == 0) {
-    Value always = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, rest, constant(b, 0));
-    return arith::SelectOp::create(b, loc, always, hi, lo);
-  }
-  // slack(iv) = rest - fall * iv >= 0  <=>  iv <= floor(rest / fall): the trips from lo up to there, counted in whole steps.
-  Value last = arith::FloorDivSIOp::create(b, loc, rest, constant(b, fall));
-  Value reach = arith::AddIOp::create(b, loc, arith::SubIOp::create(b, loc, last, lo), constant(b, step_));
-  Value trips = arith::DivSIOp::create(b, loc, arith::MaxSIOp::create(b, loc, reach, constant(b, 0)), constant(b, step_));
-  Value limit = arith::AddIOp::create(b, loc, lo, arith::MulIOp::create(b, loc, trips, constant(b, step_)));
-  return arith::MinSIOp::create(b, loc, limit, hi);
-}
-
-Value MaskedTrips::begin(OpBuilder& b, ArrayRef<Mask> masks, ArrayRef<Check> checks) const {
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(loop_);
-  Location loc = loop_.getLoc();
-  Value lo = widen(b, loop_.getLowerBound()), hi = widen(b, loop_.getUpperBound());
-  Value first = hi;
-  Limits limits;
-  auto require = [&](const AffineBounds& slack, ArrayRef<IntegerResult> computed) {
-    first = arith::MinSIOp::create(b, loc, first, limitOf(b, slack, lo, hi));
-    limitScalars(slack, computed, limits);
-  };
-  for (const Mask& mask : masks) require(mask.slack, mask.computed);
-  for (const Check& check : checks) require(check.slack, check.computed);
-  if (Value known = keeps(b, limits)) first = arith::SelectOp::create(b, loc, known, first, lo);
-  first = arith::MaxSIOp::create(b, loc, first, lo);
-  Type type = loop_.getUpperBound().getType();
-  if (type.isIndex()) return arith::IndexCastOp::create(b, loc, type, first);
-  return type.isInteger(64) ? first : arith::TruncIOp::create(b, loc, type, first).getResult();
 }
 
 }  // namespace fattn::transforms

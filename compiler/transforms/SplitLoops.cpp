@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a loop where its masks are known to be true, so that only the trips that need a mask pay for it:
+// Splits a loop where its masks are known, so that only the trips that need a mask pay for it:
 //
-//   scf.for %j = %lo to %hi step 64 {                 %mid = %lo + 64 * (trips in which every element of the masks is true)
-//     %m = arith.cmpi sle, %cols(%j), %rows           scf.for %j = %lo to %mid step 64 { %s as it is }
-//     %s2 = arith.select %m, %s, %fill         =>     scf.for %j = %mid to %hi step 64 { mask, select }
+//   scf.for %j = %lo to %hi step 64 {                 %last = %lo + 64 * (trips in which every element of the masks is true)
+//     %m = arith.cmpi sle, %cols(%j), %rows           scf.for %j = %lo to %last step 64 { %s as it is }
+//     %s2 = arith.select %m, %s, %fill         =>     scf.for %j = %last to %hi step 64 { mask, select }
 //   }
 //
-// Loads and stores of the first loop lose the boundary checks that hold for all of its trips, too. For targets whose loops are cheap to
-// start; where they are pipelined, GuardMasks.cpp spares the masks without a second loop.
+// where the last trips are partial. Where the first ones are, the loop with masks comes first. Where both are, as in windows that slide,
+// there is one on either side if the body has dots, whose work is worth a third copy of it; otherwise the masks of the first trips stay.
 //
-// Which masks: MaskedTrips.h. Others stay in both loops. A loop without masks is not split for its boundary checks alone: a copy engine
+// Loads and stores of the loop without masks lose the boundary checks that hold for all of its trips, too. For targets whose loops are
+// cheap to start; where they are pipelined, GuardMasks.cpp spares the masks without a second loop.
+//
+// Which masks: MaskedTrips.h. Others stay in all loops. A loop without masks is not split for its boundary checks alone: a copy engine
 // fills what lies outside, which costs less than a second loop. Test: tests/lit/transforms/split-loops.mlir.
 #include "compiler/dialect/Tile.h"
+#include "compiler/transforms/KnownTrips.h"
 #include "compiler/transforms/MaskedTrips.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -34,39 +37,90 @@ void dropCheck(const MaskedTrips::Check& check) {
     drop(cast<tile::StoreOp>(check.access));
 }
 
-void split(scf::ForOp loop) {
-  MaskedTrips trips(loop);
-  if (trips.masks().empty()) return;
-  SmallVector<MaskedTrips::Check> checks = trips.checks();
-  OpBuilder b(loop);
-  Value mid = trips.begin(b, trips.masks(), checks);
-  auto rest = cast<scf::ForOp>(b.clone(*loop.getOperation()));
-  rest->moveAfter(loop);
-  loop.getUpperBoundMutable().assign(mid);
-  loop->replaceUsesWithIf(rest->getResults(), [&](OpOperand& use) { return use.getOwner() != rest; });
-  rest.getLowerBoundMutable().assign(mid);
-  rest.getInitArgsMutable().assign(loop.getResults());
-  rest->setAttr("tile.masked", b.getUnitAttr());
-  for (const MaskedTrips::Mask& mask : trips.masks()) {
-    arith::CmpIOp cmp = mask.cmp;
-    OpBuilder inside(cmp);
-    Value yes = arith::ConstantOp::create(inside, loop.getLoc(), DenseElementsAttr::get(cast<ShapedType>(cmp.getType()), true));
-    cmp.getResult().replaceAllUsesWith(yes);
+class Splitter {
+ public:
+  explicit Splitter(scf::ForOp loop) : loop_(loop), trips_(loop), masks_(trips_.masks()) {}
+
+  void run() {
+    if (any(Slope::Falls) && any(Slope::Rises) && !hasDots())
+      llvm::erase_if(masks_, [&](auto& mask) { return trips_.slopeOf(mask.known) == Slope::Rises; });
+    if (llvm::none_of(masks_, [&](auto& mask) { return isWorthALoop(mask); })) return;
+    SmallVector<MaskedTrips::Check, 0> checks = trips_.checks();
+    llvm::erase_if(checks, [&](auto& check) { return llvm::any_of(check.inside, [&](auto& inside) { return needsAnotherLoop(inside); }); });
+    KnownTrips known(loop_, /*whole=*/true);
+    for (const MaskedTrips::Mask& mask : masks_) known.require(mask.known);
+    for (const MaskedTrips::Check& check : checks)
+      for (const AffineCondition& inside : check.inside) known.require(inside);
+    OpBuilder b(loop_);
+    auto [first, last] = known.emit(b);
+    if (first) splitBefore(first);
+    if (last) splitBehind(last);
+    for (const MaskedTrips::Mask& mask : masks_) replace(mask);
+    for (const MaskedTrips::Check& check : checks) dropCheck(check);
   }
-  for (const MaskedTrips::Check& check : checks) dropCheck(check);
-}
+
+ private:
+  bool any(Slope slope) {
+    return llvm::any_of(masks_, [&](const MaskedTrips::Mask& mask) { return trips_.slopeOf(mask.known) == slope; });
+  }
+  bool hasDots() {
+    return loop_.walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  }
+  /// What is computed before the loop and the same in all trips is computed without another loop.
+  bool isWorthALoop(MaskedTrips::Mask mask) {
+    return trips_.slopeOf(mask.known) != Slope::Stays || mask.cmp->getBlock() == loop_.getBody();
+  }
+  /// Beside those that the masks need.
+  bool needsAnotherLoop(const AffineCondition& inside) {
+    Slope slope = trips_.slopeOf(inside);
+    return slope == Slope::Rises ? !any(Slope::Rises) : slope == Slope::Falls && any(Slope::Rises) && !any(Slope::Falls);
+  }
+
+  /// The trips before this one get a loop with masks.
+  void splitBefore(Value first) {
+    OpBuilder b(loop_);
+    auto head = cast<scf::ForOp>(b.clone(*loop_.getOperation()));
+    head.getUpperBoundMutable().assign(first);
+    head->setAttr("tile.masked", b.getUnitAttr());
+    loop_.getLowerBoundMutable().assign(first);
+    loop_.getInitArgsMutable().assign(head.getResults());
+  }
+
+  /// The trips from this one on get a loop with masks.
+  void splitBehind(Value last) {
+    OpBuilder b(loop_);
+    b.setInsertionPointAfter(loop_);
+    auto tail = cast<scf::ForOp>(b.clone(*loop_.getOperation()));
+    loop_.getUpperBoundMutable().assign(last);
+    loop_->replaceUsesWithIf(tail->getResults(), [&](OpOperand& use) { return use.getOwner() != tail; });
+    tail.getLowerBoundMutable().assign(last);
+    tail.getInitArgsMutable().assign(loop_.getResults());
+    tail->setAttr("tile.masked", b.getUnitAttr());
+  }
+
+  void replace(const MaskedTrips::Mask& mask) {
+    OpBuilder b = OpBuilder::atBlockBegin(loop_.getBody());
+    arith::CmpIOp cmp = mask.cmp;
+    Value known = arith::ConstantOp::create(b, loop_.getLoc(), DenseElementsAttr::get(cast<ShapedType>(cmp.getType()), mask.value));
+    cmp->replaceUsesWithIf(ValueRange(known), [&](OpOperand& use) { return loop_->isProperAncestor(use.getOwner()); });
+  }
+
+  scf::ForOp loop_;
+  MaskedTrips trips_;
+  MaskedTrips::Masks masks_;
+};
 
 class SplitLoopsPass : public PassWrapper<SplitLoopsPass, OperationPass<ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitLoopsPass)
   StringRef getArgument() const override { return "tile-split-loops"; }
-  StringRef getDescription() const override { return "Give the trips in which all masks are true a loop of their own"; }
+  StringRef getDescription() const override { return "Give the trips in which all masks are known a loop of their own"; }
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (!loop->hasAttr("tile.masked")) loops.push_back(loop);
     });
-    for (scf::ForOp loop : loops) split(loop);
+    for (scf::ForOp loop : loops) Splitter(loop).run();
   }
 };
 

@@ -77,6 +77,51 @@ TEST_P(Kernels, FiveDots) {
   });
 }
 
+/// exp2(a x b^T) where row - band < column <= row, else 0.
+Dense banded(const Matrix& a, const Matrix& b, std::int64_t band) {
+  Dense p = product(a, transposed(b));
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t j = 0; j < p.columns; ++j) p.at(i, j) = i - band < j && j <= i ? std::exp2(p.at(i, j)) : 0;
+  return p;
+}
+
+/// Narrower than a block, and wider than two.
+std::array<std::int64_t, 2> bandsOf(Blocks blocks) { return {5, blocks.m + 2 * blocks.n + 7}; }
+
+TEST_P(Kernels, BandedRows) {
+  forAll(bandedRows, bands(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+    const std::int64_t rows = 2 * size.rows, columns = size.columns, width = blocks.k;
+    Matrix a(dtype(), rows, width, layout), b(dtype(), columns, width, layout), c(dtype(), columns, width, layout);
+    a.fill(1, 0.3), b.fill(2), c.fill(3);
+    for (std::int64_t band : bandsOf(blocks)) {
+      Matrix out(DType::F32, rows, width);
+      executable.run({cdiv(rows, blocks.m), 1, 1}, {&a, &b, &c, &out, rows, columns, band});
+      Dense p = banded(a, b, band);
+      for (std::int64_t i = 0; i < rows; ++i) {
+        double total = 0;
+        for (std::int64_t j = 0; j < columns; ++j) total += p.at(i, j);
+        for (std::int64_t j = 0; j < columns; ++j) p.at(i, j) /= total == 0 ? 1 : total;
+      }
+      EXPECT_LE(out.relativeError(product(p, c).values), 2 * tolerance()) << "band " << band;
+      EXPECT_TRUE(out.gapsUntouched());
+    }
+  });
+}
+
+TEST_P(Kernels, BandedColumns) {
+  forAll(bandedColumns, bands(), [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+    const std::int64_t rows = 2 * size.rows, columns = size.columns, width = blocks.k;
+    Matrix a(dtype(), rows, width, layout), b(dtype(), columns, width, layout), c(dtype(), rows, width, layout);
+    a.fill(1, 0.3), b.fill(2), c.fill(3);
+    for (std::int64_t band : bandsOf(blocks)) {
+      Matrix out(DType::F32, columns, width);
+      executable.run({cdiv(columns, blocks.n), 1, 1}, {&a, &b, &c, &out, rows, columns, band});
+      EXPECT_LE(out.relativeError(product(transposed(banded(a, b, band)), c).values), 2 * tolerance()) << "band " << band;
+      EXPECT_TRUE(out.gapsUntouched());
+    }
+  });
+}
+
 TEST_P(Kernels, SplitKeysOfFewRows) {
   const double bound = 2 * tolerance();
   std::map<std::array<std::int64_t, 4>, std::unique_ptr<Executable>> joins;

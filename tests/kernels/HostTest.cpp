@@ -18,6 +18,8 @@ namespace {
 std::vector<NamedKernel> kernels() {
   return {{"gemm", gemm, products()},
           {"fiveDots", fiveDots, chains()},
+          {"bandedRows", bandedRows, bands()},
+          {"bandedColumns", bandedColumns, bands()},
           {"splitKeys", splitKeys, fewRows()},
           {"joinSplits", joinSplits, fewRows()},
           {"rowSoftmax", rowSoftmax, rowBlocks()},

@@ -57,6 +57,16 @@ void columnSums(dsl::Params& args, DType dtype, Blocks blocks);
 /// width is blocks.k. Grid: (cdiv(columns, blocks.n)). Arguments: a, b, c, d, u, v, outA, outB, outD, rows, columns.
 void fiveDots(dsl::Params& args, DType dtype, Blocks blocks);
 
+/// Of p = exp2(a x b^T), for a [rows, width] and b [columns, width], only row - band < column <= row counts: out [rows, width] = p x c
+/// divided by the sums of p's rows, 0 where a row has no column, for c [columns, width]. p is rounded to the element type for the dot. One
+/// program takes blocks.m rows, and the columns blocks.n at a time from the last ones on; width is blocks.k. Grid: (cdiv(rows, blocks.m)).
+/// Arguments: a, b, c, out, rows, columns, band.
+void bandedRows(dsl::Params& args, DType dtype, Blocks blocks);
+
+/// The same p: out [columns, width] = p^T x c, for c [rows, width]. One program takes blocks.n columns, and the rows blocks.m at a time.
+/// Grid: (cdiv(columns, blocks.n)). Arguments: as above.
+void bandedColumns(dsl::Params& args, DType dtype, Blocks blocks);
+
 /// A few rows against many keys, in splits: for rows a [rows, width] with rows <= blocks.m, keys b and values c [columns, width], the
 /// program (0, s) takes the columns [s * part, (s + 1) * part) below columns, blocks.n at a time, and writes of x = a x b^T
 ///   largest[s, row] = max(x),  sum[s, row] = sum(exp2(x - largest)),  out[s * rows + row, :] = exp2(x - largest) x c

@@ -42,6 +42,7 @@ struct NamedKernel {
 inline std::vector<Blocks> rowBlocks() { return {{16, 64, 16}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}}; }
 inline std::vector<Blocks> products() { return {{32, 32, 32}, {16, 16, 16}, {8, 32, 24}, {24, 80, 48}}; }
 inline std::vector<Blocks> chains() { return {{32, 32, 32}, {16, 64, 16}, {64, 32, 48}}; }
+inline std::vector<Blocks> bands() { return {{16, 32, 16}, {64, 16, 48}}; }
 inline std::vector<Blocks> fewRows() { return {{16, 32, 64}, {8, 16, 32}, {16, 64, 32}}; }
 
 inline std::int32_t cdiv(std::int64_t extent, std::int64_t block) { return static_cast<std::int32_t>((extent + block - 1) / block); }

@@ -73,7 +73,7 @@ func.func @conjunction(%x: tensor<4x8xf32>, %rows: tensor<4xi32>, %n: i32, %m: i
   return %r : tensor<4x8xf32>
 }
 
-// A mask that becomes true later is known last (assumption A2), one that depends on data never: both loops stay as they are.
+// A mask that depends on data is known in no trip, and one of equality neither.
 // CHECK-LABEL: func.func @unknown
 // CHECK-NOT: scf.if
 // CHECK: return
@@ -85,8 +85,8 @@ func.func @unknown(%x: tensor<8xi32>, %n: i32) -> tensor<8xi32> {
   %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %x) -> (tensor<8xi32>) : i32 {
     %is = tile.splat %i : i32 -> tensor<8xi32>
     %cols = arith.addi %lanes, %is : tensor<8xi32>
-    %later = arith.cmpi sge, %cols, %half : tensor<8xi32>
-    %v = arith.select %later, %acc, %is : tensor<8xi1>, tensor<8xi32>
+    %equal = arith.cmpi eq, %cols, %half : tensor<8xi32>
+    %v = arith.select %equal, %acc, %is : tensor<8xi1>, tensor<8xi32>
     %data = arith.cmpi slt, %v, %is : tensor<8xi32>
     %w = arith.select %data, %v, %cols : tensor<8xi1>, tensor<8xi32>
     scf.yield %w : tensor<8xi32>

@@ -27,27 +27,6 @@ func.func @tail(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
   return %r : tensor<8xf32>
 }
 
-// A mask that becomes true later (columns at least n) is known last: assumption A2 does not hold, the loop stays whole.
-// CHECK-LABEL: func.func @later
-// CHECK-COUNT-1: scf.for
-// CHECK-NOT: scf.for
-func.func @later(%x: tensor<8xf32>, %n: i32) -> tensor<8xf32> {
-  %zero = arith.constant dense<0.0> : tensor<8xf32>
-  %c0 = arith.constant 0 : i32
-  %c8 = arith.constant 8 : i32
-  %lanes = tile.arange 0 : tensor<8xi32>
-  %r = scf.for %i = %c0 to %n step %c8 iter_args(%acc = %zero) -> (tensor<8xf32>) : i32 {
-    %is = tile.splat %i : i32 -> tensor<8xi32>
-    %cols = arith.addi %lanes, %is : tensor<8xi32>
-    %half = arith.constant dense<100> : tensor<8xi32>
-    %mask = arith.cmpi sge, %cols, %half : tensor<8xi32>
-    %v = arith.select %mask, %x, %zero : tensor<8xi1>, tensor<8xf32>
-    %s = arith.addf %acc, %v : tensor<8xf32>
-    scf.yield %s : tensor<8xf32>
-  }
-  return %r : tensor<8xf32>
-}
-
 // A mask that depends on data is left alone.
 // CHECK-LABEL: func.func @data
 // CHECK-COUNT-1: scf.for
