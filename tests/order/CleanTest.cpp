@@ -40,7 +40,7 @@ void expectInOrder(ModuleOp module, const nvidia::PipelineOptions& options, cons
 }
 
 TEST(Clean, AttentionInItsDefaultConfigurations) {
-  for (int64_t dim : {64, 128, 256})
+  for (int64_t dim : {48, 64, 104, 128, 256})
     for (DType dtype : {DType::BF16, DType::F16, DType::F32})
       for (bool causal : {false, true})
         for (const char* target : {"nvidia:sm_80", "nvidia:sm_90"}) {

@@ -12,6 +12,8 @@
 // Assumptions: A1 the value and what it is computed from, up to values that live on anyway, stand in the block of the select_lazy; A2 they
 // are free of effects, or loads of buffers that nothing writes in between; A3 every other use comes before the select_lazy; A4 the tile
 // takes at least kLeastRegisters of a thread. Test: tests/lit/gpu/rematerialize-lazy.mlir.
+#include <map>
+
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
@@ -25,10 +27,27 @@ namespace {
 constexpr int64_t kLeastRegisters = 16;            // fewer are not worth the code
 constexpr int64_t kFirstClone = int64_t{1} << 32;  // beyond those that PipelineLoop numbers by their fetches
 
+/// Numbers for what is computed again. A select_lazy that stands in a loop and in a trip in front of it is one of the program, and gets
+/// one number: it repeats the same accesses, and is the same one among the block's that do.
+class CloneNumbers {
+ public:
+  int64_t number(Block* block, const llvm::SetVector<Operation*>& slice) {
+    Accesses accesses;
+    for (Operation* op : slice)
+      if (auto label = sourceLabelOf(op)) accesses.emplace_back(label->source, label->clone);
+    int64_t among = seen[{block, accesses}]++;
+    return kFirstClone + numbers.try_emplace({accesses, among}, static_cast<int64_t>(numbers.size())).first->second;
+  }
+
+ private:
+  using Accesses = std::vector<std::pair<int64_t, int64_t>>;
+  std::map<std::pair<Block*, Accesses>, int64_t> seen;
+  std::map<std::pair<Accesses, int64_t>, int64_t> numbers;
+};
+
 class Rematerializer {
  public:
-  /// `clones`: counts the values that have been computed again.
-  Rematerializer(tile::SelectLazyOp lazy, int64_t& clones) : lazy(lazy), block(lazy->getBlock()), clones(clones) {}
+  Rematerializer(tile::SelectLazyOp lazy, CloneNumbers& clones) : lazy(lazy), block(lazy->getBlock()), clones(clones) {}
 
   void run() {
     llvm::SetVector<Value> candidates;
@@ -90,14 +109,14 @@ class Rematerializer {
     if (!collect(value, slice)) return;
     OpBuilder b = OpBuilder::atBlockBegin(&lazy.getExact().front());
     IRMapping map;
-    for (Operation* op : slice) relabelClone(b.clone(*op, map), kFirstClone + clones);
-    ++clones;
+    int64_t number = clones.number(block, slice);
+    for (Operation* op : slice) relabelClone(b.clone(*op, map), number);
     value.replaceUsesWithIf(map.lookup(value), [&](OpOperand& use) { return isInside(use.getOwner()); });
   }
 
   tile::SelectLazyOp lazy;
   Block* block;
-  int64_t& clones;
+  CloneNumbers& clones;
 };
 
 class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, OperationPass<ModuleOp>> {
@@ -106,7 +125,7 @@ class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, Operatio
   StringRef getArgument() const override { return "tilegpu-rematerialize-lazy"; }
   StringRef getDescription() const override { return "Compute again on exact sides what takes registers on the usual ones"; }
   void runOnOperation() override {
-    int64_t clones = 0;
+    CloneNumbers clones;
     getOperation().walk([&](tile::SelectLazyOp lazy) { Rematerializer(lazy, clones).run(); });
   }
 };
