@@ -39,7 +39,7 @@ kernels::Compiled compileForward(const AttentionConfig& resolved, bool read) {
   const char* directory = std::getenv("FATTN_DUMP_DIR");
   if (directory != nullptr && *directory != '\0') options.dumpDir = std::string(directory) + "/" + folderOf(resolved);
   mlir::ModuleOp module = dsl::internal::module(program);
-  static auto* store = new cache::BinaryStore(cache::Directory::process(), cache::binaryBytes());
+  static auto* store = new cache::BinaryStore(cache::Directory::process(), cache::binaryBytes(), &cache::Directory::shared());
   // Of a GPU's kernel the machine code is kept, which is for one architecture, whatever chip the text was written for.
   std::string architecture = kernels::namesChip(resolved.target) ? "any" : openDevice(resolved.target).chip();
   cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));

@@ -54,10 +54,19 @@ std::vector<cache::TunedBucket> shippedFor(const AttentionConfig& config, const 
   return cache::shippedBuckets(cache::shippedRoots(), namesChip(target) ? "" : device, family, problemName(config), accept);
 }
 
-// What this machine found out, then what is shipped for the other buckets.
+// Of this machine, for all its users; nothing records in it.
+cache::TunedStore& sharedStore() {
+  static auto* store = new cache::TunedStore(cache::Directory::shared());
+  return *store;
+}
+
+// What this user found out, what is known to the machine, then what is shipped for the other buckets.
 std::vector<cache::TunedBucket> knownFor(const AttentionConfig& config, const std::optional<cache::TuneKey>& key, const Accept& accept) {
   std::vector<cache::TunedBucket> known;
   if (key) known = tunedStore().buckets(*key, accept);
+  if (key)
+    for (cache::TunedBucket& bucket : sharedStore().buckets(*key, accept))
+      if (std::ranges::find(known, bucket.shape, &cache::TunedBucket::shape) == known.end()) known.push_back(std::move(bucket));
   const std::size_t own = known.size();
   for (cache::TunedBucket& bucket : shippedFor(config, accept))
     if (std::ranges::find(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(own), bucket.shape, &cache::TunedBucket::shape) ==
@@ -184,7 +193,7 @@ TunedLookup lookUpTuned(const AttentionConfig& config) {
     chosen.tile = tile;
     return tile != TileConfig{} && supports(chosen).has_value();
   };
-  if (!namesChip(resolved.target) && !tunedStore().empty()) lookup.key = tuneKey(config);
+  if (!namesChip(resolved.target) && !(tunedStore().empty() && sharedStore().empty())) lookup.key = tuneKey(config);
   lookup.known = knownFor(config, lookup.key, accept);
   const cache::Shape told = toldExtents(config);
   lookup.nearby = nearbyOf(lookup.known, told);

@@ -130,13 +130,17 @@ std::filesystem::path BinaryStore::fileOf(const Digest& key) {
 }
 
 std::optional<compiler::Binary> BinaryStore::load(const Digest& key) const {
-  Directory::Missing missing;
-  std::optional<std::string> file = directory_.read(fileOf(key), kMaxBinary, &missing);
-  std::optional<compiler::Binary> binary = file ? decodeBinary(*file, key) : std::nullopt;
-  if (!binary && missing != Directory::Missing::Absent && log::enabled(log::Level::Info))
+  for (const Directory* directory : {static_cast<const Directory*>(&directory_), shared_}) {
+    if (directory == nullptr) continue;
+    const std::expected<std::string, Refusal> file = directory->read(fileOf(key), kMaxBinary);
+    std::optional<compiler::Binary> binary = file ? decodeBinary(*file, key) : std::nullopt;
+    if (binary) return binary;
+    if ((!file && file.error().absent()) || !log::enabled(log::Level::Info)) continue;
     log::write(log::Level::Info,
-               "the cache ignores " + (directory_.path() / fileOf(key)).string() + ", which is no whole file of its kind");
-  return binary;
+               "the cache ignores " +
+                   (file ? (directory->path() / fileOf(key)).string() + ": it is no whole file of its kind" : file.error().why));
+  }
+  return std::nullopt;
 }
 
 bool BinaryStore::save(const Digest& key, const compiler::Binary& binary) {

@@ -23,8 +23,9 @@ class BinaryStore {
  public:
   static constexpr std::uint64_t kDefaultBytes = std::uint64_t{512} << 20;
 
-  /// `bytes`: what the store may take on disk.
-  explicit BinaryStore(Directory& directory, std::uint64_t bytes = kDefaultBytes) : directory_(directory), bytes_(bytes) {}
+  /// `bytes`: what the store may take on disk. `shared`: where it also looks, and never writes.
+  explicit BinaryStore(Directory& directory, std::uint64_t bytes = kDefaultBytes, const Directory* shared = nullptr)
+      : directory_(directory), bytes_(bytes), shared_(shared) {}
 
   /// The key of a binary: the hash of a text that describes everything that shaped it.
   static Digest keyOf(std::string_view identity) { return hash(identity); }
@@ -38,6 +39,7 @@ class BinaryStore {
  private:
   Directory& directory_;
   std::uint64_t bytes_;
+  const Directory* shared_;
 };
 
 }  // namespace fattn::cache

@@ -5,14 +5,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <expected>
+
+#include "runtime/cache/Folder.h"
 
 namespace fattn::cache {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMaxShippedFile = std::uintmax_t{1} << 20;
+constexpr std::size_t kMaxShippedFile = std::size_t{1} << 20;
 constexpr std::size_t kMaxEntries = 10000;
 
 // The library, or the program, that this code was linked into.
@@ -23,29 +25,16 @@ fs::path ownFolder() {
   return fs::weakly_canonical(info.dli_fname, failed).parent_path();
 }
 
-std::vector<std::string> entries(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end && names.size() < kMaxEntries; entry.increment(failed))
-    names.push_back(entry->path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
-
-std::optional<TuneRecord> readRecord(const fs::path& file) {
-  std::error_code failed;
-  if (!fs::is_regular_file(file, failed) || fs::file_size(file, failed) > kMaxShippedFile || failed) return std::nullopt;
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  return decodeTuned(text);
-}
-
-std::vector<TunedBucket> bucketsIn(const fs::path& folder, const std::function<bool(const TileConfig&)>& accept) {
+std::vector<TunedBucket> bucketsIn(const fs::path& root, const fs::path& below, const std::function<bool(const TileConfig&)>& accept) {
   constexpr std::string_view extension = ".json";
   std::vector<TunedBucket> found;
-  for (const std::string& name : entries(folder)) {
+  const std::expected<Folder, Refusal> opened = Folder::open(root, below, Trust::Installation, /*create=*/false);
+  if (!opened) return found;
+  const fs::path folder = root / below;
+  for (const std::string& name : opened->entries(kMaxEntries)) {
     if (!name.ends_with(extension)) continue;
-    std::optional<TuneRecord> record = readRecord(folder / name);
+    const std::expected<std::string, Refusal> file = opened->read(name, kMaxShippedFile, /*touchAfter=*/-1);
+    std::optional<TuneRecord> record = file ? decodeTuned(*file) : std::nullopt;
     if (!record || bucketName(record->key.shape) + std::string(extension) != name) continue;
     sayDropped(*record, folder / name);
     std::optional<TunedBucket> bucket = finished(*record, accept);
@@ -77,11 +66,13 @@ std::vector<TunedBucket> shippedBuckets(std::span<const fs::path> roots, const s
                                         const std::string& problem, const std::function<bool(const TileConfig&)>& accept) {
   for (const fs::path& root : roots) {
     if (!device.empty())
-      if (std::vector<TunedBucket> found = bucketsIn(root / device / problem, accept); !found.empty()) return found;
+      if (std::vector<TunedBucket> found = bucketsIn(root, fs::path(device) / problem, accept); !found.empty()) return found;
     if (family.empty()) continue;
-    for (const std::string& other : entries(root))
+    const std::expected<Folder, Refusal> folder = Folder::open(root, {}, Trust::Installation, /*create=*/false);
+    if (!folder) continue;
+    for (const std::string& other : folder->entries(kMaxEntries))
       if (other.starts_with(family))
-        if (std::vector<TunedBucket> found = bucketsIn(root / other / problem, accept); !found.empty()) return found;
+        if (std::vector<TunedBucket> found = bucketsIn(root, fs::path(other) / problem, accept); !found.empty()) return found;
   }
   return {};
 }

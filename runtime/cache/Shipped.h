@@ -19,7 +19,8 @@ namespace fattn::cache {
 std::vector<std::filesystem::path> shippedRoots();
 
 /// The finished tunings of the device's folder, by name; where it has none, of the first folder by name that begins with `family`, if that
-/// is not empty. Only what `accept` accepts. Whatever is wrong with a file: it is as if it were not there.
+/// is not empty. Only what `accept` accepts. Whatever is wrong with a file, or if everybody may write to it or to a folder of it: it is as
+/// if it were not there.
 std::vector<TunedBucket> shippedBuckets(std::span<const std::filesystem::path> roots, const std::string& device, const std::string& family,
                                         const std::string& problem, const std::function<bool(const TileConfig&)>& accept);
 

@@ -22,8 +22,6 @@ fs::path problemFolder(const TuneKey& key) {
   return fs::path("tuned") / hex(hash(text)).substr(0, 32);
 }
 
-bool isRecord(const std::string& name) { return name.ends_with(".json") && !name.starts_with("."); }
-
 }  // namespace
 
 TunedStore::TunedStore(Directory& directory, std::uint64_t bytes, double settledSeconds)
@@ -73,10 +71,10 @@ bool TunedStore::record(const TuneKey& key, std::span<const TunePoint> points, c
 // writer is alive and has written a new one meanwhile; under its new name readers still find it, should this process end here.
 void TunedStore::adopt(const fs::path& folder, TuneRecord& own, std::vector<fs::path>& adopted) {
   for (const std::string& name : directory_.entries(folder)) {
-    if (!isRecord(name) || directory_.age(folder / name) < settledSeconds_) continue;
+    if (kindOfName(folder / name) != NameKind::File || directory_.age(folder / name) < settledSeconds_) continue;
     fs::path taken = folder / (writer() + "-" + std::to_string(adopted.size()) + ".json");
     if (!directory_.rename(folder / name, taken)) continue;
-    std::optional<std::string> file = directory_.read(taken, kMaxTunedFile);
+    const std::expected<std::string, Refusal> file = directory_.read(taken, kMaxTunedFile);
     if (!file) continue;
     if (std::optional<TuneRecord> record = decodeTuned(*file, &own.key)) merge(own, *record);
     adopted.push_back(std::move(taken));  // also what is no record: it will never be one
@@ -88,19 +86,19 @@ TuneRecord TunedStore::readFolder(const fs::path& folder, const TuneKey* key) co
   for (int attempt = 0; attempt < 8; ++attempt) {
     merged = key != nullptr ? TuneRecord{.key = *key, .points = {}, .winner = {}} : TuneRecord{};
     std::vector<std::string> names = directory_.entries(folder);
-    std::erase_if(names, [](const std::string& name) { return !isRecord(name); });
+    std::erase_if(names, [&](const std::string& name) { return kindOfName(folder / name) != NameKind::File; });
     if (names.size() > kMaxTunedFiles) names.resize(kMaxTunedFiles);
     bool moved = false;
     for (const std::string& name : names) {
-      Directory::Missing missing;
-      std::optional<std::string> file = directory_.read(folder / name, kMaxTunedFile, &missing);
-      moved |= missing == Directory::Missing::Absent;
+      const std::expected<std::string, Refusal> file = directory_.read(folder / name, kMaxTunedFile);
+      moved |= !file && file.error().absent();
       std::optional<TuneRecord> record = file ? decodeTuned(*file, key) : std::nullopt;
       if (record && key == nullptr && folderOf(record->key) != folder) record.reset();
       if (!record) {
-        if (missing != Directory::Missing::Absent && log::enabled(log::Level::Info))
+        if ((file || !file.error().absent()) && log::enabled(log::Level::Info))
           log::write(log::Level::Info,
-                     "the cache ignores " + (directory_.path() / folder / name).string() + ", which is no whole file of its kind");
+                     "the cache ignores " +
+                         (file ? (directory_.path() / folder / name).string() + ": it is no whole file of its kind" : file.error().why));
         continue;
       }
       if (key == nullptr) merged.key = record->key;

@@ -13,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFile = std::size_t{256} << 20;
-constexpr std::size_t kMaxFiles = 1000000;
 constexpr double kKilledSeconds = 3600;
 
 std::optional<Digest> digestOf(const std::string& name) {
@@ -42,41 +41,29 @@ std::string binaryFault(const fs::path& name, const std::string& bytes) {
   return decodeBinary(bytes, *key) ? "" : "it is no whole binary of this version for the key in its name";
 }
 
-void look(const Directory& directory, const fs::path& name, Inventory& inventory) {
-  if (name.filename().string().starts_with(".tmp-")) {
-    if (directory.age(name) > kKilledSeconds) inventory.faults.push_back({name, "its writer was killed"});
-    return;
-  }
-  Directory::Missing missing = Directory::Missing::No;
-  const std::optional<std::string> bytes = directory.read(name, kMaxFile, &missing);
-  if (!bytes) {
-    if (missing == Directory::Missing::Unusable)
-      inventory.faults.push_back({name, "it cannot be read, is no ordinary file, or others may have written it"});
-    return;
-  }
-  const bool tuned = *name.begin() == "tuned";
-  if (std::string fault = tuned ? tunedFault(name, *bytes) : binaryFault(name, *bytes); !fault.empty()) {
-    inventory.faults.push_back({name, std::move(fault)});
-    return;
-  }
+// What no reader would take, and why; else it is counted.
+std::string look(const Directory& directory, const Directory::Entry& entry, Inventory& inventory) {
+  if (entry.kind == NameKind::Temporary) return entry.age > kKilledSeconds ? "its writer was killed" : "";
+  if (entry.kind == NameKind::Foreign) return "its name is none of the cache's: no reader takes it and nothing removes it";
+  const std::expected<std::string, Refusal> bytes = directory.read(entry.name, kMaxFile);
+  if (!bytes) return bytes.error().absent() ? "" : bytes.error().why;
+  const bool tuned = *entry.name.begin() == "tuned";
+  if (std::string fault = tuned ? tunedFault(entry.name, *bytes) : binaryFault(entry.name, *bytes); !fault.empty()) return fault;
   ++(tuned ? inventory.tuned : inventory.binaries);
   (tuned ? inventory.tunedBytes : inventory.binaryBytes) += bytes->size();
+  return "";
 }
 
 }  // namespace
 
 Inventory verify(const Directory& directory) {
   Inventory inventory;
-  if (directory.path().empty()) return inventory;
-  std::size_t seen = 0;
   for (const char* store : {"tuned", "binaries"}) {
-    std::error_code failed;
-    for (fs::recursive_directory_iterator entry(directory.path() / store, failed), end; !failed && entry != end && ++seen < kMaxFiles;
-         entry.increment(failed)) {
-      std::error_code ignored;
-      if (entry->is_directory(ignored) && !entry->is_symlink(ignored)) continue;
-      look(directory, entry->path().lexically_relative(directory.path()), inventory);
-    }
+    const Directory::Listing listing = directory.list(store);
+    for (const Refusal& refused : listing.refused) inventory.faults.push_back({store, refused.why});
+    for (const Directory::Entry& entry : listing.entries)
+      if (std::string fault = look(directory, entry, inventory); !fault.empty())
+        inventory.faults.push_back({entry.name, std::move(fault), entry.kind != NameKind::Foreign});
   }
   std::ranges::sort(inventory.faults, {}, &Fault::file);
   return inventory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads every file of the cache and names the ones that no reader would take.
+// Reads every file of the cache and names the ones that no reader would take, and the folders that nobody looks into.
 #ifndef FATTN_RUNTIME_CACHE_VERIFY_H
 #define FATTN_RUNTIME_CACHE_VERIFY_H
 
@@ -14,6 +14,7 @@ namespace fattn::cache {
 struct Fault {
   std::filesystem::path file;  ///< relative to the directory
   std::string what;
+  bool removable = false;  ///< it has a name of the cache's own, so that pruning may remove it
 };
 
 struct Inventory {

@@ -276,10 +276,10 @@ TEST_F(TuneTool, VerifyNamesWhatIsBrokenAndPruneRemovesIt) {
   ASSERT_EQ(start(std::string(kSmall)).code, 0);
   expectWhole();
   const fs::path folderOf = start("cache ls --json").object().at("records").at(0).at("folder").get<std::string>();
-  std::ofstream(folderOf / "broken.json") << "{";
+  std::ofstream(folderOf / "0123456789abcdef-1.json") << "{";
   const Outcome verdict = start("cache verify");
   EXPECT_EQ(verdict.code, 1);
-  EXPECT_NE(verdict.out.find("broken.json: it is no whole file of tuned configurations of this version\n"), std::string::npos)
+  EXPECT_NE(verdict.out.find("0123456789abcdef-1.json: it is no whole file of tuned configurations of this version\n"), std::string::npos)
       << verdict.out;
   EXPECT_NE(start("cache prune").out.find("removed 0 old and 1 broken files"), std::string::npos);
   expectWhole();

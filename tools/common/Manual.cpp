@@ -22,9 +22,10 @@ struct Variable {
 };
 
 /// What every tool that compiles reads.
-constexpr std::array<Variable, 6> kEnvironment = {{
+constexpr std::array<Variable, 7> kEnvironment = {{
     {"FATTN_TARGET", "the default device: host, cuda, cuda:1 and the like"},
     {"FATTN_CACHE_DIR", "folder of the caches, else $XDG_CACHE_HOME/fattn, else ~/.cache/fattn"},
+    {"FATTN_CACHE_SHARED_DIR", "folder of a machine's cache, which is read and never written"},
     {"FATTN_DUMP_DIR", "folder that every compilation writes its stages into"},
     {"FATTN_ALWAYS_COMPILE", "where it is set, the cache of binaries is not read"},
     {"FATTN_LOG_LEVEL", "off, error, warning, info or debug: what is logged to standard error"},

@@ -176,17 +176,9 @@ int verifyAll(const Options& options) {
 
 std::size_t removeOld(Directory& directory, double seconds) {
   std::size_t removed = 0;
-  for (const char* store : {"tuned", "binaries"}) {
-    std::error_code failed;
-    std::vector<fs::path> old;
-    for (fs::recursive_directory_iterator entry(directory.path() / store, failed), end; !failed && entry != end; entry.increment(failed)) {
-      const fs::path name = entry->path().lexically_relative(directory.path());
-      std::error_code ignored;
-      if (entry->is_regular_file(ignored) && directory.age(name) > seconds) old.push_back(name);
-    }
-    for (const fs::path& name : old) directory.remove(name);
-    removed += old.size();
-  }
+  for (const char* store : {"tuned", "binaries"})
+    for (const Directory::Entry& entry : directory.list(store).entries)
+      if (entry.age > seconds && directory.remove(entry.name)) ++removed;
   return removed;
 }
 
@@ -197,9 +189,10 @@ int pruneAll(const Options& options) {
   const std::uint64_t tuned = directory.prune("tuned", options.tunedBytes.value_or(cache::tunedBytes()));
   const std::uint64_t binaries = directory.prune("binaries", options.binaryBytes.value_or(cache::binaryBytes()));
   const cache::Inventory found = cache::verify(directory);
-  for (const cache::Fault& fault : found.faults) directory.remove(fault.file);
+  const auto broken =
+      std::ranges::count_if(found.faults, [&](const cache::Fault& fault) { return fault.removable && directory.remove(fault.file); });
   fmt::print("removed {} old and {} broken files; at most {} bytes of tuned configurations and {} bytes of binaries are left\n", old,
-             found.faults.size(), tuned, binaries);
+             broken, tuned, binaries);
   return tool::kOk;
 }
 

@@ -82,8 +82,13 @@ TEST(Directory, AReadOnlyFolder) {
   TemporaryFolder folder;
   Directory directory(folder.path());
   ASSERT_TRUE(directory.replace("a/b", "text", false));
-  for (const char* name : {".", "a"}) ASSERT_EQ(chmod((directory.path() / name).c_str(), 0555), 0);
-  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  const fs::path mine[] = {folder.path(), directory.path(), directory.path() / "a", directory.path() / "a/b"};
+  for (const fs::path& path : mine) {
+    ASSERT_EQ(chmod(path.c_str(), 0555), 0);
+    if (geteuid() == 0) {
+      ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+    }
+  }
   pid_t child = startProcess([&] {
     if (geteuid() == 0) {
       ASSERT_EQ(setresuid(65534, 65534, 65534), 0);
@@ -96,7 +101,7 @@ TEST(Directory, AReadOnlyFolder) {
     EXPECT_EQ(directory.read("a/b", 100), "text");
   });
   EXPECT_EQ(waitFor(child), 0);
-  for (const char* name : {".", "a"}) chmod((directory.path() / name).c_str(), 0755);
+  for (const fs::path& path : mine) chmod(path.c_str(), 0755);
 }
 
 TEST(Directory, ReadsNoMoreThanTheLimit) {
@@ -104,11 +109,9 @@ TEST(Directory, ReadsNoMoreThanTheLimit) {
   Directory directory(folder.path());
   ASSERT_TRUE(directory.replace("a", "12345", false));
   EXPECT_EQ(directory.read("a", 5), "12345");
-  Directory::Missing missing;
-  EXPECT_FALSE(directory.read("a", 4, &missing));
-  EXPECT_EQ(missing, Directory::Missing::Unusable);
-  EXPECT_FALSE(directory.read("b", 4, &missing));
-  EXPECT_EQ(missing, Directory::Missing::Absent);
+  EXPECT_EQ(directory.read("a", 4).error().why, (directory.path() / "a").string() + ": it is larger than 4 bytes");
+  EXPECT_FALSE(directory.read("a", 4).error().absent());
+  EXPECT_TRUE(directory.read("b", 4).error().absent());
 }
 
 }  // namespace

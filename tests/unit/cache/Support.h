@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,9 @@
 #include "runtime/cache/TunedStore.h"
 
 namespace fattn::cache::test {
+
+/// The tests' own files are as those of the cache: only this user's to write.
+inline const mode_t kMask = umask(022);
 
 /// A folder that goes with this object, whatever its permissions have become.
 class TemporaryFolder {

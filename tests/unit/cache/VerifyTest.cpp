@@ -42,19 +42,19 @@ TEST_F(VerifyTest, EveryKindOfFaultIsNamed) {
   fill();
   fs::path problem = directory.path() / TunedStore::folderOf(sampleKey()), binary = directory.path() / BinaryStore::fileOf(key);
   std::string record = readFile(filesBelow(problem).at(0));
-  writeFile(problem / "half.json", record.substr(0, record.size() / 2));
-  writeFile(problem.parent_path() / "heads=1,seq_k=1,seq_q=1" / "moved.json", record);
+  writeFile(problem / "aaaaaaaaaaaaaaaa-1.json", record.substr(0, record.size() / 2));
+  writeFile(problem.parent_path() / "heads=1,seq_k=1,seq_q=1" / "aaaaaaaaaaaaaaaa-2.json", record);
   writeFile(binary.parent_path() / "name.bin", readFile(binary));
   writeFile(binary, readFile(binary) + "x");
   writeFile(problem / ".tmp-1-2-3", "being written");
-  writeFile(problem / "open.json", record);
-  fs::permissions(problem / "open.json", fs::perms::others_write, fs::perm_options::add);
+  writeFile(problem / "aaaaaaaaaaaaaaaa-3.json", record);
+  fs::permissions(problem / "aaaaaaaaaaaaaaaa-3.json", fs::perms::others_write, fs::perm_options::add);
   EXPECT_EQ(faults(), (std::vector<std::string>{
                           binary.filename().string() + ": it is no whole binary of this version for the key in its name",
-                          "name.bin: its name is no key",
-                          "moved.json: it is about another problem than its folder",
-                          "half.json: it is no whole file of tuned configurations of this version",
-                          "open.json: it cannot be read, is no ordinary file, or others may have written it",
+                          "name.bin: its name is none of the cache's: no reader takes it and nothing removes it",
+                          "aaaaaaaaaaaaaaaa-2.json: it is about another problem than its folder",
+                          "aaaaaaaaaaaaaaaa-1.json: it is no whole file of tuned configurations of this version",
+                          "aaaaaaaaaaaaaaaa-3.json: " + (problem / "aaaaaaaaaaaaaaaa-3.json").string() + ": everybody may write to it",
                       }));
   EXPECT_EQ(verify(directory).tuned, 1u);
   EXPECT_EQ(verify(directory).binaries, 0u);
