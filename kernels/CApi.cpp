@@ -7,6 +7,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fattn/c_api.h"
@@ -30,18 +31,30 @@ struct LastError {
   std::string text;
   const char* fixed = nullptr;
 };
-LastError& lastError() {
-  static thread_local LastError error;
+// Other objects of a thread may fail in their destructors, when those of its thread_local objects have run: then there is a new one, which
+// nobody destroys.
+constexpr const char* kNoMemory = "an error, and no memory left for its text";
+LastError* lastError() {
+  static thread_local LastError* error = nullptr;
+  static thread_local struct Owner {
+    ~Owner() { delete std::exchange(error, nullptr); }
+    void use() {}
+  } owner;
+  if (error == nullptr) {
+    owner.use();
+    error = new (std::nothrow) LastError;
+  }
   return error;
 }
 
 fattn_status failed(fattn_status status, const char* function, const char* what) noexcept {
-  LastError& last = lastError();
-  last.fixed = nullptr;
+  LastError* last = lastError();
+  if (last == nullptr) return status;
+  last->fixed = nullptr;
   try {
-    last.text.assign(function).append(": ").append(what);
+    last->text.assign(function).append(": ").append(what);
   } catch (const std::bad_alloc&) {
-    last.fixed = "an error, and no memory left for its text";
+    last->fixed = kNoMemory;
   }
   return status;
 }
@@ -164,8 +177,9 @@ const char* fattn_status_name(fattn_status status) {
 }
 
 const char* fattn_last_error(void) {
-  const LastError& last = lastError();
-  return last.fixed != nullptr ? last.fixed : last.text.c_str();
+  const LastError* last = lastError();
+  if (last == nullptr) return kNoMemory;
+  return last->fixed != nullptr ? last->fixed : last->text.c_str();
 }
 
 const char* fattn_version(void) { return fattn::version().data(); }  // a literal, so that a zero ends it

@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+#include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -15,6 +18,8 @@
 #include "kernels/AttentionSupport.h"
 #include "kernels/KernelCache.h"
 #include "kernels/TunedAttention.h"
+#include "runtime/base/Lifecycle.h"
+#include "runtime/base/Threads.h"
 #include "runtime/cache/BinaryStore.h"
 #include "runtime/cache/Settings.h"
 
@@ -53,17 +58,31 @@ kernels::Compiled compileForward(const AttentionConfig& resolved, bool read) {
 }  // namespace
 
 kernels::KernelCache& kernels::kernelCache() {
-  // Never destroyed: objects that outlive main may launch.
-  static auto* kernels = new kernels::KernelCache([](const AttentionConfig& resolved) { return compileForward(resolved, true); },
-                                                  [](const AttentionConfig& config) { return kernels::tunedChoice(config); });
-  return *kernels;
+  static constinit Immortal<kernels::KernelCache> kernels;  // objects that outlive main may launch
+  return kernels.get([] {
+    auto made = std::make_unique<kernels::KernelCache>([](const AttentionConfig& resolved) { return compileForward(resolved, true); },
+                                                       [](const AttentionConfig& config) { return kernels::tunedChoice(config); });
+    made->lockAcrossForks();
+    return made.release();
+  });
 }
 
-Kernel compile(const AttentionConfig& config) { return kernels::kernelCache().get(config); }
+namespace {
 
-std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try {
-  return kernels::kernelCache().get(config);
-} catch (const Error& error) {
+// What leaves the library is a fattn::Error.
+Kernel compiled(const AttentionConfig& config) try { return kernels::kernelCache().get(config); } catch (const Error&) {
+  throw;
+} catch (const std::bad_alloc&) {
+  throw Error(ErrorCode::OutOfMemory, "the host has no memory left to compile in");
+} catch (const std::exception& error) {
+  throw Error(ErrorCode::Internal, std::string("while compiling: ") + error.what());
+}
+
+}  // namespace
+
+Kernel compile(const AttentionConfig& config) { return compiled(config); }
+
+std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { return compiled(config); } catch (const Error& error) {
   return std::unexpected(error);
 }
 
@@ -72,7 +91,7 @@ void warmup(std::span<const AttentionConfig> configs) {
   std::vector<std::exception_ptr> failures(configs.size());
   auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < configs.size();) try {
-        kernels::kernelCache().get(configs[i]);
+        compiled(configs[i]);
       } catch (...) {
         failures[i] = std::current_exception();
       }
@@ -80,7 +99,9 @@ void warmup(std::span<const AttentionConfig> configs) {
   {
     std::size_t threads = std::min<std::size_t>(configs.size(), std::max(std::thread::hardware_concurrency(), 1u));
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+    helpers.reserve(threads);
+    for (std::size_t i = 1; i < threads; ++i)
+      if (std::optional<std::jthread> helper = tryThread(work)) helpers.push_back(std::move(*helper));
     work();
   }
   for (const std::exception_ptr& failure : failures)

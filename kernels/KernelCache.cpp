@@ -2,8 +2,10 @@
 #include "kernels/KernelCache.h"
 
 #include <bit>
+#include <new>
 
 #include "kernels/AttentionSupport.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 
 namespace fattn {
@@ -46,11 +48,17 @@ Kernel KernelCache::get(const AttentionConfig& config) {
     auto found = entries_.find(key);
     if (found != entries_.end() && found->second->ready.load(std::memory_order_acquire)) return Kernel(found->second->kernel);
   }
+  const Busy busy;
   requireSupported(config);
   std::shared_ptr<Entry> entry = leavesTileOpen(config) ? builtOpen(config) : builtClosed(config);
   std::lock_guard lock(mutex_);
   if (!entries_.contains(key)) entries_.emplace(Key(key), entry);
   return Kernel(entry->kernel);
+}
+
+void KernelCache::lockAcrossForks() {
+  // A lock of this kind knows the thread that took it, which has another number in the child: there it begins anew.
+  atFork([this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { new (&mutex_) std::shared_mutex; });
 }
 
 std::shared_ptr<KernelCache::Entry> KernelCache::built(const AttentionConfig& resolved) {

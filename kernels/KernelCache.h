@@ -87,6 +87,8 @@ class KernelCache {
   explicit KernelCache(CompileFunction compile, ChooseFunction choose = {}) : compile_(std::move(compile)), choose_(std::move(choose)) {}
 
   Kernel get(const AttentionConfig& config);
+  /// Has a forked child find this cache unlocked. The cache then must live as long as the process.
+  void lockAcrossForks();
   /// The kernels for different shapes of an open configuration; none before its first get().
   std::shared_ptr<const Variants> variants(const AttentionConfig& config);
 

@@ -6,17 +6,25 @@
 #include "kernels/AttentionLaunch.h"
 #include "kernels/AttentionSupport.h"
 #include "kernels/KernelCache.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
+#include "runtime/base/Threads.h"
 
 namespace fattn {
 namespace {
 
-std::mutex callbackMutex;
-std::shared_ptr<const std::function<void(const CompileProgress&)>> callback;
+struct Callback {
+  std::mutex mutex;
+  std::shared_ptr<const std::function<void(const CompileProgress&)>> function;
+};
+Callback& callback() {
+  static auto* callback = new Callback;  // never destroyed: objects that outlive main may compile
+  return *callback;
+}
 
 void report(const CompileProgress& progress) {
-  std::unique_lock lock(callbackMutex);
-  auto held = callback;
+  std::unique_lock lock(callback().mutex);
+  auto held = callback().function;
   lock.unlock();
   if (held && *held) (*held)(progress);
 }
@@ -36,8 +44,9 @@ void checkSignature(const compiler::Binary& binary) {
 
 void setCompileCallback(std::function<void(const CompileProgress&)> function) {
   auto held = std::make_shared<const std::function<void(const CompileProgress&)>>(std::move(function));
-  std::lock_guard lock(callbackMutex);
-  callback = std::move(held);
+  const Busy busy;
+  std::lock_guard lock(callback().mutex);
+  callback().function = std::move(held);
 }
 
 namespace kernels {
@@ -68,17 +77,17 @@ std::shared_ptr<LoadedKernel> loadKernel(const AttentionConfig& resolved, const 
   if (!namesChip(resolved.target)) kernel->device = &openDevice(resolved.target);
   if (kernel->device != nullptr) kernel->maxGrid = kernel->device->capabilities().maxGrid;
   // A GPU gets ready while the compiler works. What fails then fails again, and is reported, when the code is loaded.
-  std::jthread preparing;
+  std::optional<std::jthread> preparing;
   if (kernel->device != nullptr && kernel->device->kind() != DeviceKind::Host)
-    preparing = std::jthread([device = kernel->device] {
+    preparing = tryThread([device = kernel->device] {
       try {
         device->prepare();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         log::write(log::Level::Debug, error.what());
       }
     });
   auto [binary, recompile, keep] = compile(resolved);
-  if (preparing.joinable()) preparing.join();
+  preparing.reset();  // joins it
   bool fromCache = recompile != nullptr;
   try {
     useBinary(*kernel, binary);
@@ -114,6 +123,7 @@ const LoadedKernel& LoadedKernel::forAnyAlignment() const {
   if (const LoadedKernel* found = anyAlignment_.load(std::memory_order_acquire)) return *found;
   AttentionConfig any = info.config;
   any.alignment = sizeInBytes(any.dtype);
+  const Busy busy;
   std::shared_ptr<const LoadedKernel> made = get(any);
   std::lock_guard lock(mutex_);
   if (!anyAlignmentOwner_) anyAlignmentOwner_ = std::move(made);

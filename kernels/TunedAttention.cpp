@@ -13,6 +13,7 @@
 #include "kernels/AttentionSpace.h"
 #include "kernels/AttentionSupport.h"
 #include "kernels/TuneAttention.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/cache/Hash.h"
 #include "runtime/cache/Settings.h"
@@ -261,6 +262,7 @@ std::string explainVariants(const AttentionConfig& config, const TunedLookup& lo
 }  // namespace kernels
 
 std::string explain(const AttentionConfig& config) {
+  const Busy busy;
   std::expected<void, Error> verdict = supports(config);
   if (!verdict) return verdict.error().what();
   AttentionConfig resolved = kernels::resolve(config);

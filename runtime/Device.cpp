@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "fattn/Error.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/cuda/System.h"
 #include "runtime/host/HostDevice.h"
@@ -25,6 +26,7 @@ std::string_view name(DeviceKind kind) {
 
 std::vector<Device*> listDevices() {
   std::vector<Device*> devices;
+  const Busy busy;  // drivers are opened, once
   try {
     for (const auto& device : cuda::System::instance().devices()) devices.push_back(device.get());
   } catch (const Error& error) {
@@ -48,6 +50,7 @@ Device& openDevice(std::string_view target) {
   }
   if (target == "cuda" || target.starts_with("cuda:")) {
     cuda::ordinalOf(target);  // a name that no machine has is not blamed on this machine's driver
+    const Busy busy;
     return cuda::System::instance().open(target);
   }
   if (target.starts_with("nvidia:") || target.starts_with("amd:"))

@@ -61,8 +61,9 @@ std::string elementText(DType type, const void* data, std::int64_t i) {
 
 }  // namespace
 
+// Compiled code has no way for exceptions to go: where there is no memory for the text, there is no text.
 extern "C" void fattn_device_print(const std::int32_t* grid, const char* prefix, std::int32_t dtype, std::int32_t rank,
-                                   const std::int64_t* shape, const void* data) {
+                                   const std::int64_t* shape, const void* data) try {
   std::string text = fmt::format("[program {},{},{}] {}", grid[0], grid[1], grid[2], prefix);
   if (dtype >= 0) {
     auto type = static_cast<DType>(dtype);
@@ -74,4 +75,6 @@ extern "C" void fattn_device_print(const std::int32_t* grid, const char* prefix,
   }
   text += '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
+} catch (const std::exception&) {
+  std::fputs("[a program's print had no memory]\n", stdout);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/host/HostDevice.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "fattn/Error.h"
 #include "fattn/Host.h"
 #include "runtime/base/HostLevel.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/host/ObjectLoader.h"
 #include "runtime/host/ThreadPool.h"
 
@@ -137,6 +137,7 @@ class HostDevice : public Device {
     if (!isRunnable(binary.target))
       throw Error(ErrorCode::Unsupported, "this processor cannot load code for target '" + binary.target + "', whose instructions it lacks",
                   "compile it for one of the targets it runs: " + runnableTargetsText());
+    const Busy busy;
     auto object = loadObject(binary.bytes, binary.entry);
     pool_.reserveScratch(static_cast<std::size_t>(std::max<std::int64_t>(binary.scratchBytes, 0)));
     return std::make_unique<HostModule>(binary.args.size(), std::move(object));
@@ -175,18 +176,21 @@ void HostDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   pool_.run(count, runPrograms, &work, loaded.cost());
 }
 
+// A forked child has one thread only; without this its first launch would wait for workers that are not there.
+HostDevice* makeDevice() {
+  auto made = std::make_unique<HostDevice>();
+  ThreadPool& pool = made->pool();
+  atFork([&pool] { pool.configuration().lock(); }, [&pool] { pool.configuration().unlock(); },
+         [&pool] {
+           pool.forgetThreads();
+           pool.configuration().unlock();
+         });
+  return made.release();
+}
+
 HostDevice& instance() {
-  static HostDevice* device = [] {
-    auto* made = new HostDevice;
-    // A forked child has this thread only; without this its first launch would wait for workers that are not there.
-    pthread_atfork([] { instance().pool().configuration().lock(); }, [] { instance().pool().configuration().unlock(); },
-                   [] {
-                     instance().pool().forgetThreads();
-                     instance().pool().configuration().unlock();
-                   });
-    return made;
-  }();
-  return *device;
+  static constinit Immortal<HostDevice> device;
+  return device.get(makeDevice);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,10 +12,11 @@
 #include <climits>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "fattn/Error.h"
+#include "runtime/base/Log.h"
+#include "runtime/base/Threads.h"
 
 namespace fattn::host {
 namespace {
@@ -77,6 +77,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::run(std::int64_t count, Body body, const void* context, const Cost& cost) {
   if (count <= 0) return;
   Slot& slot = claim();
+  const Release release{slot};
   slot.body = body;
   slot.context = context;
   slot.count = count;
@@ -94,7 +95,6 @@ void ThreadPool::run(std::int64_t count, Body body, const void* context, const C
     slot.next.store(done, std::memory_order_relaxed);
     runShared(slot, threads, estimate, cost);
   }
-  slot.state.store(0, std::memory_order_release);
 }
 
 ThreadPool::Slot& ThreadPool::claim() {
@@ -128,6 +128,7 @@ void ThreadPool::runShared(Slot& slot, int threads, double estimate, const Cost&
   if (started_.load(std::memory_order_relaxed) < threads) {
     std::lock_guard lock(mutex_);
     startWorkers(threads);
+    threads = std::min(threads, started_.load(std::memory_order_relaxed));
   }
   std::int64_t left = slot.count - slot.next.load(std::memory_order_relaxed);
   auto wanted = estimate > 0 ? static_cast<std::int64_t>(std::min(kChunkNs / estimate, 1e9)) : 1;
@@ -200,35 +201,33 @@ void ThreadPool::setThreads(int threads) {
                 "number of host threads is " + std::to_string(threads) + "; legal values are 1 to " + std::to_string(kMaxThreads));
   std::lock_guard lock(mutex_);
   startWorkers(threads);
-  limit_.store(threads, std::memory_order_seq_cst);
+  limit_.store(std::min(threads, started_.load(std::memory_order_relaxed)), std::memory_order_seq_cst);
   limitEpoch_.fetch_add(1, std::memory_order_seq_cst);
   futexWake(limitEpoch_, INT_MAX);
 }
 
-// Workers leave signals to the threads of the program they are a guest in.
+// Where the system has no more threads or no memory for them, those that are there do the work.
 void ThreadPool::startWorkers(int wanted) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   std::string failure;
-  workers_.reserve(static_cast<std::size_t>(wanted));
-  for (int id = static_cast<int>(workers_.size()) + 1; id < wanted && failure.empty(); ++id) {
-    try {
+  for (int id = static_cast<int>(workers_.size()) + 1; id < wanted && failure.empty(); ++id) try {
       auto worker = std::make_unique<Worker>();
       grow(worker->scratch);
-      worker->thread = std::thread([this, id, w = worker.get()] { workerMain(id, *w); });
+      workers_.reserve(static_cast<std::size_t>(id));
+      std::optional<std::jthread> thread = tryThread([this, id, w = worker.get()] { workerMain(id, *w); }, &failure);
+      if (!thread) break;
+      worker->thread = std::move(*thread);
       pthread_setname_np(worker->thread.native_handle(), "fattn-worker");
       workers_.push_back(std::move(worker));
     } catch (const std::exception& error) {
       failure = error.what();
     }
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  started_.store(static_cast<int>(workers_.size()) + 1, std::memory_order_relaxed);
-  if (!failure.empty())
-    throw Error(ErrorCode::DeviceError,
-                "could start only " + std::to_string(workers_.size() + 1) + " of " + std::to_string(wanted) + " host threads: " + failure,
-                "set FATTN_NUM_THREADS to a lower number");
+  const int started = static_cast<int>(workers_.size()) + 1;
+  started_.store(started, std::memory_order_relaxed);
+  if (started >= wanted) return;
+  limit_.store(std::min(limit_.load(std::memory_order_relaxed), started), std::memory_order_seq_cst);
+  if (!std::exchange(warned_, true))
+    log::write(log::Level::Warning, "could start only " + std::to_string(started) + " of " + std::to_string(wanted) +
+                                        " host threads: " + failure + "; FATTN_NUM_THREADS sets a lower number");
 }
 
 void ThreadPool::reserveScratch(std::size_t bytes) {

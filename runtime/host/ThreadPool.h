@@ -37,6 +37,7 @@ class ThreadPool {
     mutable std::atomic<double> value_{-1};  // negative: nothing known
   };
 
+  /// As setThreads().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -47,7 +48,8 @@ class ThreadPool {
   void run(std::int64_t count, Body body, const void* context, const Cost& cost);
 
   int threads() const { return limit_.load(std::memory_order_relaxed); }
-  /// Throws Error{InvalidArgument} outside 1 to kMaxThreads. Threads beyond a lowered number sleep.
+  /// Throws Error{InvalidArgument} outside 1 to kMaxThreads. Threads beyond a lowered number sleep. Where the system cannot start so many,
+  /// threads() is what it could, with a warning.
   void setThreads(int threads);
   /// Makes every later body call find at least so many bytes of scratch, aligned to 64.
   void reserveScratch(std::size_t bytes);
@@ -72,8 +74,13 @@ class ThreadPool {
     Scratch scratch;
     alignas(64) std::atomic<std::int64_t> next{0};
   };
+  // Gives a slot back, however the run ends.
+  struct Release {
+    Slot& slot;
+    ~Release() { slot.state.store(0, std::memory_order_release); }
+  };
   struct Worker {
-    std::thread thread;
+    std::jthread thread;
     Scratch scratch;
   };
 
@@ -97,6 +104,7 @@ class ThreadPool {
   std::mutex mutex_;  // guards what follows; never taken by a run whose workers are there
   std::vector<std::unique_ptr<Worker>> workers_;
   std::size_t scratchBytes_ = 0;
+  bool warned_ = false;
   std::vector<std::unique_ptr<std::byte, void (*)(void*)>> arenas_;  // the outgrown ones too: a program may still be using one
 };
 

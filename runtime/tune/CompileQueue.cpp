@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fattn/Error.h"
+#include "runtime/base/Threads.h"
 
 namespace fattn::tune {
 namespace {
@@ -18,7 +19,10 @@ std::size_t threadsFor(int jobs, std::size_t tiles) {
 CompileQueue::CompileQueue(std::vector<TileConfig> tiles, Compile compile, int jobs, bool ahead)
     : tiles_(std::move(tiles)), compile_(std::move(compile)), jobs_(threadsFor(jobs, tiles_.size())), ahead_(ahead) {
   if (!ahead_) return;
-  for (std::size_t i = 0; i < jobs_; ++i) threads_.emplace_back([this] { work(false); });
+  threads_.reserve(jobs_);
+  for (std::size_t i = 0; i < jobs_; ++i)
+    if (std::optional<std::jthread> thread = tryThread([this] { work(false); })) threads_.push_back(std::move(*thread));
+  ahead_ = !threads_.empty();  // without a thread next() does the work
 }
 
 CompileQueue::~CompileQueue() {
@@ -63,7 +67,8 @@ std::optional<CompileQueue::Result> CompileQueue::next() {
     lock.unlock();
     {
       std::vector<std::jthread> helpers;
-      for (std::size_t i = 1; i < jobs_; ++i) helpers.emplace_back([this] { work(true); });
+      for (std::size_t i = 1; i < jobs_; ++i)
+        if (std::optional<std::jthread> helper = tryThread([this] { work(true); })) helpers.push_back(std::move(*helper));
       work(true);
     }
     lock.lock();

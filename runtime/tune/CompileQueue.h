@@ -47,7 +47,7 @@ class CompileQueue {
   const std::vector<TileConfig> tiles_;
   const Compile compile_;
   const std::size_t jobs_;
-  const bool ahead_;
+  bool ahead_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Result> ready_;

@@ -21,7 +21,7 @@ inline constexpr uid_t kMallory = 65531, kVictim = 65532;
 inline bool isRoot() { return geteuid() == 0; }
 
 /// Runs `body` in a process of its own. Gives "" where it ended with 0, else how it ended.
-inline std::string inProcess(const std::function<void()>& body, unsigned seconds = 60) {
+inline std::string inProcess(const std::function<void()>& body, unsigned seconds = 30) {
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {

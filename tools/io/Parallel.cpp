@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/base/Threads.h"
+
 namespace fattn::io {
 
 void parallelFor(std::int64_t count, int threads, const std::function<void(std::int64_t)>& body) {
@@ -26,7 +28,11 @@ void parallelFor(std::int64_t count, int threads, const std::function<void(std::
     }
   };
   std::vector<std::jthread> helpers;
-  for (std::int64_t t = 1; t < std::min<std::int64_t>(threads, count); ++t) helpers.emplace_back(work);
+  for (std::int64_t t = 1; t < std::min<std::int64_t>(threads, count); ++t) {
+    std::optional<std::jthread> helper = tryThread(work);
+    if (!helper) break;  // fewer do it, too
+    helpers.push_back(std::move(*helper));
+  }
   work();
   helpers.clear();  // joins
   if (error) std::rethrow_exception(error);

@@ -9,7 +9,7 @@ namespace fattn::host {
 /// number of cores this process may run on.
 int numThreads();
 /// Changes it for launches that begin later: 1 to 1024; 1 runs everything on the calling thread. Throws
-/// Error{InvalidArgument} outside that range, Error{DeviceError} where the system refuses more threads.
+/// Error{InvalidArgument} outside that range. Where the system refuses more threads, numThreads() says how many there are.
 void setNumThreads(int threads);
 
 }  // namespace fattn::host
