@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kOp = "attention_forward";
-constexpr std::array<std::string_view, 8> kKeys = {"op", "dtype", "head_dim", "head_dim_v", "causal", "target", "tile", "alignment"};
+constexpr std::array<std::string_view, 9> kKeys = {"op",     "dtype", "head_dim", "head_dim_v", "causal",
+                                                   "target", "tile",  "shape",    "alignment"};
 
 struct Choice {
   std::string_view key;
@@ -25,6 +26,13 @@ struct Choice {
 constexpr std::array<Choice, 4> kChoices = {
     {{"block_m", &TileConfig::block_m}, {"block_n", &TileConfig::block_n}, {"stages", &TileConfig::stages}, {"warps", &TileConfig::warps}}};
 constexpr const char* kSchedule = "schedule";
+
+struct Extent {
+  std::string_view key;
+  std::int64_t ShapeHint::* member;
+};
+constexpr std::array<Extent, 4> kExtents = {
+    {{"batch", &ShapeHint::batch}, {"heads", &ShapeHint::heads}, {"seq_q", &ShapeHint::seq_q}, {"seq_k", &ShapeHint::seq_k}}};
 
 [[noreturn]] void fail(const std::string& constraint, std::string hint = "") {
   throw Error(ErrorCode::InvalidArgument, "configuration: " + constraint, std::move(hint));
@@ -53,6 +61,12 @@ std::string legalChoices() {
   std::string text;
   for (const Choice& choice : kChoices) text.append(text.empty() ? "" : ", ").append(choice.key);
   return "the legal keys of tile are " + text + ", " + kSchedule;
+}
+
+std::string legalExtents() {
+  std::string text;
+  for (const Extent& extent : kExtents) text.append(text.empty() ? "" : ", ").append(extent.key);
+  return R"(write for example {"seq_q": 1, "seq_k": 4096}; the legal keys of shape are )" + text;
 }
 
 // The library's printer, which messages use, takes stack for each level.
@@ -98,6 +112,14 @@ const std::string& textOf(std::string_view key, const Json& value) {
   return value.get_ref<const std::string&>();
 }
 
+/// The number of a member of `object`. 0 means "not chosen" or "not known" in C++; in JSON one leaves the key out.
+std::int32_t countOf(const std::string& object, const std::string& key, const Json& number, const std::string& otherwise) {
+  std::int64_t wanted = integerOf(object + "." + key, number);
+  if (wanted < 1 || wanted > std::numeric_limits<std::int32_t>::max())
+    fail(object + "." + key + " is " + quote(number) + "; it must be at least 1 and fit 32 bits", "leave " + key + " out " + otherwise);
+  return static_cast<std::int32_t>(wanted);
+}
+
 TileConfig tileOf(const Json& value) {
   if (!value.is_object()) fail("tile is " + quote(value) + "; it must be an object", legalChoices());
   TileConfig tile;
@@ -111,14 +133,21 @@ TileConfig tileOf(const Json& value) {
     for (const Choice& choice : kChoices)
       if (choice.key == key) found = &choice;
     if (found == nullptr) fail("tile has no key " + quote(key), legalChoices());
-    std::int64_t wanted = integerOf("tile." + key, number);
-    // 0 means "not chosen" in C++; in JSON one leaves the key out.
-    if (wanted < 1 || wanted > std::numeric_limits<std::int32_t>::max())
-      fail("tile." + key + " is " + quote(number) + "; it must be at least 1 and fit 32 bits", "leave " + key + " out to let fattn choose");
-    tile.*found->member = static_cast<std::int32_t>(wanted);
+    tile.*found->member = countOf("tile", key, number, "to let fattn choose");
   }
   tile.validate();
   return tile;
+}
+
+ShapeHint shapeOf(const Json& value) {
+  if (!value.is_object()) fail("shape is " + quote(value) + "; it must be an object", legalExtents());
+  ShapeHint shape;
+  for (const auto& [key, number] : value.items()) {
+    const auto* found = std::ranges::find(kExtents, key, &Extent::key);
+    if (found == kExtents.end()) fail("shape has no key " + quote(key), legalExtents());
+    shape.*found->member = countOf("shape", key, number, "where it is not known");
+  }
+  return shape;
 }
 
 void readOp(const Json& value) {
@@ -141,6 +170,11 @@ Json jsonOf(const AttentionConfig& config) {
     for (const Choice& choice : kChoices)
       if (int value = (*config.tile).*choice.member; value != 0) tile[std::string(choice.key)] = value;
     if (!config.tile->schedule.empty()) tile[kSchedule] = config.tile->schedule;
+  }
+  if (config.shape) {
+    Json& shape = json["shape"] = Json::object();
+    for (const Extent& extent : kExtents)
+      if (std::int64_t value = (*config.shape).*extent.member; value != 0) shape[std::string(extent.key)] = value;
   }
   if (config.alignment != 0) json["alignment"] = config.alignment;
   return json;
@@ -168,6 +202,7 @@ AttentionConfig parseConfig(std::string_view text) {
   }
   if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
   if (auto found = json.find("tile"); found != json.end()) config.tile = tileOf(*found);
+  if (auto found = json.find("shape"); found != json.end()) config.shape = shapeOf(*found);
   if (auto found = json.find("alignment"); found != json.end())
     config.alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(integerOf("alignment", *found), -1, 1 << 20));
   return config;

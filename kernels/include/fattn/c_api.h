@@ -71,7 +71,8 @@ FATTN_C_API void fattn_string_free(char* text);
  *   target      "host", "cuda:1", "nvidia:sm_90" ...; fattn_devices() lists the machine's                 (left out: its default)
  *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": "A B1 a"}, any of them (left out: what was
  *              tuned, else fattn's defaults); the schedule is the order of the main loop's work
- *
+ *   shape       {"batch": 1, "heads": 32, "seq_q": 1, "seq_k": 4096}, what is known of launches: chooses among tiles that were tuned for
+ *              several shapes, where tile is left out, and nothing else                 (left out: nothing is known)
  *   alignment   bytes that pointers and strides are multiples of: 2, 4, 8 or 16             (left out: 16)
  *
  * op, dtype and head_dim have to be there. An unknown, a repeated or an ill-typed key is FATTN_INVALID_ARGUMENT. */

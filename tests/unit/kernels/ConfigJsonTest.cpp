@@ -7,7 +7,7 @@ namespace fattn::kernels {
 namespace {
 
 std::string hint() { return "\n  hint: "; }
-std::string keys() { return hint() + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile, alignment"; }
+std::string keys() { return hint() + "the legal keys are op, dtype, head_dim, head_dim_v, causal, target, tile, shape, alignment"; }
 std::string choices() { return hint() + "the legal keys of tile are block_m, block_n, stages, warps, schedule"; }
 std::string example() { return hint() + R"(write for example {"op": "attention_forward", "dtype": "bf16", "head_dim": 128})"; }
 
@@ -142,6 +142,32 @@ TEST(ConfigJson, TileChoices) {
   EXPECT_EQ(refusal(with(R"("tile": {"block_n": 12})")),
             "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024" + hint() +
                 "leave BLOCK_N out to let fattn choose");
+}
+
+std::string extents() {
+  return hint() + R"(write for example {"seq_q": 1, "seq_k": 4096}; the legal keys of shape are batch, heads, seq_q, seq_k)";
+}
+
+TEST(ConfigJson, AShapeOfWhichSomeIsKnown) {
+  AttentionConfig config = parseConfig(with(R"("shape": {"seq_q": 1, "seq_k": 4096})"));
+  EXPECT_EQ(config, (AttentionConfig{.dtype = DType::BF16, .head_dim = 64, .shape = ShapeHint{.seq_q = 1, .seq_k = 4096}}));
+  for (const char* text :
+       {R"("shape": {"batch": 2, "heads": 8, "seq_q": 100, "seq_k": 2147483647})", R"("shape": {"heads": 8})", R"("shape": {})"}) {
+    AttentionConfig every = parseConfig(with(text));
+    EXPECT_TRUE(every.shape);
+    EXPECT_EQ(parseConfig(toJson(every)), every) << text;
+  }
+}
+
+TEST(ConfigJson, ShapesThatAreNone) {
+  EXPECT_EQ(refusal(with(R"("shape": [1, 8, 512, 512])")), "shape is [1,8,512,512]; it must be an object" + extents());
+  EXPECT_EQ(refusal(with(R"("shape": {"seqlen": 512})")), "shape has no key \"seqlen\"" + extents());
+  EXPECT_EQ(refusal(with(R"("shape": {"seq_q": "512"})")), "shape.seq_q is \"512\"; it must be an integer");
+  EXPECT_EQ(refusal(with(R"("shape": {"seq_q": 1, "seq_q": 2})")), "the key \"seq_q\" is given twice");
+  for (const char* value : {"0", "-1", "2147483648"})
+    EXPECT_EQ(refusal(with(R"("shape": {"heads": )" + std::string(value) + "}")), "shape.heads is " + std::string(value) +
+                                                                                      "; it must be at least 1 and fit 32 bits" + hint() +
+                                                                                      "leave heads out where it is not known");
 }
 
 TEST(ConfigJson, LongValuesAreCutBetweenCharacters) {
