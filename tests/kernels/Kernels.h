@@ -24,17 +24,24 @@ struct Blocks {
 
 /// out = gelu(a x b + bias) + residual, for a [m,k], b [k,n], bias [n], residual and out [m,n] of any size, with the tanh form of gelu. One
 /// program computes one block; grid: (cdiv(m, blocks.m), cdiv(n, blocks.n)).
-/// Arguments: a, b, bias, residual, out, m, n, k.
+/// Arguments: a, b, bias, residual, out, m, n, k; out shares no memory with the others.
 void gemm(dsl::Params& args, DType dtype, Blocks blocks);
+
+/// out = a x b in f32, for a [m,k], b [k,n] and out [m,n]. Grid: (cdiv(m, blocks.m), cdiv(n, blocks.n)). Arguments: a, b, out, m, n, k.
+void matrixProduct(dsl::Params& args, DType dtype, Blocks blocks);
+
+/// x as f8E4M3 in e4m3 and as f8E5M2 in e5m2, both stored as f32. Grid: (cdiv(rows, blocks.m), cdiv(columns, blocks.n)). Arguments: x,
+/// e4m3, e5m2, rows, columns.
+void throughFloat8(dsl::Params& args, DType dtype, Blocks blocks);
 
 /// Every row of out [rows, columns] is exp(x) / sum(exp(x)) of that row of x. One program takes blocks.m rows, in one pass over
 /// blocks of columns for maximum and sum, one for the result; grid: (cdiv(rows, blocks.m)).
-/// Arguments: x, out, rows, columns.
+/// Arguments: x, out, rows, columns; out is not x.
 void rowSoftmax(dsl::Params& args, DType dtype, Blocks blocks);
 
 /// Every row of out is (x - mean) * rstd * gamma + beta, with mean and rstd = 1 / sqrt(variance + eps) of the row, which are stored in
 /// f32 too. Grid: (cdiv(rows, blocks.m)).
-/// Arguments: x, gamma, beta, out, mean, rstd, rows, columns, eps.
+/// Arguments: x, gamma, beta, out, mean, rstd, rows, columns, eps; no result shares memory with an input.
 void layerNorm(dsl::Params& args, DType dtype, Blocks blocks);
 
 /// Every row of x becomes x / sqrt(mean(x^2) + eps), in place: one pass reads the row, the next reads and writes it. Grid: (cdiv(rows,
@@ -86,7 +93,11 @@ struct MatrixArg {
     return dsl::make_block_ptr(base, {rows, columns}, {row, column}, {atRow, atColumn}, shape);
   }
 };
-MatrixArg matrixArg(dsl::Params& args, std::string_view name, DType dtype, Form form);
+MatrixArg matrixArg(dsl::Params& args, std::string_view name, DType dtype, Form form, dsl::Aliasing aliasing = dsl::Aliasing::Possible);
+/// One that the kernel only reads, and that nothing else of the launch leads to.
+inline MatrixArg inputArg(dsl::Params& args, std::string_view name, DType dtype, Form form) {
+  return matrixArg(args, name, dtype, form, dsl::Aliasing::None);
+}
 
 }  // namespace fattn::examples
 

@@ -6,8 +6,8 @@ namespace fattn::examples {
 using namespace fattn::dsl;
 
 void layerNorm(Params& args, DType dtype, Blocks blocks) {
-  MatrixArg x = matrixArg(args, "x", dtype, blocks.form), gamma = matrixArg(args, "gamma", dtype, blocks.form);
-  MatrixArg beta = matrixArg(args, "beta", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
+  MatrixArg x = inputArg(args, "x", dtype, blocks.form), gamma = inputArg(args, "gamma", dtype, blocks.form);
+  MatrixArg beta = inputArg(args, "beta", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
   MatrixArg mean_out = matrixArg(args, "mean", DType::F32, Form::Strided), rstd_out = matrixArg(args, "rstd", DType::F32, Form::Strided);
   Scalar rows = args.scalar("rows", DType::I32), columns = args.scalar("columns", DType::I32);
   Scalar eps = args.scalar("eps", DType::F32);

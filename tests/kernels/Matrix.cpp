@@ -65,6 +65,10 @@ Matrix& Matrix::fillZero() {
   return *this;
 }
 
+void Matrix::set(std::int64_t row, std::int64_t column, float number) {
+  io::fromFloat(dtype_, &number, &bytes_[static_cast<std::size_t>(offset(row, column))], 1);
+}
+
 double Matrix::at(std::int64_t row, std::int64_t column) const {
   return io::loadFloat(dtype_, &bytes_[static_cast<std::size_t>(offset(row, column))]);
 }

@@ -28,6 +28,8 @@ class Matrix {
   /// Normal random numbers times `scale`, the same for the same seed.
   Matrix& fill(std::uint64_t seed, double scale = 1);
   Matrix& fillZero();
+  /// The number, rounded to the element type.
+  void set(std::int64_t row, std::int64_t column, float number);
   double at(std::int64_t row, std::int64_t column) const;
 
   std::int64_t rows() const { return rows_; }

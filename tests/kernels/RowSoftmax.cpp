@@ -6,7 +6,7 @@ namespace fattn::examples {
 using namespace fattn::dsl;
 
 void rowSoftmax(Params& args, DType dtype, Blocks blocks) {
-  MatrixArg x = matrixArg(args, "x", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
+  MatrixArg x = inputArg(args, "x", dtype, blocks.form), out = matrixArg(args, "out", dtype, blocks.form);
   Scalar rows = args.scalar("rows", DType::I32), columns = args.scalar("columns", DType::I32);
   constexpr float kLog2E = 1.4426950408889634F;
 

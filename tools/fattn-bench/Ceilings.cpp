@@ -88,7 +88,8 @@ dsl::Program traceDots(DType type, Block block) {
   using namespace dsl;
   return trace("dots", [=](Params& params) {
     const std::int64_t align = 16;
-    Ptr a = params.ptr("a", type, align), b = params.ptr("b", type, align), c = params.ptr("c", DType::F32, align);
+    Ptr a = params.ptr("a", type, align, Aliasing::None), b = params.ptr("b", type, align, Aliasing::None),
+        c = params.ptr("c", DType::F32, align);
     Scalar trips = params.scalar("trips", DType::I32);
     Tile x = load(make_block_ptr(a, {block.m, block.k}, {block.k, 1}, {0, 0}, {block.m, block.k}));
     Tile y = load(make_block_ptr(b, {block.n, block.k}, {block.k, 1}, {0, 0}, {block.n, block.k}));
