@@ -15,7 +15,9 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
     Products are not rounded to the operands' type. The order of the sum is not specified; a back end rounds partial sums
     to at least the accumulator's type, the interpreter once at the end. i8 operands are signed, the sum wraps in 32 bits.
     `precision tf32` permits a target to round f32 operands to 10 fraction bits before the products (the interpreter
-    rounds them to nearest even); `precision ieee`, the default, does not.
+    rounds them to nearest even); `precision ieee`, the default, does not. Infinities and NaN among the operands are IEEE's:
+    infinity times 0, or plus the opposite infinity, is NaN. A back end may compute products of f32 in parts; then those
+    beyond 2^135 may be NaN instead of infinity, and operands below 2^-113 lose bits and count as 0 below 2^-137.
 
     | a, b | acc |
     |------|-----|

@@ -7,12 +7,13 @@
 //
 // Fragments of one k step follow each other, so that an accumulator's next instruction comes after all the others'.
 //
-// f32 operands are rounded to tf32 for precision tf32. For precision ieee each is split into hi = tf32(x) and lo = tf32(x - hi), and the
-// product is lo hi + hi lo + hi hi, which is exact to about 2^-22 (a hi that is infinite makes NaN of lo: infinite operands give NaN).
+// f32 operands are rounded to tf32 for precision tf32. For precision ieee each is split into two parts, and the product is low high +
+// high low + high high (Tf32Parts.h), which is exact to about 2^-22 and IEEE's for infinite operands.
 // The instruction truncates its sums, an error that grows with the accumulator: each step's products are summed from zero, and the sum is
 // added by an ordinary addition, which rounds to nearest.
 #include "compiler/layout/Nvidia.h"
 #include "compiler/nvidia/Machine.h"
+#include "compiler/nvidia/Tf32Parts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -131,14 +132,13 @@ class DotEmitter {
 
   LogicalResult emit() {
     Registers result = to_.registers(op_.getAcc());
-    bool split = instruction_.bits == 32 && op_.getPrecision() == tile::Precision::ieee;
     SmallVector<int64_t> rows = c_.places(0), columns = c_.places(1);
     for (int64_t k = 0; k < op_.getA().getType().getDimSize(1); k += instruction_.k)
       for (int64_t column : columns)
         for (int64_t row : rows) {
           Place place{a_.at(row, k), b_.at(k, column), c_.at(row, column)};
           if (place.a.empty() || place.b.empty() || place.c.empty()) return wrongLayouts();
-          split ? multiplySplit(place, result) : multiplyWhole(place, result);
+          isSplit() ? multiplySplit(place, result) : multiplyWhole(place, result);
         }
     to_.set(op_.getResult(), std::move(result));
     return success();
@@ -205,13 +205,12 @@ class DotEmitter {
     return result;
   }
 
-  Value rounded(Value number) { return intrinsic(to_.b, "llvm.nvvm.f2tf32.rna", to_.b.getI32Type(), number); }
+  bool isSplit() { return instruction_.bits == 32 && op_.getPrecision() == tile::Precision::ieee; }
 
   Value tf32(Value number, Part part) {
-    Value high = rounded(number);
-    if (part == Part::High) return high;
-    Value back = LLVM::BitcastOp::create(to_.b, to_.b.getF32Type(), high);
-    return rounded(arith::SubFOp::create(to_.b, number, back));
+    if (!isSplit()) return intrinsic(to_.b, "llvm.nvvm.f2tf32.rna", to_.b.getI32Type(), number);
+    Tf32Parts parts = tf32Parts(to_.b, number);
+    return part == Part::High ? parts.high : parts.low;
   }
 
   void multiply(ArrayRef<Value> a, ArrayRef<Value> b, ArrayRef<int64_t> c, Registers& accumulator) {

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -22,7 +23,7 @@ struct LowerTensorsPass : PassWrapper<LowerTensorsPass, OperationPass<ModuleOp>>
   StringRef getArgument() const override { return "nvidia-lower-tensors"; }
   StringRef getDescription() const override { return "Make kernels on tiles the programs of one thread, with a scalar for each register"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect, arith::ArithDialect>();
+    registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, scf::SCFDialect, arith::ArithDialect, math::MathDialect>();
   }
 
   void runOnOperation() override {

@@ -122,14 +122,25 @@ func.func @tf32(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %out: !tile.ptr<f32>) at
 #b = #tilegpu.regs<"register: 1 -> (4,0), 2 -> (0,8); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 -> (0,0) | dim0: 8, dim1: 16">
 #c = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0) | dim0: 32, dim1: 16">
 
-// Three products: low x high of both fragments, high x low of both, high x high of both.
+// Three products: low x high of both fragments, high x low of both, high x high of both. The parts are numbers, whatever the operand:
+// tests/unit/nvidia/Tf32PartsTest.cpp has their values.
 // CHECK-LABEL: func.func @ieee(
-// CHECK: %[[HIGH:.*]] = llvm.call_intrinsic "llvm.nvvm.f2tf32.rna"(%[[X:[^)]*]])
-// CHECK: %[[BACK:.*]] = llvm.bitcast %[[HIGH]] : i32 to f32
+// CHECK-NOT: llvm.nvvm.f2tf32
+// CHECK-DAG: %[[LIMIT:.*]] = arith.constant 3.4019929E+38 : f32
+// CHECK-DAG: %[[FRACTION:.*]] = arith.constant -8192 : i32
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X:.*]] : f32 to i32
+// CHECK: %[[SIZE:.*]] = math.absf %[[X]] : f32
+// CHECK: %[[SPECIAL:.*]] = arith.cmpf uge, %[[SIZE]], %[[LIMIT]] : f32
+// CHECK: %[[CARRIED:.*]] = arith.addi %[[BITS]], %{{.*}} : i32
+// CHECK: arith.select %[[SPECIAL]], %[[BITS]], %[[CARRIED]] : i32
+// CHECK: %[[HIGH:.*]] = arith.select %[[SPECIAL]], %{{.*}}, %{{.*}} : i32
+// CHECK: %[[BACK:.*]] = arith.bitcast %[[HIGH]] : i32 to f32
 // CHECK: %[[REST:.*]] = arith.subf %[[X]], %[[BACK]] : f32
-// CHECK: llvm.call_intrinsic "llvm.nvvm.f2tf32.rna"(%[[REST]])
+// CHECK: %[[LOW:.*]] = arith.bitcast %[[REST]] : f32 to i32
+// CHECK: arith.andi %[[LOW]], %[[FRACTION]] : i32
+// CHECK-NOT: llvm.nvvm.f2tf32
 // CHECK-COUNT-6: llvm.call_intrinsic "llvm.nvvm.mma.m16n8k8.row.col.tf32"
-// CHECK-NOT: llvm.nvvm.mma
+// CHECK-NOT: llvm.nvvm.{{mma|f2tf32}}
 func.func @ieee(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %out: !tile.ptr<f32>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 2 : i64} {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
