@@ -64,6 +64,7 @@ TEST_P(Kernels, CompileAndAssemble) {
   Compiled compiled = compile(one);
   EXPECT_EQ(compiled.errors, "");
   ASSERT_NE(compiled.ptx.find(".target " + one.chip() + "\n"), std::string::npos);
+  EXPECT_EQ(compiled.ptx.find(".satfinite"), std::string::npos) << "what is beyond a type's range becomes infinity or NaN, on all targets";
   if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
   auto folder = std::filesystem::temp_directory_path() / ("fattn-" + one.kernel + "-" + one.chip() + "-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
