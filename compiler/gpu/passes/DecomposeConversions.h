@@ -22,6 +22,9 @@ struct Part {
 llvm::SmallVector<Part> partsOf(const layout::LinearLayout& layout, int axis);
 /// The same layout, with dimension `axis` as several: parts.back() first, as its numbers are the highest.
 layout::LinearLayout splitDimension(const layout::LinearLayout& layout, int axis, llvm::ArrayRef<Part> parts);
+/// The same layout, but for the numbers along `axis`: those bits that warps choose come above the others. A warp has as many elements of a
+/// line as before, side by side.
+layout::LinearLayout warpsOnTop(const layout::LinearLayout& layout, int axis, llvm::ArrayRef<Part> parts);
 /// The tile's lines along `axis`, of `size` elements, in the registers of whoever holds a line in `lines`, the layout without that
 /// dimension.
 layout::LinearLayout wholeLines(const layout::LinearLayout& lines, int axis, int64_t size);

@@ -76,6 +76,30 @@ LinearLayout splitDimension(const LinearLayout& layout, int axis, ArrayRef<Part>
   return LinearLayout(inputs, outputs, repeats);
 }
 
+LinearLayout warpsOnTop(const LinearLayout& layout, int axis, ArrayRef<Part> parts) {
+  SmallVector<std::pair<int, int>> moves;  // the new place of each bit
+  int place = 0;
+  for (bool byWarps : {false, true}) {
+    int bit = 0;
+    for (const Part& part : parts)
+      for (int i = 0; i < part.bits; ++i, ++bit)
+        if (part.byWarps == byWarps) moves.emplace_back(bit, place++);
+  }
+  std::vector<LinearLayout::Input> inputs;
+  for (const layout::Axis& in : layout.inputs()) {
+    inputs.push_back({in.name, {}});
+    for (int bit = 0; bit < in.bits; ++bit) {
+      layout::Coords image = layout.linearPart().at({{in.name, int64_t{1} << bit}});
+      int64_t& number = image[static_cast<size_t>(axis)];
+      int64_t moved = 0;
+      for (auto [from, to] : moves) moved |= (number >> from & 1) << to;
+      number = moved;
+      inputs.back().bases.push_back(std::move(image));
+    }
+  }
+  return LinearLayout(inputs, layout.outputs(), layout.repeats());
+}
+
 LinearLayout wholeLines(const LinearLayout& lines, int axis, int64_t size) {
   int rank = static_cast<int>(lines.outputs().size()) + 1;
   // Odd numbers of copies come above all powers of two.

@@ -88,6 +88,33 @@ func.func @cumsum(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #acc> {
   return %z : tensor<16x32xf32, #acc>
 }
 
+// Four warps that take rows in turns: 32 totals of one row would be read by every warp. The tile is exchanged so that a warp has 8 rows side
+// by side, and back; a warp reads 4 totals.
+// CHECK-LABEL: func.func @turns
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 32x128xf32
+// CHECK: tile.cumsum %{{.*}} axis 1 : tensor<4x8x128xf32
+// CHECK: tile.reduce %{{.*}} axis 1
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 4x128xf32
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 32x128xf32
+// CHECK-NOT: tilegpu.alloc
+// CHECK: return
+#turns = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (4,0), 8 -> (8,0), 16 -> (16,0); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (0,64); warp: 1 -> (1,0), 2 -> (2,0) | dim0: 32, dim1: 128">
+func.func @turns(%x: tensor<32x128xf32, #turns>) -> tensor<32x128xf32, #turns> {
+  %z = tile.cumsum %x axis 0 : tensor<32x128xf32, #turns>
+  return %z : tensor<32x128xf32, #turns>
+}
+
+// With 8 rows the 8 totals are read.
+// CHECK-LABEL: func.func @few_turns
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 2x4x128xf32
+// CHECK-NOT: tilegpu.alloc
+// CHECK: return
+#few = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (4,0); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (0,64); warp: 1 -> (1,0), 2 -> (2,0) | dim0: 8, dim1: 128">
+func.func @few_turns(%x: tensor<8x128xf32, #few>) -> tensor<8x128xf32, #few> {
+  %z = tile.cumsum %x axis 0 : tensor<8x128xf32, #few>
+  return %z : tensor<8x128xf32, #few>
+}
+
 // Elements of tiles that are larger go row by row.
 // CHECK-LABEL: func.func @rows
 // CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 99xf32
