@@ -101,19 +101,4 @@ DialectRegistry allDialects() {
   return registry;
 }
 
-Outcome checkDraw(generator::Draw draw, const Options& options) {
-  MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  BlockProgram block;
-  generator::Program program;
-  do {
-    program = generator::generate(context, draw);
-    TileConfig config = draw.config();
-    block = compileForBlock(
-        *program.module, {.target = draw.target, .warps = config.warps, .stages = config.stages, .schedule = draw.schedule, .forced = {}});
-  } while (!block.refused.empty() && draw.fitSchedule(block.refused));
-  if (!block.refused.empty()) return {block.refused, {}};
-  return {{}, Reference(std::move(program)).check(*block.module, options)};
-}
-
 }  // namespace fattn::adversary

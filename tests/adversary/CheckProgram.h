@@ -50,13 +50,6 @@ std::string textOf(const std::vector<Fault>& faults);
 /// What the compiler needs of a context.
 mlir::DialectRegistry allDialects();
 
-struct Outcome {
-  std::string refused;  ///< by the compiler
-  std::vector<Fault> faults;
-};
-/// Generates a draw's program, whose target is NVIDIA's, and checks it.
-Outcome checkDraw(generator::Draw draw, const Options& options = {});
-
 }  // namespace fattn::adversary
 
 #endif

@@ -61,24 +61,35 @@ Judge::Inputs inputs(const Source& source, func::FuncOp function, int64_t trips,
   return result;
 }
 
-void add(std::vector<MutantProgram>& programs, const Source& source, const Configuration& configuration) {
+/// The program of a block, with the rank of its schedule taken modulo their number.
+BlockProgram compile(ModuleOp module, const Configuration& configuration, const std::shared_ptr<check::OrderRecord>& order) {
+  generator::Draw draw{.target = configuration.target, .schedule = static_cast<int>(configuration.schedule)};
+  BlockProgram block;
+  do
+    block = compileForBlock(module, {.target = configuration.target,
+                                     .warps = configuration.warps,
+                                     .stages = configuration.stages,
+                                     .schedule = draw.schedule,
+                                     .forced = {},
+                                     .order = order});
+  while (!block.module && draw.fitSchedule(block.refused));
+  return block;
+}
+
+MutantProgram make(const Source& source, const Configuration& configuration) {
   MutantProgram one;
   one.name = fmt::format("{} {}, {} warps, {} stages, schedule {}", source.file, configuration.target, configuration.warps,
                          configuration.stages, configuration.schedule);
+  auto refuse = [&](const std::string& why) { return Error(ErrorCode::InvalidArgument, one.name + ": " + why); };
   one.context = std::make_unique<MLIRContext>(allDialects(), MLIRContext::Threading::DISABLED);
   one.context->loadAllAvailableDialects();
   auto module = parseSourceFile<ModuleOp>(std::string(FATTN_DATA) + "/" + source.file + ".mlir", one.context.get());
-  if (!module) throw Error(ErrorCode::InvalidArgument, source.file + " does not parse");
+  if (!module) throw refuse("does not parse");
   one.order = std::make_shared<check::OrderRecord>();
-  BlockProgram block = compileForBlock(*module, {.target = configuration.target,
-                                                 .warps = configuration.warps,
-                                                 .stages = configuration.stages,
-                                                 .schedule = configuration.schedule,
-                                                 .forced = {},
-                                                 .order = one.order});
-  if (!block.module) return;  // fewer schedules than that
+  BlockProgram block = compile(*module, configuration, one.order);
+  if (!block.module) throw refuse(block.refused);
   one.block = std::move(block.module);
-  if (mutationsOf(*one.block).empty()) return;
+  if (mutationsOf(*one.block).empty()) throw refuse("there is nothing to change");
   func::FuncOp kernel = *one.block->getOps<func::FuncOp>().begin();
   std::vector<Judge::Inputs> all;
   for (int64_t trips : {5, 4, 2, 1, 0}) all.push_back(inputs(source, kernel, trips, one.memory));
@@ -86,10 +97,10 @@ void add(std::vector<MutantProgram>& programs, const Source& source, const Confi
   options.maxFaults = 1;
   try {
     one.judge = std::make_unique<Judge>(*one.block, std::move(all), options);
-  } catch (const Error&) {
-    return;
+  } catch (const Error& error) {
+    throw refuse(error.what());
   }
-  programs.push_back(std::move(one));
+  return one;
 }
 
 }  // namespace
@@ -97,7 +108,7 @@ void add(std::vector<MutantProgram>& programs, const Source& source, const Confi
 std::vector<MutantProgram> mutantPrograms() {
   std::vector<MutantProgram> programs;
   for (const Source& source : sources())
-    for (const Configuration& configuration : configurations()) add(programs, source, configuration);
+    for (const Configuration& configuration : configurations()) programs.push_back(make(source, configuration));
   return programs;
 }
 

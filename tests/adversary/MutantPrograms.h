@@ -20,7 +20,7 @@ struct MutantProgram {
   std::unique_ptr<Judge> judge;
 };
 
-/// Programs that have no fault themselves. Those that the compiler gets wrong today are left out.
+/// Throws Error that names the program where the compiler refuses one, or the adversary finds a fault in it before anything is changed.
 std::vector<MutantProgram> mutantPrograms();
 
 }  // namespace fattn::adversary

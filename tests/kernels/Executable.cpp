@@ -1,39 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/kernels/Executable.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "compiler/driver/Compile.h"
+#include "compiler/gpu/Target.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "dsl/Internal.h"
 #include "fattn/Device.h"
+#include "fattn/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tests/adversary/CheckProgram.h"
 
 namespace fattn::examples {
 namespace {
+
+std::vector<interpreter::Argument> inHostMemory(const std::vector<Argument>& arguments) {
+  std::vector<interpreter::Argument> list;
+  for (const Argument& argument : arguments) {
+    if (const auto* matrix = std::get_if<Matrix*>(&argument)) {
+      list.emplace_back(interpreter::Buffer{(*matrix)->data(), (*matrix)->size()});
+      list.emplace_back((*matrix)->rowStride());
+      list.emplace_back((*matrix)->columnStride());
+    } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
+      list.emplace_back(*integer);
+    } else {
+      list.emplace_back(std::get<double>(argument));
+    }
+  }
+  return list;
+}
 
 class Interpreted : public Executable {
  public:
   explicit Interpreted(dsl::Program program) : program_(std::move(program)) {}
 
   void run(Extents grid, const std::vector<Argument>& arguments) override {
-    std::vector<interpreter::Argument> list;
-    for (const Argument& argument : arguments) {
-      if (const auto* matrix = std::get_if<Matrix*>(&argument)) {
-        list.emplace_back(interpreter::Buffer{(*matrix)->data(), (*matrix)->size()});
-        list.emplace_back((*matrix)->rowStride());
-        list.emplace_back((*matrix)->columnStride());
-      } else if (const auto* integer = std::get_if<std::int64_t>(&argument)) {
-        list.emplace_back(*integer);
-      } else {
-        list.emplace_back(std::get<double>(argument));
-      }
-    }
-    interpreter::run(*dsl::internal::module(program_).getOps<mlir::func::FuncOp>().begin(), list, grid);
+    interpreter::run(*dsl::internal::module(program_).getOps<mlir::func::FuncOp>().begin(), inHostMemory(arguments), grid);
   }
 
  private:
   dsl::Program program_;
+};
+
+/// Configurations take turns on the chips.
+std::string chipFor(const TileConfig& config, int schedule) {
+  std::vector<std::string> chips;
+  for (std::string_view target : gpu::targetNames())
+    if (target.starts_with("nvidia:")) chips.emplace_back(target);
+  return chips.at(static_cast<std::size_t>(config.stages + config.warps + schedule) % chips.size());
+}
+
+class UnderAdversary : public Executable {
+ public:
+  UnderAdversary(dsl::Program program, const TileConfig& config, int schedule)
+      : program_(std::move(program)),
+        block_(adversary::compileForBlock(dsl::internal::module(program_), {.target = chipFor(config, schedule),
+                                                                            .warps = config.warps,
+                                                                            .stages = config.stages,
+                                                                            .schedule = schedule,
+                                                                            .forced = {},
+                                                                            .order = {}})) {
+    if (!block_.module) throw Error(ErrorCode::CompileError, block_.refused);
+  }
+
+  /// The matrices end with what the last order makes; each run has another one last.
+  void run(Extents grid, const std::vector<Argument>& arguments) override {
+    adversary::Options options;
+    std::ranges::rotate(options.orders, options.orders.begin() + static_cast<std::ptrdiff_t>(runs_++ % options.orders.size()));
+    std::string faults = adversary::textOf(adversary::check(*block_.module, inHostMemory(arguments), grid, options));
+    if (!faults.empty()) throw Error(ErrorCode::CompileError, faults);
+  }
+
+ private:
+  dsl::Program program_;
+  adversary::BlockProgram block_;
+  std::size_t runs_ = 0;
 };
 
 /// A matrix in the memory of a device while it lives, gaps included; on the host where it was all along.
@@ -96,11 +139,12 @@ class Compiled : public Executable {
 }  // namespace
 
 std::string_view name(Backend backend) {
-  return backend == Backend::Interpreter ? "interpreter" : backend == Backend::Host ? "host" : "cuda";
+  constexpr std::array<std::string_view, 4> kNames = {"interpreter", "host", "cuda", "adversary"};
+  return kNames[static_cast<std::size_t>(backend)];
 }
 
 std::string missing(Backend backend) try {
-  if (backend != Backend::Interpreter) openDevice(name(backend));
+  if (backend == Backend::Host || backend == Backend::Cuda) openDevice(name(backend));
   return "";
 } catch (const Error& error) {
   if (error.code() != ErrorCode::NoDevice) throw;
@@ -109,6 +153,7 @@ std::string missing(Backend backend) try {
 
 std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config, int schedule) {
   if (backend == Backend::Interpreter) return std::make_unique<Interpreted>(std::move(program));
+  if (backend == Backend::Adversary) return std::make_unique<UnderAdversary>(std::move(program), config, schedule);
   return std::make_unique<Compiled>(program, openDevice(name(backend)), config, schedule);
 }
 

@@ -15,8 +15,13 @@
 
 namespace fattn::examples {
 
-enum class Backend : std::uint8_t { Interpreter, Host, Cuda };
-/// "interpreter", "host", "cuda".
+enum class Backend : std::uint8_t {
+  Interpreter,
+  Host,
+  Cuda,
+  Adversary,  ///< compiled for NVIDIA chips, and what comes out executed with the worst orders of warps and copies; needs no GPU
+};
+/// "interpreter", "host", "cuda", "adversary".
 std::string_view name(Backend backend);
 inline void PrintTo(Backend backend, std::ostream* stream) { *stream << name(backend); }
 
@@ -34,7 +39,8 @@ class Executable {
   virtual void run(Extents grid, const std::vector<Argument>& arguments) = 0;
 };
 
-/// `config` and `schedule` (CompileOptions has both) are for compiled programs. Throws what compile() throws.
+/// `config` and `schedule` (CompileOptions has both) are for compiled programs. Throws what compile() throws; what the adversary makes
+/// throws Error where it runs and has faults.
 std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config = {}, int schedule = 0);
 
 }  // namespace fattn::examples

@@ -40,11 +40,15 @@ std::vector<Variant> Kernels::variantsOf(Backend backend, const std::vector<Bloc
     for (Form form : kForms) {
       Blocks blocks = blockings[i];
       blocks.form = form;
-      if (backend != Backend::Cuda) {  // they take no configuration
+      if (backend == Backend::Interpreter || backend == Backend::Host) {  // they take no configuration
         if ((backend == Backend::Host && i == 0) || form == kForms[i % kForms.size()]) variants.push_back({blocks, {}});
         continue;
       }
-      for (const Choices& choices : i == 0 && form != Form::Strided ? manyConfigs() : fewConfigs())
+      bool many = backend == Backend::Cuda && i == 0 && form != Form::Strided;
+      std::vector<Choices> configs = many ? manyConfigs() : fewConfigs();
+      // The adversary is thousands of times slower than a GPU.
+      if (backend == Backend::Adversary && i > 0) configs = {configs[(i + static_cast<std::size_t>(form)) % configs.size()]};
+      for (const Choices& choices : configs)
         variants.push_back({blocks, choices.config, choices.config.stages == 2 && choices.schedule == 0, choices.schedule});
     }
   return variants;
@@ -54,7 +58,7 @@ std::vector<Size> Kernels::sizesFor(const Variant& variant) const {
   std::vector<Size> sizes;
   if (variant.main) sizes = {{1, 1, 1}, {16, 16, 16}};
   sizes.push_back({19, 37, 23});
-  if (backend() != Backend::Interpreter) sizes.push_back({129, 200, 100});
+  if (backend() == Backend::Host || backend() == Backend::Cuda) sizes.push_back({129, 200, 100});
   return sizes;
 }
 
@@ -77,7 +81,8 @@ std::unique_ptr<Executable> Kernels::compile(Kernel kernel, const Variant& varia
   return load(std::move(program), backend(), variant.config, variant.schedule);
 } catch (const Error& error) {
   if (std::string_view(error.what()).find("there is no schedule") != std::string_view::npos) return nullptr;
-  if (backend() != Backend::Cuda || !random::isKnownRefusal(error.what())) throw;
+  bool forGpu = backend() == Backend::Cuda || backend() == Backend::Adversary;
+  if (!forGpu || !random::isKnownRefusal(error.what())) throw;
   fmt::print("refused: {}: {}\n", describe(variant), random::kindOf(error.what()));
   return nullptr;
 }

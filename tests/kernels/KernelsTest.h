@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fixture of the kernels' tests: each against float64 in every element type, for many block sizes, forms and layouts, sizes that are no
-// multiple of a block, and on a GPU many configurations. The back ends are those that HostTest.cpp or CudaTest.cpp asks for.
+// multiple of a block, and on a GPU many configurations. The back ends are those that HostTest.cpp, AdversaryTest.cpp or CudaTest.cpp asks
+// for.
 #ifndef FATTN_TESTS_KERNELS_KERNELSTEST_H
 #define FATTN_TESTS_KERNELS_KERNELSTEST_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs compiled for every NVIDIA chip, on a machine that need not have a GPU: verified after every pass, looked at by all checks
-// (Checks.h), and some of them assembled by ptxas where it is installed. FATTN_RANDOM_PROGRAMS=5000 asks for so many programs,
-// FATTN_RANDOM_SEED=N for others than the usual ones, FATTN_RANDOM_DRAW="program=7 ..." for one.
+// Random programs compiled for every NVIDIA chip, on a machine that need not have a GPU: verified after every pass, their order
+// checked, executed by the adversary, and some of them assembled by ptxas where it is installed. FATTN_RANDOM_PROGRAMS=5000 asks for so
+// many programs, FATTN_RANDOM_SEED=N for others than the usual ones, FATTN_RANDOM_DRAW="program=7 ..." for one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,7 +13,8 @@
 
 #include "compiler/gpu/Target.h"
 #include "fattn/Error.h"
-#include "tests/random/Checks.h"
+#include "tests/adversary/CheckProgram.h"
+#include "tests/random/Compilation.h"
 #include "tests/random/Refusals.h"
 #include "tests/random/Report.h"
 #include "tests/support/Command.h"
@@ -55,11 +56,21 @@ std::string assemble(const compiler::Binary& binary) {
   return status == 0 ? "" : log;
 }
 
+/// Behind it all that orders a program's accesses to memory is in place.
+constexpr const char* kLastPassOfBlocks = "tilegpu-place-barriers";
+
+/// What the adversary finds in the program that was compiled from a draw.
+std::string faultsOf(const Compilation& compilation, const generator::Draw& draw, const MakeProgram& make) {
+  if (!compilation.kept) return fmt::format("no pass {} has run", kLastPassOfBlocks);
+  auto context = makeContext();
+  return adversary::textOf(adversary::Reference(make(*context, draw)).check(*compilation.kept));
+}
+
 /// What is wrong with a draw.
 Outcome compileAndCheck(generator::Draw& draw, bool assembles) try {
   MakeProgram make = programOf({.draw = draw});
-  Compilation compilation = compileDraw(draw, make, std::string(kCheckedPass));
-  std::string found = checkCompilation(compilation, draw, make);
+  Compilation compilation = compileDraw(draw, make, kLastPassOfBlocks);
+  std::string found = faultsOf(compilation, draw, make);
   if (found.empty() && assembles && hasPtxas()) found = assemble(compilation.binary);
   return {found.empty() ? Verdict::Agreed : Verdict::Wrong, found};
 } catch (const Error& error) {
