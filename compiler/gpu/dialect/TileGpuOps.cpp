@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifiers and folds of the `tilegpu` operations.
+// Verifiers and folds of the operations on tiles in registers; BufferOps.cpp has those on shared memory.
 #include "compiler/dialect/Verify.h"
-#include "compiler/gpu/dialect/TileGpu.h"
-#include "llvm/ADT/SmallBitVector.h"
+#include "compiler/gpu/dialect/Verify.h"
+#include "compiler/layout/F2.h"
 
 using namespace mlir;
 
@@ -11,23 +11,21 @@ using namespace mlir;
 
 namespace fattn::tilegpu {
 
-using layout::kLane, layout::kWarp;
+using layout::kLane, layout::kRegister, layout::kWarp;
 
-/// A tile with a home in registers, for messages.
-static LogicalResult verifyHome(Operation* op, Type type) {
+LogicalResult verifyHome(Operation* op, Type type) {
   if (layoutOf(type)) return success();
   return op->emitOpError() << "tiles must have a layout #tilegpu.regs, but got " << type;
 }
 
-static LogicalResult verifySameTile(Operation* op, StringRef what, ArrayRef<int64_t> shape, Type element, ArrayRef<int64_t> otherShape,
-                                    Type otherElement) {
+LogicalResult verifySameTile(Operation* op, StringRef what, ArrayRef<int64_t> shape, Type element, ArrayRef<int64_t> otherShape,
+                             Type otherElement) {
   if (shape == otherShape && element == otherElement) return success();
   return op->emitOpError() << "shape and element type of " << what << " must match, but got " << tile::formatShape(shape) << " of "
                            << element << " and " << tile::formatShape(otherShape) << " of " << otherElement;
 }
 
-/// A box of `shape` at `offsets` in a tile of `whole`, aligned to its own size.
-static LogicalResult verifyBox(Operation* op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> shape, ArrayRef<int64_t> whole) {
+LogicalResult verifyBox(Operation* op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> shape, ArrayRef<int64_t> whole) {
   if (offsets.size() != whole.size() || shape.size() != whole.size())
     return op->emitOpError() << "needs one offset for each of the " << whole.size() << " dimensions, but got " << offsets.size();
   for (auto [d, offset] : llvm::enumerate(offsets))
@@ -37,8 +35,7 @@ static LogicalResult verifyBox(Operation* op, ArrayRef<int64_t> offsets, ArrayRe
   return success();
 }
 
-/// One extent for each dimension of a tile, within its size.
-static LogicalResult verifyExtents(Operation* op, StringRef name, ArrayRef<int64_t> extents, ArrayRef<int64_t> shape) {
+LogicalResult verifyExtents(Operation* op, StringRef name, ArrayRef<int64_t> extents, ArrayRef<int64_t> shape) {
   if (extents.size() != shape.size())
     return op->emitOpError() << "needs one number in " << name << " for each of the " << shape.size() << " dimensions, but got "
                              << extents.size();
@@ -48,21 +45,10 @@ static LogicalResult verifyExtents(Operation* op, StringRef name, ArrayRef<int64
   return success();
 }
 
-static int64_t countOf(ArrayRef<int64_t> extents) {
+int64_t countOf(ArrayRef<int64_t> extents) {
   int64_t count = 1;
   for (int64_t extent : extents) count *= extent;
   return count;
-}
-
-/// The part of a tile that a buffer of one dimension holds, row by row.
-static LogicalResult verifyRows(Operation* op, ArrayRef<int64_t> extents, RankedTensorType tile, BufferType buffer) {
-  if (failed(verifyExtents(op, "extents", extents, tile.getShape()))) return failure();
-  if (buffer.getElementType() != tile.getElementType())
-    return op->emitOpError() << "element types of buffer and tile must match, but got " << buffer.getElementType() << " and "
-                             << tile.getElementType();
-  if (buffer.getRank() == 1 && buffer.getShape()[0] == countOf(extents)) return success();
-  return op->emitOpError() << "needs a buffer of one dimension of " << countOf(extents) << " elements for extents "
-                           << tile::formatShape(extents) << ", but got " << tile::formatShape(buffer.getShape());
 }
 
 LogicalResult ReshapeOp::verify() {
@@ -74,16 +60,20 @@ LogicalResult ReshapeOp::verify() {
                        << from.getElementType() << " and " << tile::formatShape(getTo()) << " of " << to.getElementType();
 }
 
+static LogicalResult verifySameThreads(Operation* op, Type from, Type to) {
+  for (std::string_view in : {kLane, kWarp})
+    if (layoutOf(from)->inputSize(in) != layoutOf(to)->inputSize(in))
+      return op->emitOpError() << "input and result must have the same number of " << in << "s, but have " << layoutOf(from)->inputSize(in)
+                               << " and " << layoutOf(to)->inputSize(in);
+  return success();
+}
+
 LogicalResult ConvertLayoutOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   if (failed(verifyHome(*this, from)) || failed(verifyHome(*this, to))) return failure();
   if (failed(verifySameTile(*this, "input and result", from.getShape(), from.getElementType(), to.getShape(), to.getElementType())))
     return failure();
-  for (std::string_view in : {kLane, kWarp})
-    if (layoutOf(from)->inputSize(in) != layoutOf(to)->inputSize(in))
-      return emitOpError() << "input and result must have the same number of " << in << "s, but have " << layoutOf(from)->inputSize(in)
-                           << " and " << layoutOf(to)->inputSize(in);
-  return success();
+  return verifySameThreads(*this, from, to);
 }
 
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
@@ -94,53 +84,85 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return getInput().getType() == getResult().getType() ? getInput() : OpFoldResult();
 }
 
+namespace {
+
+/// Which elements each thread holds: the bits of the linear parts of register, lane and warp xor, their odd copies add.
+class Holdings {
+ public:
+  /// Elements are numbered in row-major order in a tile of `shape`, counted from `offsets`.
+  Holdings(const layout::LinearLayout& layout, ArrayRef<int64_t> shape, ArrayRef<int64_t> offsets) : shape_(shape), offsets_(offsets) {
+    for (const layout::Axis& axis : layout.outputs()) masks_.push_back((int64_t{1} << axis.bits) - 1);
+    for (auto [in, parts] : {std::pair{kRegister, &registers_}, {kLane, &lanes_}, {kWarp, &warps_}})
+      for (int64_t i = 0; i < layout.inputSize(in); ++i) parts->push_back(layout.at({{in, i}}));
+  }
+  size_t threads() const { return lanes_.size() * warps_.size(); }
+  llvm::SmallDenseSet<int64_t, 64> of(size_t thread) const {
+    const layout::Coords &lane = lanes_[thread % lanes_.size()], &warp = warps_[thread / lanes_.size()];
+    llvm::SmallDenseSet<int64_t, 64> elements;
+    for (const layout::Coords& reg : registers_) {
+      int64_t number = 0;
+      for (auto [d, mask] : llvm::enumerate(masks_)) {
+        int64_t low = (reg[d] ^ lane[d] ^ warp[d]) & mask, high = (reg[d] & ~mask) + (lane[d] & ~mask) + (warp[d] & ~mask);
+        number = number * shape_[d] + low + high + offsets_[d];
+      }
+      elements.insert(number);
+    }
+    return elements;
+  }
+
+ private:
+  ArrayRef<int64_t> shape_, offsets_;
+  SmallVector<int64_t> masks_;  ///< of a dimension's linear part
+  std::vector<layout::Coords> registers_, lanes_, warps_;
+};
+
+}  // namespace
+
+/// Whether every thread holds, of `from`, the elements at `offsets` from those it holds of `box`. The box is aligned to its size, so that
+/// adding the offset is an xor: without odd copies the bases say it all.
+static bool holdsBox(const layout::LinearLayout& from, const layout::LinearLayout& box, ArrayRef<int64_t> offsets) {
+  if (!from.repeats().empty() || !box.repeats().empty()) {
+    layout::Coords shape = from.outputShape(), zeros(shape.size());
+    Holdings all(from, shape, zeros), part(box, shape, offsets);
+    for (size_t thread = 0; thread < all.threads(); ++thread) {
+      auto own = all.of(thread);
+      if (!llvm::all_of(part.of(thread), [&](int64_t element) { return own.contains(element); })) return false;
+    }
+    return true;
+  }
+  auto packed = [&](const layout::Coords& at) {
+    layout::f2::Vector bits = 0;
+    unsigned shift = 0;
+    for (auto [d, coordinate] : llvm::enumerate(at)) {
+      bits |= static_cast<layout::f2::Vector>(coordinate) << shift;
+      shift += static_cast<unsigned>(from.outputs()[d].bits);
+    }
+    return bits;
+  };
+  layout::f2::Span own(from.columns(kRegister));
+  if (!own.contains(packed(layout::Coords(offsets.begin(), offsets.end())))) return false;
+  for (std::string_view in : {kRegister, kLane, kWarp})
+    for (int bit = 0; bit < box.inputBits(in); ++bit) {
+      layout::f2::Vector of = packed(box.at({{in, int64_t{1} << bit}}));
+      if (in != kRegister) of ^= packed(from.at({{in, int64_t{1} << bit}}));
+      if (!own.contains(of)) return false;
+    }
+  return true;
+}
+
 LogicalResult SliceOp::verify() {
   if (failed(verifyHome(*this, getInput().getType())) || failed(verifyHome(*this, getResult().getType()))) return failure();
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   if (from.getElementType() != to.getElementType())
     return emitOpError() << "element types of input and result must match, but got " << from.getElementType() << " and "
                          << to.getElementType();
-  return verifyBox(*this, getOffsets(), to.getShape(), from.getShape());
-}
-
-LogicalResult LoadBufferOp::verify() {
-  BufferType buffer = getBuffer().getType();
-  RankedTensorType result = getResult().getType();
-  if (failed(verifyHome(*this, result))) return failure();
-  if (!getExtents().empty()) {
-    if (!getOffsets().empty()) return emitOpError() << "has both extents and offsets; legal is one of them";
-    return verifyRows(*this, getExtents(), result, buffer);
-  }
-  if (getOffsets().empty())
-    return verifySameTile(*this, "buffer and result", buffer.getShape(), buffer.getElementType(), result.getShape(),
-                          result.getElementType());
-  if (buffer.getElementType() != result.getElementType())
-    return emitOpError() << "element types of buffer and result must match, but got " << buffer.getElementType() << " and "
-                         << result.getElementType();
-  return verifyBox(*this, getOffsets(), result.getShape(), buffer.getShape());
-}
-
-LogicalResult StoreBufferOp::verify() {
-  BufferType buffer = getBuffer().getType();
-  RankedTensorType value = getValue().getType();
-  if (failed(verifyHome(*this, value))) return failure();
-  if (!getExtents().empty()) return verifyRows(*this, getExtents(), value, buffer);
-  return verifySameTile(*this, "value and buffer", value.getShape(), value.getElementType(), buffer.getShape(), buffer.getElementType());
-}
-
-LogicalResult CopyAsyncOp::verify() {
-  BufferType buffer = getBuffer().getType();
-  tile::BlockPtrType ptr = getPtr().getType();
-  if (failed(verifySameTile(*this, "block pointer and buffer", ptr.getShape(), ptr.getElementType(), buffer.getShape(),
-                            buffer.getElementType())))
-    return failure();
-  llvm::SmallBitVector seen(static_cast<unsigned>(ptr.getRank()));
-  for (int64_t d : getBoundaryCheck()) {
-    if (d < 0 || d >= ptr.getRank() || seen.test(static_cast<unsigned>(d)))
-      return emitOpError() << "boundary_check must name distinct dimensions in [0, " << ptr.getRank() - 1 << "], but got " << d;
-    seen.set(static_cast<unsigned>(d));
-  }
-  return getLayout().verifyEncoding(ptr.getShape(), ptr.getElementType(), [&] { return emitOpError(); });
+  if (failed(verifySameThreads(*this, from, to))) return failure();
+  if (failed(verifyBox(*this, getOffsets(), to.getShape(), from.getShape()))) return failure();
+  if (holdsBox(*layoutOf(from), *layoutOf(to), getOffsets())) return success();
+  return emitOpError()
+         << "needs elements of other threads: a thread that holds element j of the result must hold element offsets + j of the "
+            "input, whose layout is "
+         << layoutOf(from)->str();
 }
 
 }  // namespace fattn::tilegpu

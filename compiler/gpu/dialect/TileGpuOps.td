@@ -42,8 +42,9 @@ def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
     Element `j` of the result is element `offsets + j` of the input. Every thread gives some of its own registers: nothing moves.
 
     Constraints:
-    - C1: there are as many offsets as dimensions, each a multiple of the result's size there, and the box lies within the input.
-    - C2: the thread that holds element `j` of the result in its layout holds element `offsets + j` of the input.
+    - C1: there are as many offsets as dimensions, each a multiple of the result's size there, and the box lies within the input; the element
+      types match.
+    - C2: each thread that holds element `j` of the result in its layout holds element `offsets + j` of the input.
   }];
   let arguments = (ins Tile_Tile:$input, DenseI64ArrayAttr:$offsets);
   let results = (outs Tile_Tile:$result);
@@ -74,11 +75,17 @@ def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]
   let summary = "shared memory for tiles";
   let description = [{
     Room in shared memory, contents undefined. `offset` (bytes from the start of the block's shared memory) is set by
-    `-tilegpu-allocate-shared`: buffers that are never alive together may have the same bytes.
+    `-tilegpu-allocate-shared`: buffers that are never alive together may have the same bytes. In a loop each trip gets room of its own:
+    what a trip leaves there no other one reads.
+
+    Constraints:
+    - C1: `offset` is at least 0, and the buffer ends within the function's `tilegpu.shared_bytes` where that is known.
+    - C2: a buffer of several slots is allocated outside of loops, as trips take turns with its slots.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Res<TileGpu_BufferType, "", [TileGpu_SharedAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
@@ -92,6 +99,7 @@ def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
       there, and the box lies within the buffer's tile.
     - C2: the element types match.
     - C3: `extents` are as for `tilegpu.store_buffer`, and there are no `offsets`. Elements of the result outside of them are unspecified.
+    - C4: the buffer is the result of a `tilegpu.alloc`, so that its bytes are known; a slot that is a constant is one of its slots.
   }];
   let arguments = (ins Arg<TileGpu_BufferType, "", [TileGpu_SharedRead]>:$buffer, I32:$slot, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$offsets,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$extents);
@@ -112,6 +120,7 @@ def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
     - C1: the value has the buffer's element type, and without `extents` its shape.
     - C2: `extents` are one for each dimension of the value, at least 1 and at most its size; the buffer has one dimension, of as many
       elements as the extents have.
+    - C3: buffer and slot are as for `tilegpu.load_buffer`.
   }];
   let arguments = (ins Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$extents);
@@ -125,15 +134,21 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
   let summary = "begin to copy a tile from global to shared memory";
   let description = [{
     Copies the tile that `ptr` points at into slot `slot`, as `tile.load` with padding 0 would read it; the data is there for the executing
-    thread after `tilegpu.copy_wait` of the token, and for the others after a barrier behind that. Where `pred` is given and false, nothing is
-    copied, and the slot may be written with anything until `tilegpu.copy_wait` of the token. Every copy_async is one group of its own: groups complete in order.
+    thread after `tilegpu.copy_wait` of the token, and for the others after a barrier behind that. Until then the slot may hold anything.
+    Where `pred` is given and false, nothing is read and nothing is written: the slot keeps what it holds, which may be another buffer's by
+    then. Every copy_async is one group of its own, whether its predicate holds or not: groups complete in order.
 
-    `layout` says which thread copies which elements: vectors of its registers that follow each other in both memories.
+    `layout` says which thread copies which elements, in vectors of its registers that follow each other in both memories. An element that
+    several threads hold is copied by the first of them.
 
     Constraints:
     - C1: the buffer has the block pointer's shape and element type.
     - C2: `boundary_check` names distinct dimensions of the block pointer.
     - C3: `layout` is a layout of the block pointer's tile.
+    - C4: along some dimension every thread of `layout` holds at least 4 bytes of elements that follow each other, and these follow each
+      other in the buffer: no machine copies less.
+    - C5: buffer and slot are as for `tilegpu.load_buffer`, and the buffer is allocated outside of loops: a copy may be in flight from one
+      trip to the next.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
                        TileGpu_RegsAttr:$layout, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
@@ -149,9 +164,14 @@ def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[TileGpu_SharedR
   let description = [{
     Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
     still be in flight; without it, none may.
+
+    Constraints:
+    - C1: each token comes from a `tilegpu.copy_async`, perhaps round a loop or through branches.
+    - C2: `pending` is at least 0.
   }];
   let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, OptionalAttr<I64Attr>:$pending);
   let assemblyFormat = "$tokens attr-dict";
+  let hasVerifier = 1;
 }
 
 def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {

@@ -91,7 +91,7 @@ class Rematerializer {
   /// Everything to compute again for `value`, operands first; false where something cannot be.
   bool collect(Value value, llvm::SetVector<Operation*>& slice) {
     Operation* op = value.getDefiningOp();
-    if (!dies(value)) return true;  // lives on
+    if (!dies(value) || isa<AllocOp>(op)) return true;  // lives on, as memory does
     if (slice.contains(op)) return true;
     if (!isRepeatable(op)) return false;
     WalkResult ok = op->walk([&](Operation* inner) {

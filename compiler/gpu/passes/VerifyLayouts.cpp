@@ -14,14 +14,21 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
+LogicalResult verifyThreads(Operation* op, StringRef what, const layout::LinearLayout& layout, const gpu::Target& target, int64_t warps) {
+  if (layout.inputSize(layout::kLane) == target.warpSize && layout.inputSize(layout::kWarp) == warps) return success();
+  return op->emitOpError() << "has " << what << " on " << layout.inputSize(layout::kLane) << " lanes and "
+                           << layout.inputSize(layout::kWarp) << " warps in a function for " << target.warpSize << " lanes and " << warps
+                           << " warps";
+}
+
 LogicalResult verifyHomes(Operation* op, const gpu::Target& target, int64_t warps) {
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    if (failed(verifyThreads(op, "a copy", copy.getLayout().getLayout(), target, warps))) return failure();
   for (Value v : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
     if (!isTileValue(v)) continue;
     const layout::LinearLayout* layout = layoutOf(v);
     if (!layout) return op->emitOpError() << "has a tile without a layout: " << v.getType();
-    if (layout->inputSize(layout::kLane) != target.warpSize || layout->inputSize(layout::kWarp) != warps)
-      return op->emitOpError() << "has a tile on " << layout->inputSize(layout::kLane) << " lanes and " << layout->inputSize(layout::kWarp)
-                               << " warps in a function for " << target.warpSize << " lanes and " << warps << " warps";
+    if (failed(verifyThreads(op, "a tile", *layout, target, warps))) return failure();
   }
   return success();
 }

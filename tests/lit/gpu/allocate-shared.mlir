@@ -4,7 +4,10 @@
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+#large = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (0,64); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0), 16 -> (16,0); warp: 1 -> (32,0), 2 -> (64,0) | dim0: 128, dim1: 128">
+#large_shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (0,64), 128 -> (1,0), 256 -> (2,0), 512 -> (4,0), 1024 -> (8,0), 2048 -> (16,0), 4096 -> (32,0), 8192 -> (64,0) | dim0: 128, dim1: 128">
 !tile1 = tensor<16x8xf32, #acc>
+!large = !tilegpu.buffer<1 x 128x128xf32, #large_shared>
 !ptr = !tile.block_ptr<16x8xf32>
 !buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
 !ring = !tilegpu.buffer<2 x 16x8xf32, #shared>
@@ -53,17 +56,17 @@ func.func @loop(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80"
 
 // Where a block more fits on the SM for it, they take turns.
 // CHECK-LABEL: func.func @tight
-// CHECK-SAME: tilegpu.shared_bytes = 71680 : i64
+// CHECK-SAME: tilegpu.shared_bytes = 65536 : i64
 // CHECK: tilegpu.alloc {offset = 0 : i64}
 // CHECK: tilegpu.alloc {offset = 0 : i64}
-func.func @tight(%v: !tile1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+func.func @tight(%v: tensor<128x128xf32, #large>, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   scf.for %i = %c0 to %n step %c1 : i32 {
-    %b = tilegpu.alloc : !tilegpu.buffer<140 x 16x8xf32, #shared>
-    tilegpu.store_buffer %v, %b[%c0] : !tile1, !tilegpu.buffer<140 x 16x8xf32, #shared>
-    %c = tilegpu.alloc : !tilegpu.buffer<140 x 16x8xf32, #shared>
-    tilegpu.store_buffer %v, %c[%c0] : !tile1, !tilegpu.buffer<140 x 16x8xf32, #shared>
+    %b = tilegpu.alloc : !large
+    tilegpu.store_buffer %v, %b[%c0] : tensor<128x128xf32, #large>, !large
+    %c = tilegpu.alloc : !large
+    tilegpu.store_buffer %v, %c[%c0] : tensor<128x128xf32, #large>, !large
   }
   return
 }

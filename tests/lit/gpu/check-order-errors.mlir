@@ -76,8 +76,9 @@ func.func @others(%p: !tile.block_ptr<16x8xf32>, %v: tensor<16x8xf32, #acc>) {
   %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !tile.block_ptr<16x8xf32>, !tilegpu.buffer<1 x 16x8xf32, #shared>
   // expected-error @+1 {{writes a slot that a copy may still be filling: no tilegpu.copy_wait covers the copy before this write}}
   tilegpu.store_buffer %v, %b[%c0] : tensor<16x8xf32, #acc>, !tilegpu.buffer<1 x 16x8xf32, #shared>
+  %sum = arith.addi %c0, %c1 : i32
   // expected-error @+1 {{accesses slot 1 of a buffer that has 1 slot}}
-  %x = tilegpu.load_buffer %a[%c1] : !tilegpu.buffer<1 x 16x8xf32, #shared> -> tensor<16x8xf32, #acc>
+  %x = tilegpu.load_buffer %a[%sum] : !tilegpu.buffer<1 x 16x8xf32, #shared> -> tensor<16x8xf32, #acc>
   return
 }
 

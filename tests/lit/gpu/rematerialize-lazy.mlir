@@ -14,10 +14,11 @@
 // CHECK: %[[B:.*]] = tilegpu.load_buffer
 // CHECK: %[[AGAIN:.*]] = tile.dot %{{.*}}, %[[B]]
 // CHECK: arith.addf %[[AGAIN]]
-func.func @product(%x: tensor<16x16xbf16, #a>, %buffer: !tilegpu.buffer<1 x 16x64xbf16, #shared>, %any: i1) -> tensor<16x64xf32, #c> {
+func.func @product(%x: tensor<16x16xbf16, #a>, %any: i1) -> tensor<16x64xf32, #c> {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<16x64xf32, #c>
   %one = arith.constant dense<1.0> : tensor<16x64xf32, #c>
+  %buffer = tilegpu.alloc : !tilegpu.buffer<1 x 16x64xbf16, #shared>
   %y = tilegpu.load_buffer %buffer[%c0] : !tilegpu.buffer<1 x 16x64xbf16, #shared> -> tensor<16x64xbf16, #b>
   %s = tile.dot %x, %y, %zero : tensor<16x16xbf16, #a>, tensor<16x64xbf16, #b> -> tensor<16x64xf32, #c>
   %p = math.exp2 %s : tensor<16x64xf32, #c>
@@ -48,10 +49,11 @@ func.func @needed(%x: tensor<16x16xbf16, #a>, %y: tensor<16x64xbf16, #b>, %any: 
 // CHECK-LABEL: func.func @overwritten
 // CHECK-COUNT-1: tile.dot
 // CHECK-NOT: tile.dot
-func.func @overwritten(%x: tensor<16x16xbf16, #a>, %buffer: !tilegpu.buffer<1 x 16x64xbf16, #shared>, %any: i1) -> tensor<16x64xf32, #c> {
+func.func @overwritten(%x: tensor<16x16xbf16, #a>, %any: i1) -> tensor<16x64xf32, #c> {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<16x64xf32, #c>
   %one = arith.constant dense<1.0> : tensor<16x64xf32, #c>
+  %buffer = tilegpu.alloc : !tilegpu.buffer<1 x 16x64xbf16, #shared>
   %y = tilegpu.load_buffer %buffer[%c0] : !tilegpu.buffer<1 x 16x64xbf16, #shared> -> tensor<16x64xbf16, #b>
   %s = tile.dot %x, %y, %zero : tensor<16x16xbf16, #a>, tensor<16x64xbf16, #b> -> tensor<16x64xf32, #c>
   %p = math.exp2 %s : tensor<16x64xf32, #c>

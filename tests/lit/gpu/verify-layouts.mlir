@@ -31,3 +31,21 @@ func.func @warps(%p: !tile.block_ptr<16x8xf32>, %x: tensor<16x8xf32, #c>) attrib
   tile.store %p, %x : !tile.block_ptr<16x8xf32>, tensor<16x8xf32, #c>
   return
 }
+
+// -----
+
+#copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+func.func @copy(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  %b = tilegpu.alloc : !tilegpu.buffer<1 x 16x8xf32, #shared>
+  // expected-error @below {{'tilegpu.copy_async' op has a copy on 32 lanes and 1 warps in a function for 32 lanes and 4 warps}}
+  %t = tilegpu.copy_async %p, %b[%slot] {layout = #copy} : !tile.block_ptr<16x8xf32>, !tilegpu.buffer<1 x 16x8xf32, #shared>
+  return
+}
+
+// -----
+
+// expected-error @below {{the function has no attribute tilegpu.target}}
+func.func @nowhere() attributes {tilegpu.warps = 1 : i64} {
+  return
+}
