@@ -37,6 +37,8 @@ void expectInOrder(ModuleOp module, const nvidia::PipelineOptions& options, cons
   Verdict verdict = judge(emitted);
   EXPECT_EQ(verdict.faults, "") << name;
   EXPECT_GT(verdict.runs, 0) << name;
+  EXPECT_EQ(verdict.unsettled, 0) << name << ": more trips than were run may differ";
+  EXPECT_EQ(verdict.shallow, 0) << name << ": a loop had few trips in all draws";
 }
 
 TEST(Clean, AttentionInItsDefaultConfigurations) {
@@ -61,7 +63,7 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
 TEST(Clean, RandomPrograms) {
   std::vector<std::string> targets = chips();
   uint64_t first = fromEnvironment("FATTN_SEED", 0), count = fromEnvironment("FATTN_COUNT", 60);
-  int refused = 0, unchecked = 0, unsettled = 0;
+  int refused = 0, unchecked = 0, unsettled = 0, shallow = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     generator::Draw draw = generator::draw(seed, targets);
     auto context = makeContext();
@@ -81,11 +83,13 @@ TEST(Clean, RandomPrograms) {
     EXPECT_EQ(verdict.faults, "") << draw.toString();
     unchecked += verdict.runs == 0;
     unsettled += verdict.unsettled;
+    shallow += verdict.shallow;
   }
   std::cout << count << " programs, of which the compiler refused " << refused << "; " << unchecked << " could not be followed, "
-            << unsettled << " loops did not settle\n";
+            << unsettled << " loops did not settle, " << shallow << " had few trips in all draws\n";
   EXPECT_LT(refused, static_cast<int>(count));
   EXPECT_LE(unchecked, static_cast<int>(count / 20));
+  EXPECT_LE(unsettled, static_cast<int>(count / 20));
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ Verdict judge(const check::OrderRecord& before, ModuleOp emitted) {
     }
     verdict.runs += result->runs;
     verdict.unsettled += result->unsettled;
+    verdict.shallow += result->shallow;
     for (const check::Fault& fault : result->faults) {
       verdict.faults += placeOf(fault.at->getLoc()) + fault.at->getName().getStringRef().str() + " " + fault.text;
       if (fault.other) verdict.faults += " [" + placeOf(*fault.other) + fault.note + "]";

@@ -19,7 +19,7 @@ Emitted emit(mlir::ModuleOp module, nvidia::PipelineOptions options);
 
 struct Verdict {
   std::string faults;  ///< one a line, with places
-  int runs = 0, unsettled = 0;
+  int runs = 0, unsettled = 0, shallow = 0;
 };
 Verdict judge(const check::OrderRecord& before, mlir::ModuleOp emitted);
 inline Verdict judge(const Emitted& emitted) { return judge(*emitted.record, *emitted.module); }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/gpu/check/CheckOrder.h"
 
+#include <numeric>
+
 #include "compiler/gpu/check/Divergence.h"
 #include "compiler/gpu/check/EmittedRun.h"
 #include "compiler/gpu/check/Scenarios.h"
 #include "compiler/gpu/dialect/SourceLabels.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
 namespace fattn::check {
 namespace {
 
-constexpr int64_t kMostTrips = 12, kBudget = 400'000, kShort = 2'000, kAllDraws = 2'000'000;
+constexpr int64_t kMostTrips = 24, kBudget = 400'000, kShort = 2'000, kAllDraws = 2'000'000;
 /// Draws in a row that show nothing new before there are no more.
 constexpr int kPatience = 60;
 constexpr int kLeastRuns = 6;
@@ -30,6 +34,18 @@ std::vector<const Step*> stepsByLabel(const Program& program) {
       result[static_cast<size_t>(step.label)] = &step;
     }
   return result;
+}
+
+/// Two rounds of the slots and some more; where buffers have different numbers of slots, a round of all of them behind the first trips.
+int64_t tripsToTry(const Program& emitted) {
+  int64_t round = 1;
+  for (const Buffer& buffer : emitted.buffers) round = std::min(kMostTrips, std::lcm(round, buffer.slots));
+  return std::min(kMostTrips, std::max(2 * emitted.mostSlots + 4, round + emitted.mostSlots + 2));
+}
+
+bool hasFixedTrips(scf::ForOp loop) {
+  return llvm::all_of(ValueRange({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()}),
+                      [](Value bound) { return getConstantIntValue(bound).has_value(); });
 }
 
 class Checker {
@@ -51,7 +67,7 @@ class Checker {
                  "the condition");
     }
     const Program& shape = before ? *before : emitted;
-    mostTrips = std::min(kMostTrips, 2 * emitted.mostSlots + 4);
+    mostTrips = tripsToTry(emitted);
     Scenarios scenarios(shape, mostTrips);
     Owners inOrder(shape, options.agent);
     int64_t longest = 0;
@@ -70,7 +86,10 @@ class Checker {
       idle = fresh ? 0 : idle + 1;
       if (fresh || result.runs < kLeastRuns) compare(scenario, source);
     }
-    for (size_t loop = 0; loop < most.size(); ++loop) result.unsettled += most[loop] >= mostTrips && !settled[loop];
+    for (const Body& block : emitted.blocks)
+      for (const Step& step : block.steps)
+        if (step.loop >= 0 && !hasFixedTrips(cast<scf::ForOp>(step.op)) && !settled[static_cast<size_t>(step.loop)])
+          ++(most[static_cast<size_t>(step.loop)] >= mostTrips ? result.unsettled : result.shallow);
     result.faults = std::move(faults.list);
     return std::move(result);
   }

@@ -35,8 +35,10 @@ struct Result {
   std::vector<Fault> faults;
   int runs = 0;        ///< of the emitted program that came to an end
   int unfinished = 0;  ///< draws that were too long, or whose slots or bounds depend on data
-  /// Loops that had the most trips that are tried and whose memory never came back to an earlier state: more trips may differ.
+  /// Loops that had the most trips that are tried and whose memory never came back to an earlier state: more trips may differ. Loops whose
+  /// bounds are constants run all their trips.
   int unsettled = 0;
+  int shallow = 0;  ///< loops whose bounds are no constants and that no draw gave so many trips, as their bounds are limited or never met
   std::int64_t steps = 0;
 };
 

@@ -46,7 +46,11 @@ class CheckOrderPass : public PassWrapper<CheckOrderPass, OperationPass<ModuleOp
       if (failed(result)) return failure();
       if (explain)
         function.emitRemark() << "checked in " << result->runs << " runs of " << result->steps << " steps, " << result->unfinished
-                              << " more could not be followed, " << result->unsettled << " loops did not settle";
+                              << " more could not be followed, " << result->unsettled << " loops did not settle, " << result->shallow
+                              << " had few trips in all draws";
+      if (result->unsettled > 0)
+        function.emitRemark() << "its order is checked for some numbers of trips only: in " << result->unsettled
+                              << " of its loops memory does not come back to an earlier state";
       if (result->runs == 0)
         function.emitRemark("its order could not be checked: bounds or slots depend on data, or no draw of the arguments ends in time");
       for (const Fault& fault : ArrayRef(result->faults).take_front(kMostShown)) {

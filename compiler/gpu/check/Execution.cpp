@@ -16,8 +16,8 @@ namespace {
 constexpr int kUnlabelled = 1 << 24;
 /// Trips of a scf.while that would not end by its numbers.
 constexpr int64_t kMostWhileTrips = 12;
-/// Heads of a loop that are compared.
-constexpr int64_t kMostHeads = 16;
+/// Heads of a loop that are compared: more than CheckOrder.cpp tries trips.
+constexpr int64_t kMostHeads = 26;
 
 /// A number that looks random and is the same for the same key everywhere (splitmix64).
 uint64_t scrambled(uint64_t key) {
@@ -72,9 +72,14 @@ Instance Execution::instanceOf(const Step& step, int64_t count) const {
 }
 
 bool Execution::block(int index) {
-  for (const Step& next : program.blocks[static_cast<size_t>(index)].steps) {
+  const Body& body = program.blocks[static_cast<size_t>(index)];
+  for (const Step& next : body.steps) {
     if (++spent > budget) return outcome = Outcome::TooLong, false;
     if (!step(next)) return false;
+  }
+  for (int number : body.buffers) {
+    const Buffer& buffer = program.buffers[static_cast<size_t>(number)];
+    for (int slot = 0; slot < buffer.slots; ++slot) memory.forget(buffer.firstSlot + slot);
   }
   return true;
 }

@@ -54,6 +54,8 @@ class Memory {
   void read(const Step& step, int slot, Owners& owners, Report report);
   void write(const Step& step, int slot, const Instance& what, Owners& owners, Report report);
   void global(const Step& step, const Window& window, Owners& owners, Report report);
+  /// The slot's buffer is no more: what it holds nobody reads. Accesses since the last barrier are still to be waited for.
+  void forget(int slot);
 
   const Content& content(int slot) const { return contents[static_cast<size_t>(slot)]; }
   const Step* writer(int slot) const { return writers[static_cast<size_t>(slot)]; }

@@ -88,6 +88,7 @@ class Flattener {
     for (BlockArgument argument : source.getArguments()) result.arguments.push_back(number(argument));
     for (Operation& op : source.without_terminator()) {
       if (isa<tilegpu::AllocOp>(op)) {
+        result.buffers.push_back(static_cast<int>(program.buffers.size()));
         addBuffer(cast<tilegpu::AllocOp>(op));
         continue;
       }

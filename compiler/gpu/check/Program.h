@@ -37,6 +37,7 @@ struct Step {
 struct Body {
   std::vector<Step> steps;
   llvm::SmallVector<int> arguments, yields;
+  llvm::SmallVector<int> buffers;  ///< that are allocated here, and gone where the block ends
   mlir::Operation* terminator = nullptr;
 };
 
