@@ -46,8 +46,10 @@ std::vector<Variant> Kernels::variantsOf(Backend backend, const std::vector<Bloc
       }
       bool many = backend == Backend::Cuda && i == 0 && form != Form::Strided;
       std::vector<Choices> configs = many ? manyConfigs() : fewConfigs();
-      // The adversary is thousands of times slower than a GPU.
-      if (backend == Backend::Adversary && i > 0) configs = {configs[(i + static_cast<std::size_t>(form)) % configs.size()]};
+      if (backend == Backend::Adversary) {  // thousands of times slower than a GPU: forms and blocks take turns on the configurations
+        if (i > 0 && form != kForms[i % kForms.size()]) continue;
+        if (i > 0 || form != Form::Rows) configs = {configs[(i + static_cast<std::size_t>(form)) % configs.size()]};
+      }
       for (const Choices& choices : configs)
         variants.push_back({blocks, choices.config, choices.config.stages == 2 && choices.schedule == 0, choices.schedule});
     }
