@@ -39,6 +39,9 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 
+  // What a loop only adds up meets behind it.
+  pm.addPass(tilegpu::createDeferReductionsPass());
+
   // Operands of dots go through shared memory, copied some trips ahead of their use.
   pm.addPass(tilegpu::createPlaceCopiesPass());
   pm.addPass(createCanonicalizerPass());

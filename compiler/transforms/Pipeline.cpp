@@ -10,7 +10,7 @@ void buildTilePipeline(mlir::OpPassManager& pm, MaskedLoops masked) {
   pm.addPass(mlir::createCSEPass());
   // Block pointers carried through loops become offsets from the induction variable: their strides are known in the loop.
   pm.addPass(createFoldAdvancesPass());
-  // Where a mask is known to be true in the first trips, these do without it.
+  // Trips that know a mask do without it.
   pm.addPass(masked == MaskedLoops::Split ? createSplitLoopsPass() : createGuardMasksPass());
   // x * c - m becomes one fma.
   pm.addPass(createFoldScalesPass());

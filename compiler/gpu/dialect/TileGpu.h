@@ -46,6 +46,8 @@ mlir::RankedTensorType withoutLayout(mlir::RankedTensorType type);
 
 /// Whether a reduction gives any one of the elements: its region yields its left side, so that none has to move.
 bool picksAny(tile::ReduceOp op);
+/// The one operation that a reduction of one tile combines two elements with; null where it takes more.
+mlir::Operation* combinationOf(tile::ReduceOp op);
 
 /// Bits of an element as registers and layouts count them: those of memory, 8 for an i1, 64 for pointers and index.
 int elementBits(mlir::Type element);

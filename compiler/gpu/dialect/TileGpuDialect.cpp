@@ -151,6 +151,15 @@ bool picksAny(tile::ReduceOp op) {
   return llvm::equal(body.getTerminator()->getOperands(), body.getArguments().take_front(op.getInputs().size()));
 }
 
+Operation* combinationOf(tile::ReduceOp reduce) {
+  Block& body = reduce.getCombine().front();
+  if (reduce.getInputs().size() != 1 || !llvm::hasNItems(body, 2)) return nullptr;
+  Operation* op = &body.front();
+  bool plain = op->getNumOperands() == 2 && op->getNumResults() == 1 && body.getTerminator()->getOperand(0) == op->getResult(0) &&
+               op->getOperand(0) != op->getOperand(1) && llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
+  return plain ? op : nullptr;
+}
+
 int elementBits(Type element) {
   if (element.isInteger(1)) return 8;
   return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;

@@ -263,11 +263,14 @@ bool decidesWithinWarp(tile::SelectLazyOp op) {
          });
 }
 
-/// The condition of the branch: a scalar is the same in the block; a tile's conditions are gathered as far as they have to be.
+/// The condition of the branch: a scalar is the same in the block; a tile's conditions are gathered as far as they have to be. The vote
+/// gathers what lanes have of a row's, too.
 Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
-  const LinearLayout* conditions = tilegpu::layoutOf(op.getCondition());
-  if (!conditions) return to.scalar(op.getCondition());
-  const Registers registers = to.registers(op.getCondition());
+  if (!tilegpu::layoutOf(op.getCondition())) return to.scalar(op.getCondition());
+  auto reduce = op.getCondition().getDefiningOp<tile::ReduceOp>();
+  Value voted = reduce && isVote(reduce) ? reduce.getInputs().front() : op.getCondition();
+  const LinearLayout* conditions = tilegpu::layoutOf(voted);
+  const Registers registers = to.registers(voted);
   Value any;
   for (auto [r, first] : llvm::enumerate(firstHolders(*conditions)))
     if (first == r) any = any ? arith::OrIOp::create(to.b, any, registers[r]).getResult() : registers[r];

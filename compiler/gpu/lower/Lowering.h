@@ -118,6 +118,10 @@ mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);   // make_
 mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);     // tile.load, store: Global.cpp
 mlir::LogicalResult lowerScattered(Lowering& to, mlir::Operation* op);  // tile.gather, scatter, atomic_add: Scattered.cpp
 
+/// Whether a reduction says for select_lazy, and nothing else, where any lane of a warp has a condition: the branch asks all lanes anyway,
+/// so that lowerReduce() leaves it out. (Reduce.cpp)
+bool isVote(tile::ReduceOp op);
+
 /// The registers of a tile in another layout, where data stays within a warp: renamed, or shuffled. (Conversions.cpp)
 mlir::FailureOr<Registers> convertRegisters(Lowering& to, const Registers& source, const layout::LinearLayout& from,
                                             const layout::LinearLayout& into, mlir::Type element);

@@ -162,6 +162,16 @@ Registers shuffleXor(Lowering& to, ArrayRef<Value> values, int mask) {
   return result;
 }
 
-LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op) { return Reduction(to, op).run(); }
+bool isVote(tile::ReduceOp op) {
+  if (!isa_and_nonnull<arith::OrIOp>(tilegpu::combinationOf(op))) return false;
+  ReductionPlan plan = layout::planReduction(*tilegpu::layoutOf(op.getInputs().front()), static_cast<int>(op.getAxis()));
+  auto asks = [](OpOperand& use) { return isa<tile::SelectLazyOp>(use.getOwner()) && use.getOperandNumber() == 0; };
+  return plan.warps.empty() && plan.warpCopies.empty() && llvm::all_of(op->getUses(), asks);
+}
+
+LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op) {
+  if (isVote(op)) return success();  // lowered where it is asked
+  return Reduction(to, op).run();
+}
 
 }  // namespace fattn::gpu

@@ -29,6 +29,7 @@ std::unique_ptr<mlir::Pass> createAssignLayoutsPass(const AssignLayoutsOptions& 
 std::unique_ptr<mlir::Pass> createRemoveConversionsPass();
 /// Changes nothing: fails where a layout does not follow from its neighbours'; see VerifyLayouts.cpp.
 std::unique_ptr<mlir::Pass> createVerifyLayoutsPass();
+std::unique_ptr<mlir::Pass> createDeferReductionsPass();
 std::unique_ptr<mlir::Pass> createPlaceCopiesPass();
 std::unique_ptr<mlir::Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options);
 std::unique_ptr<mlir::Pass> createRematerializeLazyPass();

@@ -9,6 +9,7 @@ void registerPasses() {
   mlir::registerPass([] { return createAssignLayoutsPass({.target = "nvidia:sm_80"}); });
   mlir::registerPass([] { return createRemoveConversionsPass(); });
   mlir::registerPass([] { return createVerifyLayoutsPass(); });
+  mlir::registerPass([] { return createDeferReductionsPass(); });
   mlir::registerPass([] { return createPlaceCopiesPass(); });
   mlir::registerPass([] { return createScheduleLoopsPass({}); });
   mlir::registerPass([] { return createRematerializeLazyPass(); });
