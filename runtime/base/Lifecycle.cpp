@@ -2,6 +2,7 @@
 #include "runtime/base/Lifecycle.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -41,11 +42,25 @@ void prepareFork();
 void afterForkInParent();
 void afterForkInChild();
 
+void atExit();
+
+// What a function's static is made of is destroyed before the handlers that were registered before it was made, and whoever compiles for
+// the first time makes many. Objects of the thread that calls exit() are destroyed before all statics: that is nearly always the main
+// thread.
+struct MainThread {
+  ~MainThread() {
+    if (gettid() == getpid()) atExit();
+  }
+  void watch() {}
+};
+thread_local MainThread mainThread;
+
 // Never destroyed: other objects' destructors may compile.
 State& state() {
   static State* state = [] {
     auto* made = new State;
     pthread_atfork(prepareFork, afterForkInParent, afterForkInChild);
+    mainThread.watch();
     return made;
   }();
   return *state;
@@ -79,14 +94,15 @@ void afterForkInChild() {
   all.forking = 0;
   all.busy = depth > 0 ? 1 : 0;
   if (all.ending && all.endedBy != std::this_thread::get_id()) all.ending = false;  // the thread that was ending the process is not here
-  new (&all.changed) std::condition_variable;                                       // the parent's threads waited for the old one
+  mainThread.watch();
+  new (&all.changed) std::condition_variable;  // the parent's threads waited for the old one
   all.mutex.unlock();
 }
 
 void atExit() {
   State& all = state();
   std::unique_lock lock(all.mutex);
-  all.ending = true;
+  if (std::exchange(all.ending, true)) return;
   all.endedBy = std::this_thread::get_id();
   all.changed.wait_for(lock, std::chrono::seconds(kExitWaitSeconds), [&] { return othersBusy(all) == 0; });
 }
@@ -109,6 +125,7 @@ Busy::Busy() {
   if (all.ending && all.endedBy != std::this_thread::get_id())
     throw Error(ErrorCode::Unsupported, "the process is ending, and nothing is compiled any more",
                 "join threads that compile before exit()");
+  mainThread.watch();
   if (all.exitHandlers == 0) {
     std::atexit(atExit);
     all.exitHandlers = 1;
@@ -117,8 +134,8 @@ Busy::Busy() {
   depth = 1;
 }
 
-// Handlers run in the opposite order of their registration. What the first times made, such as statics of functions, is destroyed before
-// the handler of the beginning runs, so that another one is registered after them.
+// Where another thread than the main one calls exit(), handlers run in the opposite order of their registration: after what the first times
+// made, another one is registered.
 Busy::~Busy() {
   if (--depth > 0) return;
   constexpr int kHandlers = 8;

@@ -14,6 +14,7 @@ namespace fattn {
 /// As long as one of these lives on a thread, that thread is busy: it compiles, loads code or looks for devices. They may be nested. fork()
 /// waits until no other thread is busy, at most kForkWaitSeconds; if one still is, nothing in the child can become busy. exit() waits at
 /// most kExitWaitSeconds, and from then on only the thread that called it can become busy.
+/// (A main thread that ends by pthread_exit() counts as one that calls exit().)
 class Busy {
  public:
   /// Throws Error{Unsupported} where this process was forked or is ending as said above.

@@ -84,6 +84,7 @@ TEST(ForkAndExit, ACallbackMayFork) {
 }
 
 TEST(ForkAndExit, AProcessThatEndsWhileAThreadCompilesEndsQuietly) {
+  // Forked before anything is compiled here, so that each of them compiles for the first time, too.
   for (int round = 0; round < 40; ++round)
     ASSERT_EQ(inProcess(
                   [&] {
