@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/driver/StageDump.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <system_error>
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/Pass.h"
+#include "runtime/base/AtomicFile.h"
+#include "runtime/base/Log.h"
 
 using namespace mlir;
 
@@ -44,7 +48,11 @@ void StageDump::write(Stage stage) {
     std::error_code ignored;
     std::filesystem::create_directories(dir, ignored);
     std::string file = llvm::formatv("{0,0+2}-{1}.{2}", count++, stage.name, stage.extension).str();
-    std::ofstream(std::filesystem::path(dir) / file, std::ios::binary) << stage.text;
+    if (int error = writeAtomically(AT_FDCWD, dir + "/" + file, stage.text, 0666, /*durable=*/false); error != 0 && !warned) {
+      log::write(log::Level::Warning,
+                 "the stages of a compilation cannot be written into " + dir + ": " + std::generic_category().message(error));
+      warned = true;
+    }
   }
   if (!sink || thrown) return;
   try {

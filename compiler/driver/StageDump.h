@@ -43,6 +43,7 @@ class StageDump {
   StageSink sink;
   std::exception_ptr thrown;
   int count = 0;
+  bool warned = false;
 };
 
 }  // namespace fattn::compiler

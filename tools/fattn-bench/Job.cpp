@@ -7,7 +7,6 @@
 
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <new>
 
 #include "fattn/Host.h"
@@ -18,16 +17,12 @@
 #include "tools/fattn-bench/Measure.h"
 #include "tools/fattn-bench/Options.h"
 #include "tools/fattn-bench/Report.h"
+#include "tools/io/File.h"
 
 namespace fattn::bench {
 namespace {
 
-std::string readFile(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) throw Error(ErrorCode::IoError, fmt::format("cannot read '{}'", file), "give what `fattn-bench --output FILE` wrote");
-  return text;
-}
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // of a file to compare with
 
 std::string listing(DeviceKind device, const std::vector<DType>& types) {
   std::string text;
@@ -134,7 +129,8 @@ int execute(const Options& options, tool::Progress& progress) {
     return tool::kOk;
   }
   std::optional<Run> before;
-  if (!options.compare.empty()) before = parseRun(readFile(options.compare), options.compare);
+  if (!options.compare.empty())
+    before = parseRun(io::readText(options.compare, kMostBytes, "give what `fattn-bench --output FILE` wrote"), options.compare);
   Run run = measure(options, progress);
   std::vector<Comparison> comparisons;
   if (before) {
@@ -144,8 +140,7 @@ int execute(const Options& options, tool::Progress& progress) {
   }
   const std::string json = printJson(run, comparisons);
   if (!options.output.empty()) {
-    std::ofstream stream(options.output, std::ios::binary);
-    if (!(stream << json).flush()) throw Error(ErrorCode::IoError, fmt::format("cannot write '{}'", options.output));
+    io::writeFile(options.output, json);
   }
   fmt::print("{}", options.json ? json : printTable(run, comparisons, tool::wantsColor()));
   if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");

@@ -9,13 +9,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include "fattn/Error.h"
 #include "tools/common/Terminal.h"
 #include "tools/fattn-dump/Facts.h"
 #include "tools/fattn-dump/Page.h"
 #include "tools/fattn-dump/Sass.h"
+#include "tools/io/File.h"
+#include "tools/io/MlirText.h"
 
 namespace fattn::dump {
 namespace {
@@ -71,8 +72,7 @@ std::vector<const Stage*> selected(const Options& options, const Compilation& co
 }
 
 void writeFile(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream stream(path, std::ios::binary);
-  if (!(stream << text).flush()) throw Error(ErrorCode::IoError, fmt::format("cannot write {}", path.string()));
+  io::writeFile(path.string(), text);
   fmt::print("{}\n", path.string());
 }
 
@@ -130,7 +130,8 @@ std::string pageOf(const Options& options, const Compilation& compilation, const
 
 void execute(const Options& options, tool::Progress& progress) {
   progress.step("compiling");
-  Compilation compilation = compileStages(options);
+  Compilation compilation;
+  io::onLargeStack([&] { compilation = compileStages(options); });
   std::optional<Usage> usage;
   progress.step("assembling");
   addNative(options, compilation, usage);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
 
@@ -21,6 +20,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "tools/fattn-dump/Sources.h"
+#include "tools/io/MlirText.h"
 
 namespace fattn::dump {
 namespace {
@@ -55,9 +55,7 @@ std::string titleOf(const AttentionConfig& config) {
 }
 
 Input parse(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream) throw Error(ErrorCode::IoError, fmt::format("cannot read '{}'", file), "give a module of the tile dialect, as text");
+  const std::string text = io::readMlir(file);
   Input input;
   mlir::DialectRegistry registry;
   compiler::registerCompilerDialects(registry);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 #include "compiler/layout/Conversion.h"
@@ -18,6 +17,7 @@
 #include "compiler/layout/Queries.h"
 #include "fattn/Error.h"
 #include "tools/common/Manual.h"
+#include "tools/io/File.h"
 
 namespace fattn::layout {
 namespace {
@@ -170,10 +170,7 @@ std::string drawingText(const NamedLayout& layout, const Options& options) {
   std::string bases = layout.registers ? layout.registers->str() : layout.shared->elements().str();
   std::string result = fmt::format("{}\n{}\n", text(drawing), bases);
   if (options.svg.empty()) return result;
-  std::ofstream file(options.svg);
-  file << svg(drawing);
-  file.close();
-  if (!file) throw Error(ErrorCode::IoError, fmt::format("{} could not be written", options.svg));
+  io::writeFile(options.svg, svg(drawing));
   return fmt::format("{} written\n", options.svg);
 }
 

@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +16,7 @@
 #include "fattn/Error.h"
 #include "tools/common/Manual.h"
 #include "tools/fattn-schedule/Json.h"
+#include "tools/io/File.h"
 
 namespace fattn::schedule {
 namespace {
@@ -46,11 +46,12 @@ struct Options {
 };
 
 std::string read(const std::string& file, std::istream& in) {
-  if (file == "-") return {std::istreambuf_iterator<char>(in), {}};
-  std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream)
-    throw Error(ErrorCode::IoError, fmt::format("cannot read '{}'", file), "give the path of a loop model, or - for the standard input");
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  if (file != "-") return io::readText(file, kMost, "give the path of a loop model, or - for the standard input");
+  std::string text(kMost + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kMost) throw Error(ErrorCode::IoError, fmt::format("the standard input has more than {} bytes", kMost));
   return text;
 }
 

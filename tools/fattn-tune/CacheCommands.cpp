@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "kernels/TunedAttention.h"
@@ -13,6 +12,7 @@
 #include "runtime/cache/Verify.h"
 #include "tools/common/Terminal.h"
 #include "tools/fattn-tune/Report.h"
+#include "tools/io/File.h"
 
 namespace fattn::tuner {
 namespace {
@@ -24,6 +24,8 @@ using cache::TuneRecord;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kStatus[] = {"measured", "failed", "pruned"};
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;  // of a file to import
 
 std::string problemOf(const TuneRecord& record) { return record.key.kernel.substr(0, record.key.kernel.find(' ')); }
 
@@ -104,10 +106,7 @@ void writeFile(const fs::path& path, const std::string& bytes) {
     fmt::print("{}", bytes);
     return;
   }
-  std::ofstream out(path, std::ios::binary);
-  out << bytes;
-  out.close();
-  if (!out) throw Error(ErrorCode::IoError, "cannot write " + path.string(), "choose a file in a folder that exists and can be written");
+  io::writeFile(path.string(), bytes);
 }
 
 // One file a problem and bucket: of several drivers' or compilers' records the winner that was found last.
@@ -140,10 +139,7 @@ int exportBundle(const Options& options) {
 }
 
 int importBundle(const Options& options) {
-  std::ifstream in(options.file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw Error(ErrorCode::IoError, "cannot read " + options.file);
-  const Bundle bundle = decodeBundle(text);
+  const Bundle bundle = decodeBundle(io::readText(options.file, kMostBytes, "such files are written by fattn-tune cache export"));
   for (const TuneRecord& record : bundle.records)
     if (!kernels::tunedStore().record(record.key, record.points, record.winner))
       throw Error(ErrorCode::IoError, "the cache could not be written", "FATTN_CACHE_DIR names a folder that can be");

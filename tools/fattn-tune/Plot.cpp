@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <ctime>
-#include <fstream>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,6 +16,7 @@
 #include "kernels/AttentionSupport.h"
 #include "kernels/TunedAttention.h"
 #include "tools/fattn-tune/Report.h"
+#include "tools/io/File.h"
 
 namespace fattn::tuner {
 namespace {
@@ -270,10 +270,7 @@ int plot(const Options& options) {
     fmt::print("{}", svg);
     return tool::kOk;
   }
-  std::ofstream out(options.file, std::ios::binary);
-  out << svg;
-  out.close();
-  if (!out) throw Error(ErrorCode::IoError, "cannot write " + options.file);
+  io::writeFile(options.file, svg);
   return tool::kOk;
 }
 

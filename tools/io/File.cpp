@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "fattn/Error.h"
+#include "runtime/base/AtomicFile.h"
 
 namespace fattn::io {
 namespace {
@@ -22,6 +22,8 @@ namespace {
   throw Error(ErrorCode::IoError, fmt::format("cannot {} {}: {}", verb, path, std::strerror(error)), std::move(hint));
 }
 
+std::string_view textOf(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
 /// Where a write to `path` really goes: the target of a symbolic link, else the path itself.
 std::string resolveLink(const std::string& path) {
   std::error_code ignored;
@@ -29,55 +31,18 @@ std::string resolveLink(const std::string& path) {
   return ignored ? path : real.string();
 }
 
-class OutputFile {
- public:
-  explicit OutputFile(const std::string& path) : shown_(path), target_(resolveLink(path)) {
-    struct stat info{};
-    const bool exists = ::stat(target_.c_str(), &info) == 0;
-    if (exists && S_ISDIR(info.st_mode)) fail("write", shown_, EISDIR);
-    if (exists && !S_ISREG(info.st_mode)) {
-      descriptor_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-    } else {
-      static std::atomic<unsigned> counter{0};
-      temporary_ = fmt::format("{}.tmp-{}-{}", target_, ::getpid(), counter++);
-      descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (descriptor_ >= 0 && exists) ::fchmod(descriptor_, info.st_mode & 07777);
-    }
-    if (descriptor_ < 0) {
-      const int error = errno;
-      temporary_.clear();
-      fail("write", shown_, error, error == ENOENT ? "the directory does not exist; create it first" : "");
-    }
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
-  }
+void requireWritten(const std::string& path, int error) {
+  if (error != 0) fail("write", path, error, error == ENOENT ? "the directory does not exist; create it first" : "");
+}
 
-  void append(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) fail("write", shown_, n < 0 ? errno : ENOSPC);
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-  }
-
-  void commit() {
-    const int descriptor = descriptor_;
-    descriptor_ = -1;
-    if (::close(descriptor) != 0) fail("write", shown_, errno);
-    if (temporary_.empty()) return;
-    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("write", shown_, errno);
-    temporary_.clear();
-  }
-
- private:
-  std::string shown_, target_, temporary_;
-  int descriptor_ = -1;
-};
+// A device or a pipe: there is nothing to take the place of.
+void writeInto(const std::string& path, const std::function<void(const Append&)>& fill) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) fail("write", path, errno, errno == ENXIO ? "nobody reads from this pipe" : "");
+  const std::unique_ptr<const int, void (*)(const int*)> closing(&descriptor, [](const int* open) { ::close(*open); });
+  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  fill([&](std::span<const std::byte> bytes) { requireWritten(path, writeAll(descriptor, textOf(bytes))); });
+}
 
 }  // namespace
 
@@ -120,9 +85,31 @@ void MemorySource::read(std::int64_t offset, std::span<std::byte> target) const 
 }
 
 void writeFile(const std::string& path, const std::function<void(const Append&)>& fill) {
-  OutputFile file(path);
-  fill([&](std::span<const std::byte> bytes) { file.append(bytes); });
-  file.commit();
+  const std::string target = resolveLink(path);
+  struct stat info{};
+  const bool exists = ::stat(target.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) return writeInto(path, fill);
+  AtomicFile file(AT_FDCWD, target);
+  requireWritten(path, file.open(0666));
+  if (exists) ::fchmod(file.descriptor(), info.st_mode & 07777);
+  fill([&](std::span<const std::byte> bytes) { requireWritten(path, file.append(textOf(bytes))); });
+  requireWritten(path, file.commit(/*durable=*/false));
+}
+
+void writeFile(const std::string& path, std::string_view text) {
+  writeFile(path, [&](const Append& append) { append(std::as_bytes(std::span(text))); });
+}
+
+std::string readText(const std::string& path, std::size_t most, const std::string& hint) try {
+  const FileSource source(path);
+  if (source.size() > static_cast<std::int64_t>(most))
+    throw Error(ErrorCode::IoError, fmt::format("cannot read {}: it has {} bytes; at most {} are read", path, source.size(), most));
+  std::string text(static_cast<std::size_t>(source.size()), '\0');
+  source.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+} catch (const Error& error) {
+  throw Error(error.code(), error.constraint(), error.hint().empty() ? hint : error.hint());
 }
 
 }  // namespace fattn::io

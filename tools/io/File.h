@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading and writing files for the tensor formats: a source of bytes that may be a file or memory, and output that is either complete
+// Reading and writing files, for all tools: a source of bytes that may be a file or memory, and output that is either complete
 // or not there.
 #ifndef FATTN_TOOLS_IO_FILE_H
 #define FATTN_TOOLS_IO_FILE_H
@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace fattn::io {
 
@@ -61,6 +62,10 @@ using Append = std::function<void(std::span<const std::byte>)>;
 /// Creates or replaces `path` with what `fill` appends: written beside it under another name and renamed, so that a reader sees the old
 /// file or the whole new one, and an error leaves nothing behind. Devices and pipes are written directly; a symbolic link is followed.
 void writeFile(const std::string& path, const std::function<void(const Append&)>& fill);
+void writeFile(const std::string& path, std::string_view text);
+
+/// The whole of a regular file of at most `most` bytes. Throws IoError with the system's reason, and `hint` where there is no better one.
+std::string readText(const std::string& path, std::size_t most, const std::string& hint = "");
 
 }  // namespace fattn::io
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <unordered_set>
 
 #include "fattn/Error.h"
 
@@ -56,18 +56,42 @@ std::optional<std::int64_t> elementSize(std::string_view text) {
   throw Error(ErrorCode::IoError, fmt::format("{}: {}", source.name(), what), std::move(hint));
 }
 
+/// Looks at the names of tensors and at how deep values are nested, and keeps nothing else. (A callback of json::parse() would be given the
+/// same, but for each value it goes through all before it.)
+class HeaderWatch final : public nlohmann::json_sax<json> {
+ public:
+  std::optional<std::string> twice;
+
+  bool key(std::string& name) override {
+    if (depth_ == 1 && !names_.insert(name).second) twice = name;
+    return !twice;
+  }
+  bool start_object(std::size_t) override { return ++depth_ <= kDeepest; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t) override { return ++depth_ <= kDeepest; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override { return false; }
+
+ private:
+  static constexpr int kDeepest = 8;
+  std::unordered_set<std::string> names_;
+  int depth_ = 0;
+};
+
 /// Parses the header; JSON's "the last one wins" for names used twice would hide a tensor, so that is refused.
 json parseHeader(const ByteSource& source, const std::string& text) {
-  std::set<std::string> names;
-  std::string twice;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::key && depth == 1 && !names.insert(parsed.get<std::string>()).second)
-      twice = parsed.get<std::string>();
-    return true;
-  };
-  json header = json::parse(text, watch, /*allow_exceptions=*/false);
+  HeaderWatch watch;
+  const bool good = json::sax_parse(text, &watch);
+  if (watch.twice) refuse(source, fmt::format("the name {} is used twice", quote(*watch.twice)));
+  json header = good ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json(json::value_t::discarded);
   if (header.is_discarded() || !header.is_object()) refuse(source, "its header is not a JSON object");
-  if (!twice.empty()) refuse(source, fmt::format("the name {} is used twice", quote(twice)));
   return header;
 }
 
