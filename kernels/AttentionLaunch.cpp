@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "kernels/Overlap.h"
+
 namespace fattn::kernels {
 namespace {
 
@@ -18,8 +20,8 @@ constexpr std::array<const char*, 4> kDimensions = {"batch", "heads", "length", 
 
 std::string dimension(int d) { return std::string(kDimensions[d]) + " (dimension " + std::to_string(d) + ")"; }
 
-// Everything that concerns one tensor alone.
-void checkView(const char* tensor, const TensorView& view, DType dtype, int rank) {
+// Everything that concerns one tensor alone. Returns the bytes it spans.
+std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank) {
   if (view.rank != rank)
     fail(tensor, "rank is " + std::to_string(view.rank) + "; it must be " + std::to_string(rank) +
                      (rank == 4 ? ": batch, heads, length, head_dim" : ": batch, heads, length"));
@@ -29,16 +31,18 @@ void checkView(const char* tensor, const TensorView& view, DType dtype, int rank
   for (int d = 0; d < rank; ++d) {
     if (view.shape[d] < 0 || view.shape[d] > INT32_MAX)
       fail(tensor, dimension(d) + " is " + std::to_string(view.shape[d]) + "; legal extents are 0 to 2147483647");
-    if (view.shape[d] > 1 && view.strides[d] < 0)
-      fail(tensor, "the stride of " + dimension(d) + " is " + std::to_string(view.strides[d]) + "; strides must not be negative");
   }
   std::int64_t bytes = view.checkedBytes();
   if (bytes < 0) fail(tensor, view.toString() + " spans more bytes than 63 bits count");
-  if (bytes == 0) return;
+  if (bytes == 0) return 0;  // its strides are nobody's: those of NumPy's empty arrays are 0
+  for (int d = 0; d < rank; ++d)
+    if (view.shape[d] > 1 && view.strides[d] < 0)
+      fail(tensor, "the stride of " + dimension(d) + " is " + std::to_string(view.strides[d]) + "; strides must not be negative");
   if (view.data == nullptr) fail(tensor, "the data pointer is null, but the shape holds " + std::to_string(view.elements()) + " elements");
   if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(sizeInBytes(dtype)) != 0)
     fail(tensor,
          "the data pointer is not a multiple of " + std::to_string(sizeInBytes(dtype)) + " bytes, the size of " + std::string(name(dtype)));
+  return bytes;
 }
 
 void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because) {
@@ -46,10 +50,10 @@ void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t
     fail(tensor, dimension(d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + because);
 }
 
-void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t expected) {
+void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected) {
   if (view.shape[3] != expected)
     fail(tensor, dimension(3) + " is " + std::to_string(view.shape[3]) + "; this kernel was compiled for " + std::to_string(expected));
-  if (view.strides[3] != 1)
+  if (bytes != 0 && view.shape[3] > 1 && view.strides[3] != 1)
     fail(tensor, "the stride of " + dimension(3) + " is " + std::to_string(view.strides[3]) + "; it must be 1",
          "the other strides are free; copy the tensor so that the elements of a row lie side by side");
 }
@@ -73,16 +77,22 @@ void checkDistinct(const char* tensor, const TensorView& view) {
   }
 }
 
+// Programs read and write at the same time. Where o is exactly q, each of them writes the rows that only it has read.
+void checkApart(const char* output, const TensorView& written, std::int64_t writtenBytes, const char* input, const TensorView& read,
+                std::int64_t readBytes) {
+  if (shareMemory(written, writtenBytes, read, readBytes))
+    fail(output, std::string("it shares memory with ") + input + ", and launches read and write in no particular order",
+         "give it memory of its own; o may also be exactly q: the same pointer and strides");
+}
+
 void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
   const auto& [q, k, v, o, lse, scale] = args;
-  checkView("q", q, config.dtype, 4);
-  checkView("k", k, config.dtype, 4);
-  checkView("v", v, config.dtype, 4);
-  checkView("o", o, config.dtype, 4);
-  checkHeadDim("q", q, config.head_dim);
-  checkHeadDim("k", k, config.head_dim);
-  checkHeadDim("v", v, config.head_dim_v);
-  checkHeadDim("o", o, config.head_dim_v);
+  const std::int64_t qBytes = checkView("q", q, config.dtype, 4), kBytes = checkView("k", k, config.dtype, 4),
+                     vBytes = checkView("v", v, config.dtype, 4), oBytes = checkView("o", o, config.dtype, 4);
+  checkHeadDim("q", q, qBytes, config.head_dim);
+  checkHeadDim("k", k, kBytes, config.head_dim);
+  checkHeadDim("v", v, vBytes, config.head_dim_v);
+  checkHeadDim("o", o, oBytes, config.head_dim_v);
   checkExtent("k", k, 0, q.shape[0], " as in q");
   checkExtent("v", v, 0, q.shape[0], " as in q");
   checkExtent("v", v, 1, k.shape[1], " as in k");
@@ -92,10 +102,17 @@ void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
     fail("q", dimension(1) + " is " + std::to_string(q.shape[1]) + "; it must be a multiple of the " + std::to_string(k.shape[1]) +
                   " heads of k and v");
   checkDistinct("o", o);
+  checkApart("o", o, oBytes, "k", k, kBytes);
+  checkApart("o", o, oBytes, "v", v, vBytes);
+  if (!haveSameRows(o, q)) checkApart("o", o, oBytes, "q", q, qBytes);
   if (!lse) return;
-  checkView("lse", *lse, DType::F32, 3);
+  const std::int64_t lseBytes = checkView("lse", *lse, DType::F32, 3);
   for (int d = 0; d < 3; ++d) checkExtent("lse", *lse, d, q.shape[d], " as in q");
   checkDistinct("lse", *lse);
+  checkApart("lse", *lse, lseBytes, "q", q, qBytes);
+  checkApart("lse", *lse, lseBytes, "k", k, kBytes);
+  checkApart("lse", *lse, lseBytes, "v", v, vBytes);
+  checkApart("lse", *lse, lseBytes, "o", o, oBytes);
 }
 
 // The bits that a data pointer and the strides in use, in bytes, have set.

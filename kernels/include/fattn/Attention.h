@@ -55,7 +55,8 @@ struct AttentionConfig {
 
 /// The operands of one launch. Shapes are logical, whatever the layout in memory: B batch entries, H heads, S rows, D columns.
 /// The head dimension is contiguous (stride 1); the other strides are free, so that [B, H, S, D], [B, S, H, D] and slices of a
-/// packed QKV tensor all work. o must not overlap k or v.
+/// packed QKV tensor all work. o and lse share memory with no
+/// other operand, except that o may be exactly q (the same pointer and strides): other overlaps are refused.
 struct AttentionArgs {
   TensorView q;                     ///< [B, Hq, Sq, head_dim]
   TensorView k;                     ///< [B, Hkv, Skv, head_dim]; Hq is a multiple of Hkv (grouped-query attention)

@@ -145,7 +145,7 @@ typedef struct fattn_attention_forward_args {
   fattn_tensor q;     /* [B, Hq, Sq, head_dim] */
   fattn_tensor k;     /* [B, Hkv, Skv, head_dim] */
   fattn_tensor v;     /* [B, Hkv, Skv, head_dim_v] */
-  fattn_tensor o;     /* [B, Hq, Sq, head_dim_v], written; must not overlap k or v */
+  fattn_tensor o;     /* [B, Hq, Sq, head_dim_v], written; may be exactly q, else overlaps are refused */
   fattn_tensor lse;   /* f32 [B, Hq, Sq], written: natural logarithm of each row's sum of exponentials; all zeros = not wanted */
   const float* scale; /* factor of Q K^T, in host memory, read before the call returns; NULL = 1 / sqrt(head_dim) */
 } fattn_attention_forward_args;

@@ -13,14 +13,14 @@ namespace {
 
 // A legal launch of B 2, Hq 4, Hkv 2, Sq 10, Skv 12, D 16, Dv 24, which each test spoils in one place.
 struct Launch {
-  alignas(64) static inline float memory[8]{};  // never accessed: checking and packing touch no element
+  alignas(64) static inline float memory[8192]{};  // never accessed: checking and packing touch no element
   AttentionConfig config = kernels::resolve(
       {.dtype = DType::F32, .head_dim = 16, .head_dim_v = 24, .target = "host", .tile = TileConfig{.block_m = 8, .block_n = 8}});
   AttentionArgs args{.q = {memory, DType::F32, {2, 4, 10, 16}},
                      .k = {memory, DType::F32, {2, 2, 12, 16}},
                      .v = {memory, DType::F32, {2, 2, 12, 24}},
-                     .o = {memory, DType::F32, {2, 4, 10, 24}},
-                     .lse = TensorView(memory, DType::F32, {2, 4, 10})};
+                     .o = {memory + 2048, DType::F32, {2, 4, 10, 24}},
+                     .lse = TensorView(memory + 4096, DType::F32, {2, 4, 10})};
   std::array<std::int64_t, 3> maxGrid{1000, 1000, 1000};
 
   kernels::AttentionLaunch pack() const { return kernels::packAttention(config, args, maxGrid); }
@@ -39,8 +39,8 @@ TEST(AttentionLaunch, PacksInTheOrderOfTheKernelsParameters) {
   launch.args = {.q = TensorView(memory, DType::F32, {2, 10, 4, 16}).transposed(1, 2),
                  .k = TensorView(memory + 1, DType::F32, {2, 2, 12, 16}),
                  .v = TensorView(memory + 2, DType::F32, {2, 2, 12, 24}, {10'000'000'000, 1000, 30, 1}),
-                 .o = TensorView(memory + 3, DType::F32, {2, 4, 10, 24}),
-                 .lse = TensorView(memory + 4, DType::F32, {2, 4, 10}),
+                 .o = TensorView(memory + 2048, DType::F32, {2, 4, 10, 24}),
+                 .lse = TensorView(memory + 4096, DType::F32, {2, 4, 10}),
                  .scale = 0.5f};
   kernels::AttentionLaunch packed = launch.pack();
   EXPECT_EQ(packed.grid.x, 2);
@@ -50,8 +50,8 @@ TEST(AttentionLaunch, PacksInTheOrderOfTheKernelsParameters) {
   std::array<std::uint64_t, 26> expected = {at(0),
                                             at(1),
                                             at(2),
-                                            at(3),
-                                            at(4),  //
+                                            at(2048),
+                                            at(4096),  //
                                             640,
                                             16,
                                             64,
@@ -198,7 +198,7 @@ TEST(AttentionLaunch, Strides) {
 
 TEST(AttentionLaunch, StridesOfSingleEntriesDoNotMatter) {
   Launch launch;
-  launch.args.o = {launch.memory, DType::F32, {1, 4, 10, 24}, {-7, 240, 24, 1}};
+  launch.args.o = {launch.memory + 2048, DType::F32, {1, 4, 10, 24}, {-7, 240, 24, 1}};
   for (TensorView* view : {&launch.args.q, &launch.args.k, &launch.args.v, &*launch.args.lse}) view->shape[0] = 1;
   EXPECT_EQ(launch.error(), "no error");
 }

@@ -66,12 +66,12 @@ struct VariantsTest : testing::Test {
   }
   /// BLOCK_M of the kernel that a launch runs.
   static std::int32_t ran(const Kernel& kernel, std::int64_t q, std::int64_t k) {
-    static std::vector<float> data(kMostRows * 8);
+    static std::vector<float> data(kMostRows * 8), out(kMostRows * 8);
     thread_local std::vector<float> lse(kMostRows);
     const AttentionArgs args{.q = {data.data(), DType::F32, {1, 1, q, 8}},
                              .k = {data.data(), DType::F32, {1, 1, k, 8}},
                              .v = {data.data(), DType::F32, {1, 1, k, 8}},
-                             .o = {data.data(), DType::F32, {1, 1, q, 8}},
+                             .o = {out.data(), DType::F32, {1, 1, q, 8}},
                              .lse = TensorView(lse.data(), DType::F32, {1, 1, q})};
     kernel.launch({}, args);
     std::int32_t blockM = 0;

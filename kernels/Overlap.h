@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether two strided tensors share memory.
+#ifndef FATTN_KERNELS_OVERLAP_H
+#define FATTN_KERNELS_OVERLAP_H
+
+#include "fattn/TensorView.h"
+
+namespace fattn::kernels {
+
+/// Whether any byte belongs to an element of both. `bytes` are what checkedBytes() gave, neither negative; strides of extents above 1 are
+/// not negative. Interleaved tensors are told from overlapping ones: the strides' combinations are searched, largest first, which takes a
+/// few steps where each stride steps over what the smaller ones cover. What is not decided after 4096 steps counts as shared.
+bool shareMemory(const TensorView& a, std::int64_t aBytes, const TensorView& b, std::int64_t bBytes);
+
+/// Whether each element of `a` is where the element of the same index of `b` is, but for the last dimension.
+bool haveSameRows(const TensorView& a, const TensorView& b);
+
+}  // namespace fattn::kernels
+
+#endif
