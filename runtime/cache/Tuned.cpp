@@ -107,6 +107,19 @@ void merge(TuneRecord& into, const TuneRecord& from) {
   into.dropped += from.dropped;
 }
 
+void trim(TuneRecord& record, std::size_t most) {
+  constexpr std::int64_t kYearMs = std::int64_t{365} * 24 * 3600 * 1000;
+  std::vector<TunePoint>& points = record.points;
+  if (points.empty()) return;
+  std::vector<std::int64_t> times;
+  for (const TunePoint& point : points) times.push_back(point.timeMs);
+  std::ranges::sort(times, std::ranges::greater());
+  std::int64_t oldest = times.front() - kYearMs;
+  if (times.size() > most) oldest = std::max(oldest, most == 0 ? INT64_MAX : times[most - 1]);
+  std::erase_if(points, [&](const TunePoint& point) { return point.timeMs < oldest; });
+  if (points.size() > most) points.resize(most);  // of those made at the same time, whichever
+}
+
 void sayDropped(const TuneRecord& record, const std::string& file) {
   static std::atomic<bool> said{false};
   if (record.dropped == 0 || said.exchange(true)) return;

@@ -83,6 +83,8 @@ void merge(TuneRecord& into, const TuneRecord& from);
 std::string encodeTuned(const TuneRecord& record);
 /// The record of a file, if the file is whole, of this version or the one before, valid in every part, and about `key` where that is given.
 std::optional<TuneRecord> decodeTuned(std::string_view file, const TuneKey* key = nullptr);
+/// Forgets points that are a year older than the newest one, and beyond `most` points the oldest. The winner stays.
+void trim(TuneRecord& record, std::size_t most);
 /// A warning, once in a process, that a file held entries which named schedules by their ranks.
 void sayDropped(const TuneRecord& record, const std::string& file);
 /// Makes a file of the text of a JSON object that lacks the checksum: what encodeTuned() ends with. For tests of hostile files.

@@ -22,6 +22,18 @@ fs::path problemFolder(const TuneKey& key) {
   return fs::path("tuned") / hex(hash(text)).substr(0, 32);
 }
 
+// Years of tuning are more than a file may have: the oldest points are forgotten.
+std::string encodeWithin(TuneRecord& record, std::size_t bytes) {
+  constexpr std::size_t kMostPoints = 20000;
+  if (record.points.size() > kMostPoints) trim(record, kMostPoints);
+  std::string file = encodeTuned(record);
+  while (file.size() > bytes && record.points.size() > 1) {
+    trim(record, record.points.size() / 2);
+    file = encodeTuned(record);
+  }
+  return file;
+}
+
 }  // namespace
 
 TunedStore::TunedStore(Directory& directory, std::uint64_t bytes, double settledSeconds)
@@ -55,7 +67,8 @@ bool TunedStore::record(const TuneKey& key, std::span<const TunePoint> points, c
   merge(own->second, added);
   std::vector<fs::path> adopted;
   if (first) adopt(folder, own->second, adopted);
-  std::string file = encodeTuned(own->second);
+  if (!adopted.empty()) trim(own->second, SIZE_MAX);  // what is too old to say anything about this compiler's kernels
+  std::string file = encodeWithin(own->second, kMaxTunedFile);
   if (file.size() > kMaxTunedFile || !decodeTuned(file, &added.key)) {
     log::write(log::Level::Error, "the cache does not keep a tuning result that its own rules forbid, for " + folder.string());
     own_.erase(own);

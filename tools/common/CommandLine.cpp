@@ -24,9 +24,15 @@ int exitCode(ErrorCode code) {
 }
 
 int complain(std::string_view tool, const std::string& message, const std::string& hint, int code) {
-  fmt::print(stderr, "{}: error: {}\n", tool, message);
-  if (!hint.empty()) fmt::print(stderr, "  hint: {}\n", hint);
+  std::string text = fmt::format("{}: error: {}\n", tool, message);
+  if (!hint.empty()) text += fmt::format("  hint: {}\n", hint);
+  std::fputs(text.c_str(), stderr);  // unlike fmt::print() it does not throw where nobody can read it
   return code;
+}
+
+int printText(std::string_view tool, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return flushOutput() ? kOk : complain(tool, "cannot write to standard output", "", kFailure);
 }
 
 bool flushOutput() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }

@@ -24,6 +24,9 @@ struct UsageError {
 /// Writes "TOOL: error: MESSAGE" and, on a line of its own, the hint to standard error; returns `code`.
 int complain(std::string_view tool, const std::string& message, const std::string& hint, int code);
 
+/// Prints a text such as --help's; returns kOk, or complains and returns kFailure where it does not arrive.
+int printText(std::string_view tool, std::string_view text);
+
 /// Writes out what is buffered; whether all that was printed to standard output has arrived.
 bool flushOutput();
 

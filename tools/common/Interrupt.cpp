@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that waits for the signals: what it then does need not be what a signal handler may do.
-#include "tools/fattn-tune/Interrupt.h"
+#include "tools/common/Interrupt.h"
 
 #include <unistd.h>
 
 #include "tools/common/CommandLine.h"
 
-namespace fattn::tuner {
+namespace fattn::tool {
 
 Interrupt::Interrupt() {
   sigemptyset(&signals_);
@@ -17,7 +17,7 @@ Interrupt::Interrupt() {
     constexpr timespec kMoment{.tv_sec = 0, .tv_nsec = 50'000'000};
     while (!ended.stop_requested()) {
       if (sigtimedwait(&signals_, nullptr, &kMoment) < 0) continue;
-      if (stop_.stop_requested()) _exit(tool::kInterrupted);
+      if (stop_.stop_requested()) _exit(kInterrupted);
       stop_.request_stop();
     }
   });
@@ -29,4 +29,4 @@ Interrupt::~Interrupt() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-}  // namespace fattn::tuner
+}  // namespace fattn::tool

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl-C as a request to stop.
-#ifndef FATTN_TOOLS_FATTN_TUNE_INTERRUPT_H
-#define FATTN_TOOLS_FATTN_TUNE_INTERRUPT_H
+#ifndef FATTN_TOOLS_COMMON_INTERRUPT_H
+#define FATTN_TOOLS_COMMON_INTERRUPT_H
 
 #include <signal.h>
 
 #include <stop_token>
 #include <thread>
 
-namespace fattn::tuner {
+namespace fattn::tool {
 
 /// While it lives, SIGINT and SIGTERM request a stop instead of ending the process; the second one ends it at once. Make it before any
 /// other thread, which takes over that signals are not delivered to it.
@@ -28,6 +28,6 @@ class Interrupt {
   std::jthread waiter_;
 };
 
-}  // namespace fattn::tuner
+}  // namespace fattn::tool
 
 #endif

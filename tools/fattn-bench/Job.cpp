@@ -11,6 +11,7 @@
 
 #include "fattn/Host.h"
 #include "fattn/Version.h"
+#include "tools/common/Interrupt.h"
 #include "tools/common/Terminal.h"
 #include "tools/fattn-bench/Attention.h"
 #include "tools/fattn-bench/Ceilings.h"
@@ -63,11 +64,15 @@ void addCeilings(Device& device, const std::string& target, const std::vector<DT
   field.ceilings = field.contestants.size();
 }
 
+/// Before anything was measured.
+struct Interrupted {};
+
 /// Compiles every case with every configuration; what cannot be is a note.
-void addCases(const Options& options, const std::string& target, const std::vector<Case>& cases, Field& field, Run& run,
-              tool::Progress& progress) {
+void addCases(const Options& options, const std::string& target, const std::vector<Case>& cases, const std::stop_token& stop, Field& field,
+              Run& run, tool::Progress& progress) {
   for (const Case& one : cases)
     for (const TileConfig& config : options.configs) try {
+        if (stop.stop_requested()) throw Interrupted();
         progress.step(fmt::format("compiling {}", one.name()));
         auto [launch, chosen] = prepare(one, target, config, *field.operands);
         field.contestants.push_back({one.name(), std::move(launch), {}});
@@ -94,7 +99,7 @@ std::function<void()> flushOf(Device& device, std::unique_ptr<void, std::functio
   return [&device, bytes, p = memory.get()] { device.fill(p, 0, bytes); };
 }
 
-Run measure(const Options& options, tool::Progress& progress) {
+Run measure(const Options& options, const std::stop_token& stop, tool::Progress& progress) {
   if (options.threads > 0) host::setNumThreads(options.threads);
   Device& device = openDevice(options.target);
   Run run{.target = options.target.empty() ? device.name() : options.target,
@@ -108,9 +113,9 @@ Run measure(const Options& options, tool::Progress& progress) {
   progress.step("preparing");
   field.operands = std::make_unique<Operands>(device, cases);
   addCeilings(device, run.target, options.types, field, run.notes);
-  addCases(options, run.target, cases, field, run, progress);
+  addCases(options, run.target, cases, stop, field, run, progress);
   std::unique_ptr<void, std::function<void(void*)>> flushed;
-  takeTurns(device, field.contestants, {.seconds = options.seconds}, flushOf(device, flushed), [&](int turn, double left) {
+  takeTurns(device, field.contestants, {.seconds = options.seconds, .stop = stop}, flushOf(device, flushed), [&](int turn, double left) {
     progress.step(fmt::format("measuring {} contestants, turn {}, {:.0f} s left", field.contestants.size(), turn + 1, left));
   });
   progress.clear();
@@ -131,7 +136,9 @@ int execute(const Options& options, tool::Progress& progress) {
   std::optional<Run> before;
   if (!options.compare.empty())
     before = parseRun(io::readText(options.compare, kMostBytes, "give what `fattn-bench --output FILE` wrote"), options.compare);
-  Run run = measure(options, progress);
+  const tool::Interrupt interrupt;
+  Run run = measure(options, interrupt.token(), progress);
+  if (interrupt.happened()) run.notes.push_back("interrupted: measured less than was asked for");
   std::vector<Comparison> comparisons;
   if (before) {
     comparisons = compareRuns(*before, run);
@@ -144,6 +151,7 @@ int execute(const Options& options, tool::Progress& progress) {
   }
   fmt::print("{}", options.json ? json : printTable(run, comparisons, tool::wantsColor()));
   if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");
+  if (interrupt.happened()) return tool::kInterrupted;
   for (const Comparison& c : comparisons)
     if (c.verdict == Verdict::Slower) return tool::kFailure;
   return tool::kOk;
@@ -154,13 +162,13 @@ int execute(const Options& options, tool::Progress& progress) {
 int runJob(const std::vector<std::string>& arguments) {
   const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
   if (!options) return tool::complain("fattn-bench", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) {
-    fmt::print("{}", options->text);
-    return tool::kOk;
-  }
+  if (!options->text.empty()) return tool::printText("fattn-bench", options->text);
   tool::Progress progress;
   try {
     return execute(*options, progress);
+  } catch (const Interrupted&) {
+    progress.clear();
+    return tool::complain("fattn-bench", "interrupted before anything was measured", "", tool::kInterrupted);
   } catch (const Error& error) {
     progress.clear();
     return tool::complain("fattn-bench", error.constraint(), error.hint(), tool::exitCode(error.code()));

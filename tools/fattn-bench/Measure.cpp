@@ -46,6 +46,7 @@ void takeTurns(Device& device, std::vector<Contestant>& contestants, const Rules
   for (int turn = 0; turn < rules.most; ++turn) {
     const double left = rules.seconds - (now() - begin);
     if (turn >= rules.least && (left <= 0 || preciseEnough(contestants, rules.precision))) break;
+    if (turn > 0 && rules.stop.stop_requested()) break;
     progress(turn, std::max(left, 0.0));
     for (std::size_t i = 0; i < contestants.size(); ++i) {
       Contestant& contestant = contestants[turn % 2 == 0 ? i : contestants.size() - 1 - i];

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Rules {
   int least = 6, most = 400;      ///< turns
   double precision = 0.002;       ///< standard error of every median, relative, at which measuring ends early
   std::function<double()> now{};  ///< seconds; empty: the steady clock
+  std::stop_token stop{};         ///< ends measuring after the turn under way
 };
 
 /// Warms up, then lets the contestants take turns, forwards and backwards alternately, until the time is over or every median is known well

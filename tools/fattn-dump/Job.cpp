@@ -152,10 +152,7 @@ void execute(const Options& options, tool::Progress& progress) {
 int runJob(const std::vector<std::string>& arguments) {
   const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
   if (!options) return tool::complain("fattn-dump", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) {
-    fmt::print("{}", options->text);
-    return tool::kOk;
-  }
+  if (!options->text.empty()) return tool::printText("fattn-dump", options->text);
   tool::Progress progress;
   try {
     execute(*options, progress);

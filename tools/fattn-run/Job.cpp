@@ -62,10 +62,7 @@ int execute(const Options& options, const EngineFactory& makeEngine, Progress& p
 int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine) {
   const std::expected<Options, UsageError> options = parseCommandLine(arguments);
   if (!options) return complain(options.error().message, options.error().hint, kUsage);
-  if (!options->text.empty()) {
-    fmt::print("{}", options->text);
-    return kOk;
-  }
+  if (!options->text.empty()) return tool::printText("fattn-run", options->text);
   Progress progress;
   try {
     return execute(*options, makeEngine, progress);

@@ -8,9 +8,9 @@
 
 #include "kernels/TunedAttention.h"
 #include "runtime/tune/Watchdog.h"
+#include "tools/common/Interrupt.h"
 #include "tools/common/Terminal.h"
 #include "tools/fattn-tune/Display.h"
-#include "tools/fattn-tune/Interrupt.h"
 #include "tools/fattn-tune/Report.h"
 
 namespace fattn::tuner {
@@ -66,7 +66,7 @@ std::vector<Result> planAll(const Attempt& attempt) {
 
 // An error of one problem, which may be that its operands do not fit into memory, is no reason not to tune the others; a lost device, or a
 // cache that cannot be written, is one.
-void tuneOne(const Attempt& attempt, Result& result, double budget, const Interrupt& interrupt, Display& display) try {
+void tuneOne(const Attempt& attempt, Result& result, double budget, const tool::Interrupt& interrupt, Display& display) try {
   result.outcome = kernels::tuneAttention(result.plan,
                                           {.budgetSeconds = budget,
                                            .jobs = attempt.options.jobs,
@@ -87,7 +87,7 @@ void tuneOne(const Attempt& attempt, Result& result, double budget, const Interr
   result.error = error.constraint();
 }
 
-void tuneAll(const Attempt& attempt, std::vector<Result>& results, const Interrupt& interrupt) {
+void tuneAll(const Attempt& attempt, std::vector<Result>& results, const tool::Interrupt& interrupt) {
   std::size_t left = 0;
   for (const Result& result : results) left += result.status == Result::Status::NotReached ? 1 : 0;
   const double spent = static_cast<double>(nowMs() - attempt.beganMs) * 1e-3;
@@ -105,7 +105,7 @@ void tuneAll(const Attempt& attempt, std::vector<Result>& results, const Interru
 
 int runOnce(const Attempt& attempt) {
   const Options& options = attempt.options;
-  const Interrupt interrupt;
+  const tool::Interrupt interrupt;
   const double begin = now();
   std::vector<Result> results = planAll(attempt);
   if (!options.dryRun) tuneAll(attempt, results, interrupt);

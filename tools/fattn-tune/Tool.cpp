@@ -47,10 +47,7 @@ int execute(const Options& options) {
 int runTool(const std::vector<std::string>& arguments) {
   const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
   if (!options) return tool::complain("fattn-tune", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) {
-    fmt::print("{}", options->text);
-    return tool::kOk;
-  }
+  if (!options->text.empty()) return tool::printText("fattn-tune", options->text);
   return reportErrors([&] { return execute(*options); });
 }
 

@@ -274,6 +274,33 @@ TEST_F(TunedStoreTest, FilesOfEarlierWritersBecomeOne) {
   EXPECT_EQ(taking.read(sampleKey()).points.size(), 8u);
 }
 
+// A history beyond what a file may have failed the next tuning, with a hint about something else.
+TEST_F(TunedStoreTest, HistoryIsTrimmedByAgeAndSize) {
+  std::vector<TunePoint> old, many;
+  for (int i = 0; i < 10; ++i) {
+    old.push_back(samplePoint(i));
+    old.back().timeMs -= std::int64_t{400} * 24 * 3600 * 1000;
+  }
+  ASSERT_TRUE(TunedStore(directory).record(sampleKey(), old));
+  for (int i = 0; i < 30000; ++i) {
+    many.push_back({.tile = {.block_m = 8 * (i % 128 + 1)},
+                    .status = TunePoint::Status::Failed,
+                    .reason = std::string(500, 'x'),
+                    .timeMs = 1700000000000 + i,
+                    .run = std::to_string(i)});
+  }
+  ASSERT_TRUE(TunedStore(directory).record(sampleKey(), many, TuneWinner{{.block_m = 8}, 1, 0, 1, "r"}));
+  TunedStore taking(directory, TunedStore::kDefaultBytes, /*settledSeconds=*/-1);
+  ASSERT_TRUE(taking.record(sampleKey(), std::vector{samplePoint(40000)}));
+  const TuneRecord kept = taking.read(sampleKey());
+  EXPECT_GT(kept.points.size(), 5000u);
+  EXPECT_LE(kept.points.size(), 20000u);
+  EXPECT_TRUE(kept.winner);
+  EXPECT_EQ(std::ranges::max(kept.points, {}, &TunePoint::timeMs).timeMs, samplePoint(40000).timeMs);
+  EXPECT_GT(std::ranges::min(kept.points, {}, &TunePoint::timeMs).timeMs, 1700000000000 + 9999) << "the oldest go first";
+  for (const fs::path& file : filesBelow(directory.path())) EXPECT_LE(fs::file_size(file), std::uintmax_t{16} << 20);
+}
+
 TEST_F(TunedStoreTest, KilledWritersLoseNothingReported) {
   std::vector<int> reported = killAtRandomMoments([&](int first, const std::function<void(int)>& report) {
     TunedStore writer(directory, TunedStore::kDefaultBytes, /*settledSeconds=*/-1);  // takes the files of those killed before

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools as processes: any command line, hostile files, full disks and interrupts end with the exit codes of docs/tools.md.
+// FATTN_COMMAND_LINES is the number of random command lines.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "tests/robustness/Attack.h"
+
+namespace fattn {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ended {
+  int code = -1;    // of exit; 128 + signal
+  std::string out;  // both outputs
+};
+
+struct Tools : testing::Test {
+  Tools() {
+    std::string pattern = testing::TempDir() + "fattn-tools-XXXXXX";
+    folder = mkdtemp(pattern.data());
+  }
+  ~Tools() override {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+  }
+  std::string file(const std::string& name) const { return (folder / name).string(); }
+  std::string written(const std::string& name, const std::string& text) const {
+    std::ofstream(file(name), std::ios::binary) << text;
+    return file(name);
+  }
+
+  // A process in a folder of its own that has at most 20 s.
+  Ended run(const std::string& program, const std::vector<std::string>& arguments, const std::string& out = "",
+            unsigned seconds = 20) const {
+    const std::string log = out.empty() ? file("log") : out;
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(seconds);
+      if (chdir(folder.c_str()) != 0 || setenv("HOME", folder.c_str(), 1) != 0 || setenv("FATTN_CACHE_DIR", file("cache").c_str(), 1) != 0)
+        _exit(99);
+      if (std::freopen("/dev/null", "r", stdin) == nullptr || std::freopen(log.c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0)
+        _exit(99);
+      std::vector<char*> words = {const_cast<char*>(program.c_str())};
+      for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+      words.push_back(nullptr);
+      execv(program.c_str(), words.data());
+      _exit(98);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    Ended ended{.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), .out = ""};
+    if (out.empty()) {
+      std::ifstream in(log, std::ios::binary);
+      ended.out = {std::istreambuf_iterator<char>(in), {}};
+    }
+    return ended;
+  }
+
+  fs::path folder;
+};
+
+const std::vector<std::string>& programs() {
+  static const std::vector<std::string> all = {FATTN_DUMP, FATTN_RUN, FATTN_TUNE, FATTN_BENCH, FATTN_LAYOUT, FATTN_SCHEDULE};
+  return all;
+}
+
+TEST_F(Tools, RandomCommandLinesEndWithAnExitCodeOfTheManual) {
+  const std::vector<std::string> words = {"--help",
+                                          "--dtype",
+                                          "f16",
+                                          "bf16",
+                                          "f32",
+                                          "--head-dim",
+                                          "0",
+                                          "64",
+                                          "-1",
+                                          "99999999999999999999",
+                                          "--causal",
+                                          "--target",
+                                          "host",
+                                          "host:avx2",
+                                          "nvidia:sm_90",
+                                          "cuda",
+                                          "cuda:7",
+                                          "amd:gfx942",
+                                          "--emit",
+                                          "tile",
+                                          "ptx",
+                                          "dsl,tile",
+                                          "--config",
+                                          "BLOCK_M=64,BLOCK_N=64",
+                                          "BLOCK_M=0",
+                                          "SCHEDULE=A B",
+                                          "-o",
+                                          "out",
+                                          "--json",
+                                          "--after",
+                                          "tile-split-loops",
+                                          "run",
+                                          "cache",
+                                          "ls",
+                                          "show",
+                                          "export",
+                                          "import",
+                                          "verify",
+                                          "prune",
+                                          "plot",
+                                          "explain",
+                                          "--older-than",
+                                          "1h",
+                                          "--seq-q",
+                                          "--seq-k",
+                                          "--batch",
+                                          "--heads",
+                                          "1",
+                                          "3",
+                                          "--budget",
+                                          "0.1",
+                                          "--list",
+                                          "--suite",
+                                          "quick",
+                                          "--seconds",
+                                          "0.01",
+                                          "--compare",
+                                          "none.json",
+                                          "mma.m16n8k8.b",
+                                          "--svg",
+                                          "-",
+                                          "/dev/null",
+                                          "/dev/zero",
+                                          "--q",
+                                          "x.npy",
+                                          "y.safetensors",
+                                          "--out",
+                                          "o.npy",
+                                          "--generate",
+                                          "man",
+                                          "bash",
+                                          "",
+                                          "\n",
+                                          "\xff\xfe",
+                                          "--dry-run",
+                                          "--",
+                                          "=",
+                                          "--dtype=",
+                                          "--head-dim=64",
+                                          "%n%s",
+                                          std::string(5000, 'x')};
+  const char* wanted = std::getenv("FATTN_COMMAND_LINES");
+  const int count = wanted != nullptr ? std::atoi(wanted) : 120;
+  const std::set<int> legal = {0, 1, 2, 3, 4};
+  std::map<int, int> codes;
+  std::minstd_rand random(20261122);
+  for (int i = 0; i < count; ++i) {
+    const std::string& program = programs()[random() % programs().size()];
+    std::vector<std::string> arguments;
+    for (unsigned n = random() % 6; n > 0; --n) arguments.push_back(words[random() % words.size()]);
+    // What these begin takes minutes, as it should.
+    if (program == FATTN_BENCH && arguments.empty()) arguments = {"--list"};
+    const bool measures = program == FATTN_BENCH || program == FATTN_TUNE;
+    const Ended ended = run(program, arguments, "", measures ? 3 : 20);
+    std::string line = program;
+    for (const std::string& argument : arguments) line += " '" + argument.substr(0, 40) + "'";
+    const bool measuring = ended.code == 128 + SIGALRM && measures;
+    EXPECT_TRUE(legal.contains(ended.code) || measuring) << line << " ended with " << ended.code << "\n" << ended.out.substr(0, 500);
+    EXPECT_EQ(ended.out.find("internal error"), std::string::npos) << line << "\n" << ended.out.substr(0, 500);
+    ++codes[ended.code];
+  }
+  for (const auto& [code, times] : codes) std::printf("exit code %d: %d times\n", code, times);
+}
+
+TEST_F(Tools, HelpThatDoesNotArriveIsAFailure) {
+  for (const std::string& program : programs()) {
+    EXPECT_EQ(run(program, {"--help"}, "/dev/full").code, 1) << program;
+    EXPECT_EQ(run(program, {"--help"}).code, 0) << program;
+  }
+}
+
+TEST_F(Tools, SpecialFilesAreRefusedWithASentence) {
+  ASSERT_EQ(mkfifo(file("pipe").c_str(), 0600), 0);
+  for (const std::string& path : {std::string("/dev/zero"), file("pipe"), folder.string()})
+    for (const std::vector<std::string>& line : {std::vector<std::string>{FATTN_DUMP, path},
+                                                 {FATTN_TUNE, "cache", "import", path},
+                                                 {FATTN_BENCH, "--compare", path, "--seconds", "0.1"},
+                                                 {FATTN_SCHEDULE, path},
+                                                 {FATTN_OPT, path}}) {
+      const Ended ended = run(line[0], {line.begin() + 1, line.end()});
+      EXPECT_EQ(ended.code, 1) << line[0] << " " << path << "\n" << ended.out;
+      EXPECT_NE(ended.out.find("cannot read " + path), std::string::npos) << line[0] << "\n" << ended.out;
+    }
+}
+
+TEST_F(Tools, HostileModulesEndInADiagnostic) {
+  const auto repeated = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  std::string doubling = "#a0 = [1]\n";
+  for (int i = 1; i <= 60; ++i) doubling += fmt::format("#a{} = [#a{}, #a{}]\n", i, i - 1, i - 1);
+  const std::string modules[] = {repeated("module {\n", 10000) + repeated("}\n", 10000),
+                                 "module attributes {a = " + std::string(10000, '[') + std::string(10000, ']') + "} {}",
+                                 "func.func private @f(" + repeated("tuple<", 100000) + repeated(">", 100000) + ")",
+                                 "#m = affine_map<(d0) -> (" + std::string(50000, '(') + "d0" + std::string(50000, ')') + ")>",
+                                 "module attributes {a = " + std::string(200000, '9') + "} {}",
+                                 doubling + "module attributes {a = #a60} {}",
+                                 "#m = affine_map<(d0) -> (d0" + repeated(" + d0", 900) + ")>\nmodule attributes {a = #m} {}",
+                                 repeated("module {\n", 90) + repeated("}\n", 90)};
+  for (const std::string& module : modules) {
+    const std::string path = written("hostile.mlir", module);
+    for (const char* program : {FATTN_OPT, FATTN_DUMP}) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Ended ended = run(program, {path});
+      EXPECT_LT(ended.code, 5) << program << " " << module.substr(0, 60) << "\n" << ended.out.substr(0, 300);
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
+    }
+  }
+}
+
+TEST_F(Tools, AnInterruptedBenchmarkSavesWhatItHasAndEndsWith130) {
+  const std::string saved = file("saved.json");
+  pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen(file("log").c_str(), "w", stdout) == nullptr) _exit(99);
+    setenv("FATTN_CACHE_DIR", file("cache").c_str(), 1);
+    execl(FATTN_BENCH, FATTN_BENCH, "--target", "host", "--suite", "quick", "--dtype", "f32", "--seconds", "300", "--output", saved.c_str(),
+          nullptr);
+    _exit(98);
+  }
+  // Time to compile and to measure a little; an interrupt before that ends with the same code.
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  std::ifstream in(file("log"));
+  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_EQ(fs::exists(saved), said.find("interrupted: measured less") != std::string::npos) << said;
+}
+
+TEST_F(Tools, AFolderForStagesThatCannotBeWrittenIsAWarning) {
+  setenv("FATTN_DUMP_DIR", "/dev/null/stages", 1);
+  const Ended ended = run(FATTN_RUN, {"--target", "host", "--shape", "1,1,8,16"});
+  unsetenv("FATTN_DUMP_DIR");
+  EXPECT_NE(ended.out.find("fattn: warning: the stages of a compilation cannot be written into /dev/null/stages"), std::string::npos)
+      << ended.out;
+}
+
+}  // namespace
+}  // namespace fattn
