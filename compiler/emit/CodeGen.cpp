@@ -3,10 +3,29 @@
 
 #include "fattn/Error.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/PassInfo.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "mlir/Target/LLVMIR/Export.h"
 
 namespace fattn::emit {
+namespace {
+
+/// What a machine's list of passes adds, but for LLVM's straight-line strength reduction: it compares each addition, product and address
+/// with all that look like it, a time that grows with the square of a kernel's length. Tiles of one warp make kernels of 100,000
+/// instructions. Addresses are what it is for, and those of kernels are few (SinkAddresses.h).
+class CodeGenPasses : public llvm::legacy::PassManager {
+ public:
+  void add(llvm::Pass* pass) override {
+    const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
+    if (info && info->getPassArgument() == "slsr")
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+};
+
+}  // namespace
 
 std::unique_ptr<llvm::Module> translate(mlir::ModuleOp source, llvm::LLVMContext& context, const llvm::TargetMachine& machine) {
   auto module = mlir::translateModuleToLLVMIR(source, context);
@@ -35,7 +54,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pi
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
-  llvm::legacy::PassManager passes;
+  CodeGenPasses passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for " + machine.getTargetTriple().str());
   passes.run(module);

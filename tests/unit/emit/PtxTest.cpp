@@ -10,6 +10,7 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/emit/PtxCode.h"
 #include "fattn/Error.h"
+#include "llvm/Support/CommandLine.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/support/Command.h"
@@ -53,6 +54,19 @@ TEST_P(Chips, TheVendorsAssemblerTakesIt) {
 
 INSTANTIATE_TEST_SUITE_P(Ptx, Chips, testing::ValuesIn(emit::ptxChips().begin(), emit::ptxChips().end()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// With this option LLVM prints the passes that it runs.
+TEST(Ptx, ThePassWhoseTimeIsQuadraticIsLeftOut) {
+  const char* arguments[] = {"emit-tests", "-debug-pass=Structure"};
+  ASSERT_TRUE(llvm::cl::ParseCommandLineOptions(2, arguments));
+  testing::internal::CaptureStderr();
+  const std::string ptx = ptxFor("sm_90");
+  const std::string passes = testing::internal::GetCapturedStderr();
+  llvm::cl::ResetAllOptionOccurrences();
+  EXPECT_NE(passes.find("NVPTX DAG->DAG Pattern Instruction Selection"), std::string::npos) << passes;
+  EXPECT_EQ(passes.find("Straight line strength reduction"), std::string::npos) << passes;
+  EXPECT_NE(ptx.find(".visible .entry"), std::string::npos);
+}
 
 TEST(Ptx, AnUnknownChipIsRefusedWithTheLegalOnes) {
   try {
