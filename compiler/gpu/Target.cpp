@@ -30,8 +30,9 @@ std::optional<double> MatrixInstruction::cyclesOf(int n, bool aInShared) const {
   return std::max(cycles->perColumn * n, (aInShared ? cycles->sharedA : 0) + cycles->sharedBPerColumn * n);
 }
 
-const MatrixInstruction* Target::matrixFor(DType type) const {
-  const auto found = std::ranges::find_if(matrix, [&](const MatrixInstruction& row) { return row.takes(type); });
+const MatrixInstruction* Target::matrixFor(DType type, std::string_view name) const {
+  const auto found =
+      std::ranges::find_if(matrix, [&](const MatrixInstruction& row) { return row.takes(type) && (name.empty() || row.name == name); });
   return found == matrix.end() ? nullptr : &*found;
 }
 
@@ -57,7 +58,8 @@ std::vector<std::string_view> targetNames() {
 int registerLimit(const Target& target, int groups, int threads, int copierRegisters) {
   const RegisterFile& file = target.registers;
   const auto down = [&](std::int64_t count) { return static_cast<int>(count / file.granule * file.granule); };
-  if (!file.reallocation) return std::min(file.perThread, down(file.perSM / (static_cast<std::int64_t>(groups) * threads)));
+  if (!file.reallocation || copierRegisters == 0)
+    return std::min(file.perThread, down(file.perSM / (static_cast<std::int64_t>(groups) * threads)));
   // A block starts with the same registers in every thread, and only what it starts with can be handed on.
   const int most = down(file.perThread);
   const int start = std::min(most, down(file.perSM / ((groups + 1L) * threads)));

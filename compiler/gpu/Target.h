@@ -107,8 +107,8 @@ struct Target {
   Barriers barriers = {};
   Rates rates = {};
 
-  /// The best instruction for operands of this type, A in shared memory or in registers; null where there is none.
-  const MatrixInstruction* matrixFor(DType type) const;
+  /// The best instruction for operands of this type, or the one of this name; null where there is none.
+  const MatrixInstruction* matrixFor(DType type, std::string_view name = {}) const;
   const CopyEngine* copy(CopyKind kind) const;
 };
 
@@ -118,7 +118,7 @@ const Target& findTarget(std::string_view name);
 std::vector<std::string_view> targetNames();
 
 /// Registers a thread of `groups` computing groups of `threads` threads may use. With reallocation a further group, which only
-/// copies, keeps `copierRegisters` and gives the rest of its share to the others.
+/// copies, keeps `copierRegisters` and gives the rest of its share to the others; 0: there is none.
 int registerLimit(const Target& target, int groups, int threads, int copierRegisters = 24);
 
 namespace targets {

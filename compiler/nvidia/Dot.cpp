@@ -12,6 +12,7 @@
 // The instruction truncates its sums, an error that grows with the accumulator: each step's products are summed from zero, and the sum is
 // added by an ordinary addition, which rounds to nearest.
 #include "compiler/layout/Nvidia.h"
+#include "compiler/nvidia/Fragments.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Tf32Parts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -86,39 +87,6 @@ bool agrees(const LinearLayout& layout, const LinearLayout& fragment, const Line
   }
   return true;
 }
-
-/// One operand's registers, by the place of a fragment.
-class Fragments {
- public:
-  Fragments(const LinearLayout& layout, LinearLayout fragment) : fragment_(std::move(fragment)) {
-    for (int64_t r = 0; r < layout.inputSize(layout::kRegister); ++r) registers_.try_emplace(Lowering::registerPart(layout, r), r);
-  }
-  /// The numbers of the registers of the fragment whose first element is (row, column); empty if the tile has not all of them.
-  SmallVector<int64_t> at(int64_t row, int64_t column) const {
-    SmallVector<int64_t> result;
-    for (int64_t i = 0; i < fragment_.inputSize(layout::kRegister); ++i) {
-      Coords inside = Lowering::registerPart(fragment_, i);
-      auto found = registers_.find({row + inside[0], column + inside[1]});
-      if (found == registers_.end()) return {};
-      result.push_back(found->second);
-    }
-    return result;
-  }
-  /// The places in one dimension where a thread has fragments.
-  SmallVector<int64_t> places(int d) const {
-    int64_t size = fragment_.outputSize(layout::dim(d));
-    SmallVector<int64_t> result;
-    for (const auto& [coords, r] : registers_)
-      if (coords[d] % size == 0) result.push_back(coords[d]);
-    llvm::sort(result);
-    result.erase(llvm::unique(result), result.end());
-    return result;
-  }
-
- private:
-  LinearLayout fragment_;
-  std::map<Coords, int64_t> registers_;
-};
 
 class DotEmitter {
  public:

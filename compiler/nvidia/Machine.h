@@ -41,6 +41,9 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;  // SharedMemory.cpp
   mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;      // Copies.cpp
   mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;        // Copies.cpp
+  mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;        // DotAsync.cpp
+  mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;          // DotAsync.cpp
+  mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;    // DotAsync.cpp
   mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;     // Print.cpp
 
  private:

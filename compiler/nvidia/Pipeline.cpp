@@ -52,6 +52,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
       {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .offered = options.offered}));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
+  pm.addPass(tilegpu::createAsyncDotsPass());
   pm.addPass(tilegpu::createSliceDotsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -60,6 +61,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
+  pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));

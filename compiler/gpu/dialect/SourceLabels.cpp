@@ -36,6 +36,12 @@ std::optional<SourceLabel> sourceLabelOf(Operation* op) {
   return part ? asLabel(part.getMetadata()) : std::nullopt;
 }
 
+std::optional<SourceLabel> sourceLabelOf(Operation* op, StringRef attribute) { return asLabel(op->getAttr(attribute)); }
+
+void keepSourceLabel(Operation* from, Operation* to, StringRef attribute) {
+  if (auto label = sourceLabelOf(from)) to->setAttr(attribute, DenseI64ArrayAttr::get(to->getContext(), {label->source, label->clone}));
+}
+
 void setSourceLabel(Operation* op, SourceLabel label) {
   auto numbers = DenseI64ArrayAttr::get(op->getContext(), {label.source, label.clone});
   if (op->hasAttr(kSourceAttr)) return op->setAttr(kSourceAttr, numbers);

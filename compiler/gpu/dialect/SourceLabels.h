@@ -16,6 +16,8 @@
 namespace fattn::tilegpu {
 
 inline constexpr llvm::StringLiteral kSourceAttr = "tilegpu.source";
+/// On a tilegpu.dot_async: the labels of the reads of shared memory that it took over.
+inline constexpr llvm::StringLiteral kSourceOfAAttr = "tilegpu.source_a", kSourceOfBAttr = "tilegpu.source_b";
 
 struct SourceLabel {
   int64_t source = 0;  ///< the access, counted from 0
@@ -24,7 +26,10 @@ struct SourceLabel {
 
 /// None where the operation is of no access of the program before scheduling, or that was not labelled.
 std::optional<SourceLabel> sourceLabelOf(mlir::Operation* op);
+std::optional<SourceLabel> sourceLabelOf(mlir::Operation* op, llvm::StringRef attribute);
 void setSourceLabel(mlir::Operation* op, SourceLabel label);
+/// Notes the label of `from` on `to` as this attribute. Does nothing where there is none.
+void keepSourceLabel(mlir::Operation* from, mlir::Operation* to, llvm::StringRef attribute);
 /// Gives `to`, a part of `from`, the label of the whole. Does nothing where there is none.
 void copySourceLabel(mlir::Operation* from, mlir::Operation* to);
 /// Makes `op`, a clone with its original's label, a copy that runs beside the original. Does nothing where there is no label.

@@ -58,6 +58,8 @@ inline constexpr llvm::StringLiteral kTargetAttr = "tilegpu.target", kWarpsAttr 
 /// On tile.load, tile.store, tile.device_print and tilegpu.copy_async, by -tilegpu-pad-tiles: the tile has elements of the program only
 /// where the indices are below these extents. Elements outside of them are not accessed; a load gives its padding there.
 inline constexpr llvm::StringLiteral kExtentsAttr = "tilegpu.extents";
+/// On tile.dot, by -tilegpu-assign-layouts: the matrix instruction that it becomes (InstructionAttr).
+inline constexpr llvm::StringLiteral kInstructionAttr = "tilegpu.instruction";
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 /// The extents of an operation; empty where all elements count.

@@ -70,6 +70,25 @@ Attribute SharedAttr::parse(AsmParser& parser, Type) {
 
 void SharedAttr::print(AsmPrinter& printer) const { printer << "<\"" << getLayout().str() << "\">"; }
 
+Attribute InstructionAttr::parse(AsmParser& parser, Type) {
+  std::string name;
+  int64_t depth = 0;
+  bool sharedA = false, sharedB = false;
+  if (parser.parseLess() || parser.parseString(&name) || parser.parseKeyword("depth") || parser.parseInteger(depth)) return {};
+  if (succeeded(parser.parseOptionalKeyword("shared"))) {
+    sharedA = succeeded(parser.parseOptionalKeyword("a"));
+    sharedB = succeeded(parser.parseOptionalKeyword("b"));
+  }
+  if (parser.parseGreater()) return {};
+  return get(parser.getContext(), StringAttr::get(parser.getContext(), name), depth, sharedA, sharedB);
+}
+
+void InstructionAttr::print(AsmPrinter& printer) const {
+  printer << "<" << getName() << " depth " << getDepth();
+  if (getSharedA() || getSharedB()) printer << " shared" << (getSharedA() ? " a" : "") << (getSharedB() ? " b" : "");
+  printer << ">";
+}
+
 Type BufferType::parse(AsmParser& parser) {
   int64_t slots = 0;
   SmallVector<int64_t> shape;

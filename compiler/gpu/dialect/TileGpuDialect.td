@@ -25,7 +25,8 @@ def TileGpu_Dialect : Dialect {
       `tilegpu.extents`: elements with an index at or beyond its extent are not accessed, and a load or copy gives its padding there; of what
       else is in the padding nobody may rely on anything;
     - a `tile.cumsum` with `tilegpu.exclusive` leaves the element itself out of its sum (`-tilegpu-decompose-conversions`);
-    - the operands and the accumulator of `tile.dot` have the fragments of one matrix instruction;
+    - the operands and the accumulator of `tile.dot` have the fragments of one matrix instruction, which `tilegpu.instruction` names; an
+      operand that it reads from shared memory comes from a load, and has the fragments that would be in registers else;
     - the function carries `tilegpu.target = "nvidia:sm_80"` and `tilegpu.warps = 4 : i64`, the warps of a block.
   }];
   let useDefaultTypePrinterParser = 1;
@@ -88,6 +89,16 @@ def TileGpu_BufferType : TileGpu_Type<"Buffer", "buffer"> {
     /// The same slots in another number.
     BufferType withSlots(int64_t slots) const;
   }];
+}
+
+def TileGpu_InstructionAttr : TileGpu_Attr<"Instruction", "instruction"> {
+  let summary = "the matrix instruction that a dot becomes";
+  let description = [{
+    `#tilegpu.instruction<"wgmma" depth 16 shared a b>`: a row of the machine table by its name, the depth of one instruction, and which
+    operands it reads from shared memory; the others are in registers. `-tilegpu-assign-layouts` records it on every `tile.dot` as
+    `tilegpu.instruction`, and whoever needs it asks there.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int64_t":$depth, "bool":$sharedA, "bool":$sharedB);
 }
 
 def TileGpu_TokenType : TileGpu_Type<"Token", "token"> {

@@ -165,4 +165,38 @@ LogicalResult SliceOp::verify() {
          << layoutOf(from)->str();
 }
 
+/// The shape of an operand that lies in shared memory.
+static SmallVector<int64_t> operandShape(BufferType buffer, bool transposed) {
+  SmallVector<int64_t> shape(buffer.getShape());
+  if (transposed) std::reverse(shape.begin(), shape.end());
+  return shape;
+}
+
+LogicalResult DotAsyncOp::verify() {
+  auto bufferA = dyn_cast<BufferType>(getA().getType());
+  if (!bufferA && failed(verifyHome(*this, getA().getType()))) return failure();
+  if (failed(verifyHome(*this, getAcc().getType()))) return failure();
+  if (static_cast<bool>(bufferA) != static_cast<bool>(getASlot()))
+    return emitOpError() << "needs a slot for a exactly if it is a buffer, but it is " << getA().getType();
+  if (!getInstruction().getSharedB() || getInstruction().getSharedA() != static_cast<bool>(bufferA))
+    return emitOpError() << "has an instruction that reads other operands from shared memory: " << getInstruction();
+  if (!bufferA && getTransposedA()) return emitOpError() << "has transposed_a, which is for a buffer, but a is " << getA().getType();
+  SmallVector<int64_t> a =
+      bufferA ? operandShape(bufferA, getTransposedA()) : llvm::to_vector(cast<ShapedType>(getA().getType()).getShape());
+  SmallVector<int64_t> b = operandShape(getB().getType(), getTransposedB());
+  ArrayRef<int64_t> c = getAcc().getType().getShape();
+  if (a.size() != 2 || b.size() != 2 || c.size() != 2 || a[1] != b[0] || c[0] != a[0] || c[1] != b[1])
+    return emitOpError() << "needs a of m x k, b of k x n and acc of m x n, but got " << tile::formatShape(a) << ", "
+                         << tile::formatShape(b) << " and " << tile::formatShape(c);
+  for (OpOperand& use : getResult().getUses())
+    if (Operation* user = use.getOwner(); !isa<DotWaitOp>(user) && !(isa<DotAsyncOp>(user) && use.get() == cast<DotAsyncOp>(user).getAcc()))
+      return emitOpError() << "is in flight until tilegpu.dot_wait, but its result is used by " << user->getName();
+  return success();
+}
+
+LogicalResult DotWaitOp::verify() {
+  if (getValue().getDefiningOp<DotAsyncOp>()) return success();
+  return emitOpError() << "waits for the result of tilegpu.dot_async, but got another value";
+}
+
 }  // namespace fattn::tilegpu

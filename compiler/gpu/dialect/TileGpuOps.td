@@ -180,4 +180,55 @@ def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead
   let assemblyFormat = "attr-dict";
 }
 
+//===-- Dots in flight ------------------------------------------------------------------------------------------===//
+
+def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
+    AllTypesMatch<["acc", "result"]>, MemoryEffects<[TileGpu_SharedRead]>]> {
+  let summary = "begin a dot that reads shared memory";
+  let description = [{
+    `result = a . b + acc`, as `tile.dot`. `b`, and `a` where it is a buffer, are the tiles in these slots; with `transposed_a` or
+    `transposed_b` the buffer holds the operand's transpose. The slots are read, and the result's registers written, until
+    `tilegpu.dot_wait` of the result. Dots begin and complete in the order of the program.
+
+    Constraints:
+    - C1: `a` is a tile of m x k, or a buffer of m x k (k x m with `transposed_a`) with a slot; `b` is a buffer of k x n (n x k with
+      `transposed_b`); `acc` is m x n.
+    - C2: `instruction` reads `b` from shared memory, and `a` exactly if it is a buffer.
+    - C3: the only users of the result are `tilegpu.dot_wait`, and `tilegpu.dot_async` as its accumulator.
+    - C4: what threads have written into the slots is visible to the matrix unit: behind the writes stands `tilegpu.fence_async`, and
+      behind that a barrier (`-tilegpu-place-barriers`).
+  }];
+  let arguments = (ins Tile_Tile:$acc, TileGpu_BufferType:$b, I32:$b_slot, AnyTypeOf<[Tile_Tile, TileGpu_BufferType]>:$a, Optional<I32>:$a_slot,
+                       TileGpu_InstructionAttr:$instruction, UnitAttr:$transposed_a, UnitAttr:$transposed_b);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = [{
+    $a (`[` $a_slot^ `]`)? `,` $b `[` $b_slot `]` `,` $acc attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, MemoryEffects<[TileGpu_SharedRead]>]> {
+  let summary = "wait for a dot in flight";
+  let description = [{
+    The result of a dot, once it and all older dots are complete; what they read of shared memory has been read then. `pending` (set by
+    `-tilegpu-place-waits`) is the number of younger dots that may still be in flight; without it, none may.
+
+    Constraints:
+    - C1: the value is the result of `tilegpu.dot_async`.
+  }];
+  let arguments = (ins Tile_Tile:$value, OptionalAttr<I64Attr>:$pending);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def TileGpu_FenceAsyncOp : TileGpu_Op<"fence_async", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let summary = "writes of the executing thread become visible to matrix units and copy engines";
+  let description = [{
+    What the thread has written to shared memory, copies that it has waited for included, is seen by engines that read shared memory by
+    themselves, of this thread's warps and, behind a barrier, of all others. Inserted by `-tilegpu-place-fences`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 #endif

@@ -46,6 +46,9 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::StoreBufferOp store) { return to.machine.storeBuffer(to, store); })
       .Case([&](tilegpu::CopyAsyncOp copy) { return to.machine.copyAsync(to, copy); })
       .Case([&](tilegpu::CopyWaitOp wait) { return to.machine.copyWait(to, wait); })
+      .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
+      .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
+      .Case([&](tilegpu::FenceAsyncOp fence) { return to.machine.fenceAsync(to, fence); })
       .Case([&](tilegpu::BarrierOp) {
         to.machine.barrier(to.b);
         return success();
@@ -103,6 +106,8 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   Value thread = machine.threadId(to.b);
   to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
   to.warp = arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize));
+  if (source.walk([](tilegpu::DotAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    to.uniformWarp = machine.shuffle(to.b, to.warp, to.i32(0));
   to.sharedBase = sharedMemory(to, source->getParentOfType<ModuleOp>());
   if (failed(to.lowerBlock(source.getBody().front()))) return failure();
   to.b.setLoc(source.getBody().front().getTerminator()->getLoc());

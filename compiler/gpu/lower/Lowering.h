@@ -57,6 +57,9 @@ class Machine {
   virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) = 0;
   virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) = 0;
   virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op) = 0;
+  virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op) = 0;
+  virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op) = 0;
+  virtual mlir::LogicalResult fenceAsync(Lowering& to, tilegpu::FenceAsyncOp op) = 0;
   virtual mlir::LogicalResult devicePrint(Lowering& to, tile::DevicePrintOp op) = 0;
 };
 
@@ -77,7 +80,8 @@ class Lowering {
 
   // The thread, computed once at the function's entry.
   mlir::Value lane, warp;
-  mlir::Value sharedBase;  ///< !llvm.ptr<3>, the start of the block's shared memory
+  mlir::Value uniformWarp;  ///< `warp`, in a form from which the code generator sees that all lanes have the same; where dots are in flight
+  mlir::Value sharedBase;   ///< !llvm.ptr<3>, the start of the block's shared memory
 
   mlir::Value i32(int64_t value);
   mlir::Value i64(int64_t value);

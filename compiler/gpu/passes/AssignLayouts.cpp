@@ -79,6 +79,11 @@ LogicalResult Rewriter::rewrite(Operation* op, const Placement& placement) {
                                 "reshape where of dimensions that are merged or split only the outermost has an odd factor";
   for (auto [i, operand] : llvm::enumerate(placement.operands))
     if (operand != kNoLayout) op->setOperand(static_cast<unsigned>(i), in(op->getOperand(static_cast<unsigned>(i)), operand, op));
+  if (auto dot = dyn_cast<tile::DotOp>(op)) {
+    const DotOption& option = assignment_.optionOf(dot);
+    auto name = StringAttr::get(op->getContext(), llvm::StringRef(option.row->name));
+    op->setAttr(kInstructionAttr, InstructionAttr::get(op->getContext(), name, option.depth, option.sharedA, option.sharedB));
+  }
   for (auto [result, natural] : llvm::zip_equal(op->getResults(), placement.results))
     if (natural != kNoLayout) settle(result, natural);
   for (Region& region : op->getRegions())

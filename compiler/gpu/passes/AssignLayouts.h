@@ -62,6 +62,9 @@ class LayoutPool {
 struct DotOption {
   LayoutId a = kNoLayout, b = kNoLayout, c = kNoLayout;
   double cycles = 0;  ///< of the matrix units, repeated work included
+  const gpu::MatrixInstruction* row = nullptr;
+  int depth = 0;                          ///< of one instruction
+  bool sharedA = false, sharedB = false;  ///< which operands the matrix unit reads from shared memory
 };
 /// All of them. Fails with a message at the operation where the machine has no instruction for it.
 mlir::FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool);
@@ -98,6 +101,11 @@ class Assignment {
   bool isCheap(mlir::Value v) { return isCheapValue(v, cheap_); }
   /// Of an operation that is not cheap.
   Placement place(mlir::Operation* op);
+  /// What was chosen for a dot.
+  const DotOption& optionOf(tile::DotOp dot) const {
+    size_t i = dotNumbers_.lookup(dot);
+    return options_[i][chosen_[i]];
+  }
 
  private:
   struct Edge {

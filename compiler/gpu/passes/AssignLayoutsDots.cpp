@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways to spread a dot over the warps of a block: one for each factorization of the warps into rows times columns.
+// The ways to spread a dot over the warps of a block: one for each factorization of the warps into rows times columns. Instructions of warp
+// groups, which read shared memory themselves, are one more way: all warps along the rows.
 #include "compiler/gpu/passes/AssignLayouts.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Tiling.h"
+#include "compiler/transforms/Divisibility.h"
 #include "fattn/Error.h"
 
 using namespace mlir;
@@ -43,6 +45,34 @@ static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, i
   // Registers of all warps in fragments: where warps outnumber them, several do the same.
   double fragments = static_cast<double>(c.inputSize(kRegister)) / 4 * static_cast<double>(pool.warps());
   option.cycles = fragments * static_cast<double>(depth) / k * row.cyclesOf(row.stepN, false).value_or(2);
+  option.row = &row;
+  option.depth = k;
+  return option;
+}
+
+/// Whether a load brings the operand, in rows that the matrix unit can read.
+static bool canLieInShared(Value operand) {
+  tile::LoadOp load = loadBehind(operand);
+  if (!load || transforms::contiguousDim(load.getPtr()).value_or(1) != 1) return false;
+  return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult())).empty();
+}
+
+/// The dot as instructions of warp groups, on the fragments of `spread` (all warps along the rows); nothing where the row does not serve.
+/// Rows of 16-bit types only: with others an operand may not be transposed, and sums of f8 are kept in fewer bits than f32 has.
+static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const DotOption& spread, LayoutPool& pool) {
+  Type element = dot.getA().getType().getElementType();
+  int64_t m = dot.getType().getDimSize(0), n = dot.getType().getDimSize(1), depth = dot.getA().getType().getDimSize(1);
+  bool types = row.takes(tile::dtypeOf(element)) && element == dot.getB().getType().getElementType() && bitsOf(dot.getA()) == 16 &&
+               dot.getType().getElementType().isF32();
+  if (!types || pool.warps() % row.warps || m % (row.m * (pool.warps() / row.warps))) return std::nullopt;
+  if (n < row.minN || n > row.maxN || n % row.stepN || depth % row.k || !canLieInShared(dot.getB())) return std::nullopt;
+  DotOption option = spread;
+  option.row = &row;
+  option.depth = row.k;
+  option.sharedA = canLieInShared(dot.getA());
+  option.sharedB = true;
+  double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k;
+  option.cycles = instructions * row.cyclesOf(static_cast<int>(n), option.sharedA).value_or(static_cast<double>(n) / 2);
   return option;
 }
 
@@ -52,6 +82,11 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   FailureOr<int> k = depthFor(dot, **row);
   if (failed(k)) return failure();
   std::vector<DotOption> options;
+  for (const gpu::MatrixInstruction& group : pool.target().matrix) {
+    if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
+    if (dot.getType().getDimSize(0) % ((*row)->m * pool.warps())) continue;
+    if (auto option = groupOption(dot, group, optionFor(dot, **row, *k, {pool.warps(), 1, 1}, pool), pool)) options.push_back(*option);
+  }
   auto add = [&](int64_t spread, int64_t copies) {
     for (int64_t rows = spread; rows >= 1; --rows) {
       if (spread % rows) continue;

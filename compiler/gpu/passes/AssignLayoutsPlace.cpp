@@ -139,9 +139,7 @@ void Assignment::placeMemory(Operation* op, Placement& placement) {
 Placement Assignment::place(Operation* op) {
   Placement placement{SmallVector<LayoutId>(op->getNumOperands(), kNoLayout), SmallVector<LayoutId>(op->getNumResults(), kNoLayout)};
   if (auto dot = dyn_cast<tile::DotOp>(op)) {
-    auto found = llvm::find(dots_, dot);
-    const auto i = static_cast<size_t>(found - dots_.begin());
-    const DotOption& option = options_[i][chosen_[i]];
+    const DotOption& option = optionOf(dot);
     return {{option.a, option.b, option.c}, {option.c}};
   }
   if (isa<tile::LoadOp, tile::StoreOp>(op)) {

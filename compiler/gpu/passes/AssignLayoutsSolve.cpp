@@ -98,11 +98,13 @@ void Assignment::assignHomes() {
 }
 
 double Assignment::costOfDot(tile::DotOp dot) {
-  size_t i = dotNumbers_.lookup(dot);
-  const DotOption& option = options_[i][chosen_[i]];
+  const DotOption& option = optionOf(dot);
   double total = option.cycles * frequencyOf(dot);
-  for (auto [operand, layout] : {std::pair<Value, LayoutId>(dot.getA(), option.a), std::pair<Value, LayoutId>(dot.getB(), option.b)})
-    if (loadBehind(operand)) total += pool_.sharedReadCost(layout, bitsOf(operand)) * frequencyOf(dot);
+  auto addRead = [&](Value operand, LayoutId layout, bool byMatrixUnit) {
+    if (loadBehind(operand) && !byMatrixUnit) total += pool_.sharedReadCost(layout, bitsOf(operand)) * frequencyOf(dot);
+  };
+  addRead(dot.getA(), option.a, option.sharedA);
+  addRead(dot.getB(), option.b, option.sharedB);
   return total;
 }
 

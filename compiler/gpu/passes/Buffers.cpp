@@ -56,6 +56,12 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
   if (auto copy = dyn_cast<CopyAsyncOp>(op)) return {{.buffer = copy.getBuffer(), .write = true, .copy = true}};
   SmallVector<BufferAccess, 2> accesses;
+  auto dot = dyn_cast<DotAsyncOp>(op);
+  if (auto wait = dyn_cast<DotWaitOp>(op)) dot = wait.getValue().getDefiningOp<DotAsyncOp>();
+  if (dot) {
+    accesses.push_back({.buffer = dot.getB(), .dot = true});
+    if (isa<BufferType>(dot.getA().getType())) accesses.push_back({.buffer = dot.getA(), .dot = true});
+  }
   if (auto wait = dyn_cast<CopyWaitOp>(op)) {
     llvm::SmallSetVector<Value, 4> buffers;
     for (Value token : wait.getTokens())

@@ -20,10 +20,11 @@ struct BufferAccess {
   mlir::Value buffer;
   bool write = false;
   bool copy = false;  ///< by an asynchronous copy: at its issue and at its wait
+  bool dot = false;   ///< by a dot in flight: at its issue and at its wait
 };
 
 /// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait
-/// makes its copies' writes seen.
+/// makes its copies' writes seen; a dot_async reads from its issue to its dot_wait.
 llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
 
 /// Whether `op` or anything in its regions touches one of these buffers.

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace fattn::tilegpu {
 
-/// The layouts of AssignLayouts are those of one family of instructions, whose operands are all in registers.
+/// The layouts of AssignLayouts are the fragments of one family of instructions.
 static bool isUsable(const gpu::MatrixInstruction& row) { return row.layout == "mma.m16n8"; }
 
 static std::string usableTypes(const gpu::Target& target) {
@@ -33,6 +33,36 @@ DotShape granuleOf(tile::DotOp dot, const gpu::MatrixInstruction& row) {
   Type element = dot.getA().getType().getElementType();
   bool isWhole = element.isF32() || isa<Float8E4M3FNType, Float8E5M2Type>(element);
   return {row.m, row.stepN, isWhole ? row.k : row.k / 2};
+}
+
+std::optional<DotInstruction> instructionOf(tile::DotOp dot) {
+  const gpu::Target& target = targetOf(dot);
+  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
+  if (auto recorded = dot->getAttrOfType<InstructionAttr>(kInstructionAttr)) {
+    for (const gpu::MatrixInstruction& row : target.matrix)
+      if (StringRef(row.name) == recorded.getName().getValue() && row.takes(tile::dtypeOf(a)))
+        return DotInstruction{&row, recorded.getDepth(), recorded.getSharedA(), recorded.getSharedB()};
+    return std::nullopt;
+  }
+  const gpu::MatrixInstruction* row = instructionFor(a, b, target);
+  int64_t depth = dot.getA().getType().getDimSize(1);
+  for (int64_t k : {row ? row->k : 0, row ? row->k / 2 : 0})
+    if (k != 0 && depth % k == 0) return DotInstruction{row, k};
+  return std::nullopt;
+}
+
+bool isReadFromShared(tile::DotOp dot, unsigned operand) {
+  auto recorded = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
+  return recorded && (operand == 0 ? recorded.getSharedA() : operand == 1 && recorded.getSharedB());
+}
+
+std::vector<layout::SharedLayout> matrixUnitLayouts(ArrayRef<int64_t> shape, int elementBits) {
+  std::vector<layout::SharedLayout> layouts;
+  if (shape.size() != 2 || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape[0])) || shape[0] < 8) return layouts;
+  for (int bytes : {128, 64, 32})
+    if (shape[1] * elementBits / 8 % bytes == 0)
+      layouts.push_back(layout::swizzled(layout::Coords(shape.begin(), shape.end()), elementBits, bytes, 16));
+  return layouts;
 }
 
 }  // namespace fattn::tilegpu

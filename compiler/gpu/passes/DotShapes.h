@@ -4,10 +4,12 @@
 #define FATTN_COMPILER_GPU_PASSES_DOTSHAPES_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/layout/Shared.h"
 
 namespace fattn::tilegpu {
 
-/// The first row of the machine for the types of these operands whose fragments AssignLayouts knows; null if there is none.
+/// The first row of the machine for the types of these operands that takes both from registers; null if there is none. Any dot can become
+/// it, and the layouts of a dot's tiles are its fragments.
 const gpu::MatrixInstruction* instructionFor(mlir::Type a, mlir::Type b, const gpu::Target& target);
 
 /// The same, with an error at the dot that lists the machine's types.
@@ -19,6 +21,24 @@ struct DotShape {
   int64_t m = 1, n = 1, k = 1;
 };
 DotShape granuleOf(tile::DotOp dot, const gpu::MatrixInstruction& row);
+
+/// The instruction that a dot becomes: a row of the machine table, and how it is used.
+struct DotInstruction {
+  const gpu::MatrixInstruction* row = nullptr;
+  int64_t depth = 0;                      ///< of one instruction
+  bool sharedA = false, sharedB = false;  ///< which operands it reads from shared memory
+};
+/// What -tilegpu-assign-layouts recorded on the dot; without a record the first row for registers, and nothing where there is none whose
+/// depth divides the dot's.
+std::optional<DotInstruction> instructionOf(tile::DotOp dot);
+
+/// Whether the dot's operand 0 (a) or 1 (b) is read from shared memory by the matrix unit.
+bool isReadFromShared(tile::DotOp dot, unsigned operand);
+
+/// The layouts of a tile in shared memory that asynchronous matrix instructions read it in, those with the longest rows first; empty where
+/// there are none. Source: PTX ISA 8.7, "Asynchronous warpgroup-level matrix instructions, shared memory layout": rows of 128, 64 or 32
+/// bytes, swizzled in pieces of 16.
+std::vector<layout::SharedLayout> matrixUnitLayouts(llvm::ArrayRef<int64_t> shape, int elementBits);
 
 }  // namespace fattn::tilegpu
 

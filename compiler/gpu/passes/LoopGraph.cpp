@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/MemoryOrder.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/IR/IRMapping.h"
@@ -251,11 +252,13 @@ class GraphBuilder {
       for (Operation* op : operations) {
         if (auto dot = dyn_cast<tile::DotOp>(op)) {
           auto a = dot.getA().getType(), b = dot.getB().getType();
+          std::optional<DotInstruction> instruction = instructionOf(dot);
           node.dot = {.type = tile::dtypeOf(a.getElementType()),
                       .m = static_cast<int>(a.getDimSize(0)),
                       .n = static_cast<int>(b.getDimSize(1)),
                       .k = static_cast<int>(a.getDimSize(1)) * (splitsOperands(dot) ? 3 : 1),
-                      .aInShared = false};
+                      .aInShared = instruction && instruction->sharedA,
+                      .instruction = instruction ? instruction->row->name : std::string_view()};
         } else if (node.kind == gpu::NodeKind::Arithmetic) {
           gpu::ArithmeticWork work = workOf(op);
           node.work.exp2 += work.exp2, node.work.fma += work.fma, node.work.add += work.add;
@@ -293,7 +296,7 @@ class GraphBuilder {
       for (Operation* op : operations)
         for (Value result : op->getResults())
           if (!inPlace.contains(result)) countRegisters(static_cast<int>(i), result);
-    model.registerLimit = gpu::registerLimit(target, 1, model.threads);
+    model.registerLimit = gpu::registerLimit(target, 1, model.threads, /*copierRegisters=*/0);
     model.groups = blocksOnSM(target);
   }
 

@@ -33,9 +33,11 @@ std::unique_ptr<mlir::Pass> createDeferReductionsPass();
 std::unique_ptr<mlir::Pass> createPlaceCopiesPass();
 std::unique_ptr<mlir::Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options);
 std::unique_ptr<mlir::Pass> createRematerializeLazyPass();
+std::unique_ptr<mlir::Pass> createAsyncDotsPass();
 std::unique_ptr<mlir::Pass> createSliceDotsPass();
 std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
 std::unique_ptr<mlir::Pass> createPlaceWaitsPass();
+std::unique_ptr<mlir::Pass> createPlaceFencesPass();
 std::unique_ptr<mlir::Pass> createPlaceBarriersPass();
 std::unique_ptr<mlir::Pass> createAllocateSharedPass();
 

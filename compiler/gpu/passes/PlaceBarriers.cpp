@@ -10,7 +10,7 @@
 // A forward data-flow over structured control flow, followed round loops until nothing changes, keeps the accesses since the last barrier
 // (of any path). An operation that conflicts with one of them gets a barrier before it:
 //   - a read with a write by store_buffer or by a copy that was waited for;
-//   - a store_buffer with any access;
+//   - a store_buffer with any access, also with the reads of a dot_async, which end at its dot_wait;
 //   - the issue of a copy with reads and stores. That a copy does not write the slot that is being read, and is not read before it was
 //     waited for, is what the loop's schedule sees to: an issue is no write for reads that follow.
 // Buffers conflict where they are the same or their bytes overlap (-tilegpu-allocate-shared has run; without offsets all are distinct).
@@ -123,7 +123,7 @@ class BarrierFlow {
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
     if (op->getNumRegions() != 0) return visitBranches(op, state);
     SmallVector<BufferAccess, 2> accesses = accessesOf(op);
-    bool wait = isa<CopyWaitOp>(op);
+    bool wait = isa<CopyWaitOp, DotWaitOp>(op);
     const std::optional<transforms::MemoryAccess>& global = globalOf(op);
     if (accesses.empty() && !global) return;
     bool needed = !wait && llvm::any_of(accesses, [&](const BufferAccess& access) {
@@ -142,7 +142,7 @@ class BarrierFlow {
       Done& done = state.buffers[access.buffer];
       done.read |= !access.write;
       done.stored |= access.write && !access.copy;
-      done.copied |= wait;
+      done.copied |= wait && access.copy;
     }
   }
 

@@ -11,13 +11,15 @@
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
 // buffer in the layout it has. The engine is asynchronous (cp.async) where the table has it, the proven alignment allows one of its sizes
 // and what lies outside is zero; else each thread loads vectors and stores them (store_buffer). The buffer's swizzle is the one that all
-// readers together and the writer need the fewest passes of the banks with.
+// readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one that the unit
+// knows.
 //
 // A use in a loop that does not contain the load reads the buffer in every trip, or once before the loop where the registers suffice for
 // fragments that live all through it: see fitsInRegisters.
 //
 // Assumptions: A1 layouts are assigned; A2 tiles of more than two dimensions are no operands. Test: tests/lit/gpu/place-copies.mlir.
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Swizzle.h"
@@ -39,6 +41,11 @@ struct Use {
   OpOperand* operand = nullptr;
   SmallVector<int> order;
   bool isDotOperand() const { return isa<tile::DotOp>(operand->getOwner()) && operand->getOperandNumber() < 2; }
+  /// The matrix unit reads it from the buffer.
+  bool isReadFromShared() const {
+    auto dot = dyn_cast<tile::DotOp>(operand->getOwner());
+    return dot && tilegpu::isReadFromShared(dot, operand->getOperandNumber());
+  }
   const LinearLayout& layout() const { return *layoutOf(operand->get()); }
   /// The layout of the used value, in the load's dimensions.
   LinearLayout inLoad() const {
@@ -71,9 +78,8 @@ LinearLayout accessOf(const gpu::Target& target, const LinearLayout& fragment, i
   return fragment;
 }
 
-/// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
-/// passes for everybody.
-std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int inOrder) {
+/// Layouts for a buffer that threads read in these ways.
+std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int inOrder) {
   std::vector<layout::SharedLayout> candidates;
   // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
   layout::Coords shape = write.outputShape();
@@ -83,6 +89,13 @@ std::optional<LinearLayout> chooseLayout(ArrayRef<LinearLayout> reads, const Lin
       candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
   for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, {}, inOrder).layout);
   candidates.push_back(layout::rowMajor(shape));
+  return candidates;
+}
+
+/// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
+/// passes for everybody.
+std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidates, ArrayRef<LinearLayout> reads, const LinearLayout& write,
+                                         int bits, int inOrder) {
   const layout::SharedLayout* best = nullptr;
   int64_t fewest = 0;
   for (const layout::SharedLayout& candidate : candidates) {
@@ -136,7 +149,7 @@ class Placer {
   /// Three quarters of a thread's registers for what the loop carries, its largest product and these fragments; the last quarter is for
   /// addresses, operands of the current step and what arithmetic needs.
   bool fitsInRegisters(Operation* loop, Operation* user, Type fragment) {
-    int64_t limit = gpu::registerLimit(target, 1, static_cast<int>(warps) * target.warpSize);
+    int64_t limit = gpu::registerLimit(target, 1, static_cast<int>(warps) * target.warpSize, /*copierRegisters=*/0);
     int64_t& held = heldIn[loop];
     auto dot = dyn_cast<tile::DotOp>(user);
     int64_t more = registersOf(fragment) * (dot && splitsOperands(dot) ? 2 : 1);  // both parts are the same in every trip
@@ -178,14 +191,20 @@ class Placer {
     int64_t bytes = transforms::accessBytes(load.getPtr(), load.getBoundaryCheck(), extentsOf(load));
     LinearLayout write = copyLayout(type, contiguous, bytes);
     std::vector<LinearLayout> reads;
+    bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
     for (const Use& use : uses) {
+      if (use.isReadFromShared()) continue;
       LinearLayout read = accessOf(target, use.inLoad(), contiguous, bits);
       if (!llvm::is_contained(reads, read)) reads.push_back(read);
     }
     bool async = canCopy(load, bytes);
     std::optional<LinearLayout> home;
-    if (async) home = chooseLayout(reads, write, bits, static_cast<int>(bytes * 8 / bits));
-    if (!home) async = false, home = chooseLayout(reads, write, bits, 1);
+    auto choose = [&](int inOrder) {
+      auto candidates = unitReads ? matrixUnitLayouts(type.getShape(), bits) : candidateLayouts(reads, write, bits, inOrder);
+      return chooseLayout(candidates, reads, write, bits, inOrder);
+    };
+    if (async) home = choose(static_cast<int>(bytes * 8 / bits));
+    if (!home) async = false, home = choose(1);
     emit(load, write, *home, async, uses);
   }
 
@@ -220,7 +239,7 @@ class Placer {
     Operation* user = use.operand->getOwner();
     auto type = cast<RankedTensorType>(use.operand->get().getType());
     RankedTensorType readType = withLayout(load.getType(), use.inLoad());
-    Operation* loop = loopBetween(load, user);
+    Operation* loop = use.isReadFromShared() ? nullptr : loopBetween(load, user);
     OpBuilder b(user);
     if (loop && fitsInRegisters(loop, user, readType)) b.setInsertionPoint(loop);
     Value value = LoadBufferOp::create(b, load.getLoc(), readType, buffer, zero, b.getDenseI64ArrayAttr({}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for copies as late as possible, and for no more copies than needed:
+// Waits for copies and dots as late as possible, and for no more of them than needed:
 //
 //   %t = copy_async %p, %b[0]                       %t = copy_async %p, %b[0]
 //   copy_wait %t                              =>    %u = copy_async %q, %c[0]
@@ -11,9 +11,13 @@
 // loop it does not pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have
 // finished reading the slots that the copies below refill, and one barrier then serves both.
 //
+// A wait for a dot moves down its block to the first operation that uses its result, that writes a buffer which the dot reads, or that
+// computes what takes over the registers of an operand in the next trip.
+//
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
-// changes. Every copy counts, whether its predicate holds or not: its group is closed in any case.
+// changes. Every copy counts, whether its predicate holds or not: its group is closed in any case. Dots are counted in the same way, by
+// themselves: each kind completes in the order of its issue.
 //
 // Test: tests/lit/gpu/place-waits.mlir.
 #include "compiler/gpu/passes/Buffers.h"
@@ -50,7 +54,44 @@ void sink(CopyWaitOp wait, transforms::Aliasing& aliasing) {
   }
 }
 
-/// For each token, the copies issued since its own.
+/// What computes the value that takes over the registers of an operand in the next trip: the dot reads them until it is waited for.
+llvm::SmallPtrSet<Operation*, 4> successorsOf(Value operand) {
+  llvm::SmallPtrSet<Operation*, 4> definitions;
+  auto usual = [](Value v) {  // whose registers a select_lazy's result has
+    auto lazy = v.getDefiningOp<tile::SelectLazyOp>();
+    return lazy ? lazy.getUsual()[cast<OpResult>(v).getResultNumber()] : Value();
+  };
+  while (Value before = usual(operand)) operand = before;
+  auto argument = dyn_cast<BlockArgument>(operand);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop || argument == loop.getInductionVar()) return definitions;
+  Value next = loop.getTiedLoopYieldedValue(argument)->get();
+  while (Operation* op = next ? next.getDefiningOp() : nullptr) {
+    if (!definitions.insert(op).second) break;
+    next = usual(next);
+  }
+  return definitions;
+}
+
+void sink(DotWaitOp wait) {
+  llvm::SmallSetVector<Value, 4> buffers;
+  llvm::SmallPtrSet<Operation*, 4> successors = successorsOf(wait.getValue().getDefiningOp<DotAsyncOp>().getA());
+  for (const BufferAccess& access : accessesOf(wait)) buffers.insert(access.buffer);
+  auto uses = [&](Operation* op) { return llvm::any_of(wait->getUsers(), [&](Operation* user) { return op->isAncestor(user); }); };
+  auto writes = [&](Operation* op) {
+    WalkResult found = op->walk([&](Operation* inner) {
+      auto hit = [&](const BufferAccess& access) { return access.write && buffers.contains(access.buffer); };
+      return llvm::any_of(accessesOf(inner), hit) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return found.wasInterrupted();
+  };
+  Operation* place = wait->getNextNode();
+  auto stops = [&](Operation* op) { return isa<BarrierOp>(op) || successors.contains(op) || uses(op) || writes(op); };
+  while (!place->hasTrait<OpTrait::IsTerminator>() && !stops(place)) place = place->getNextNode();
+  wait->moveBefore(place);
+}
+
+/// For each token of a copy, the copies issued since its own; for each dot in flight, the dots.
 using Ages = llvm::DenseMap<Value, int64_t>;
 
 /// The younger state at a join: what either path knows, the lesser count of both. True if `into` changes.
@@ -82,9 +123,13 @@ class AgeFlow {
   }
 
   void visit(Operation* op, Ages& ages) {
-    if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
-      for (auto& entry : ages) ++entry.second;
-      ages[copy.getToken()] = 0;
+    if (isa<CopyAsyncOp, DotAsyncOp>(op)) {
+      Value issued = op->getResult(0);
+      for (auto& [value, age] : ages)
+        if (isa<TokenType>(value.getType()) == isa<TokenType>(issued.getType())) ++age;
+      ages[issued] = 0;
+    } else if (auto dot = dyn_cast<DotWaitOp>(op)) {
+      dot.setPending(ages.lookup(dot.getValue()));
     } else if (auto wait = dyn_cast<CopyWaitOp>(op)) {
       int64_t pending = std::numeric_limits<int64_t>::max();
       for (Value token : wait.getTokens())
@@ -160,7 +205,7 @@ class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceWaitsPass)
   StringRef getArgument() const override { return "tilegpu-place-waits"; }
-  StringRef getDescription() const override { return "Wait for copies just before their data is read"; }
+  StringRef getDescription() const override { return "Wait for copies and dots just before their data is needed"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
@@ -169,6 +214,9 @@ class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp
       transforms::Aliasing aliasing;
       for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait, aliasing);
       for (CopyWaitOp wait : waits) merge(wait);
+      SmallVector<DotWaitOp> dots;
+      func.walk([&](DotWaitOp wait) { dots.push_back(wait); });
+      for (DotWaitOp wait : llvm::reverse(dots)) sink(wait);
       Ages ages;
       AgeFlow().block(func.getBody().front(), ages);
     }

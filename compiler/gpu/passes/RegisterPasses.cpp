@@ -13,10 +13,12 @@ void registerPasses() {
   mlir::registerPass([] { return createPlaceCopiesPass(); });
   mlir::registerPass([] { return createScheduleLoopsPass({}); });
   mlir::registerPass([] { return createRematerializeLazyPass(); });
+  mlir::registerPass([] { return createAsyncDotsPass(); });
   mlir::registerPass([] { return createSliceDotsPass(); });
   mlir::registerPass([] { return createDecomposeConversionsPass(); });
   mlir::registerPass([] { return createPlaceWaitsPass(); });
   mlir::registerPass([] { return createAllocateSharedPass(); });
+  mlir::registerPass([] { return createPlaceFencesPass(); });
   mlir::registerPass([] { return createPlaceBarriersPass(); });
 }
 

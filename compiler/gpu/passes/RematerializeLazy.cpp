@@ -11,11 +11,13 @@
 // The exact side is rarely taken: its price does not count, registers on the usual side do. Here %s ends where %p is computed, in place.
 // Assumptions: A1 the value and what it is computed from, up to values that live on anyway, stand in the block of the select_lazy; A2 they
 // are free of effects, or loads of buffers that nothing writes in between; A3 every other use comes before the select_lazy; A4 the tile
-// takes at least kLeastRegisters of a thread. Test: tests/lit/gpu/rematerialize-lazy.mlir.
+// takes at least kLeastRegisters of a thread; A5 a dot is one of registers: instructions of several warps cannot stand in a branch that
+// single warps take. Test: tests/lit/gpu/rematerialize-lazy.mlir.
 #include <map>
 
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -74,6 +76,7 @@ class Rematerializer {
 
   /// A2: whether the operation gives the same where the select_lazy stands.
   bool isRepeatable(Operation* op) {
+    if (auto dot = dyn_cast<tile::DotOp>(op); dot && isReadFromShared(dot, 1)) return false;
     if (isMemoryEffectFree(op)) return true;
     auto load = dyn_cast<LoadBufferOp>(op);
     if (!load) return false;

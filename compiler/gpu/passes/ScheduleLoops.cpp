@@ -34,13 +34,6 @@ struct Choice {
   size_t count = 1;  ///< schedules that there are to choose from
 };
 
-/// The machine as its synchronous dots see it: those are the ones that this pass orders.
-gpu::Target withRegisterDots(const gpu::Target& target) {
-  gpu::Target result = target;
-  std::erase_if(result.matrix, [](const gpu::MatrixInstruction& i) { return i.asynchronous || !i.a.has(gpu::Home::Registers); });
-  return result;
-}
-
 gpu::Schedule textOrder(int nodes) {
   gpu::Schedule schedule{.size = nodes};
   for (int node = 0; node < nodes; ++node) schedule.order[node] = static_cast<std::uint8_t>(node);
@@ -125,7 +118,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
       return choice;
     }
     try {
-      gpu::CostedLoop costed = gpu::cost(graph.model, withRegisterDots(targetOf(loop)));
+      gpu::CostedLoop costed = gpu::cost(graph.model, targetOf(loop));
       // What the text needs anyway is no reason to refuse an order that needs no more: the code generator spills what is over.
       costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, textOrder(costed.size())).registers);
       choice.schedule = forcedFor(loop, costed);

@@ -10,13 +10,13 @@
 //                                                    %d1 = tile.dot %a1, %t1, %d0 ...
 //
 // The fragments of the next step are loaded before the dot of this one. An operand that is not read from shared memory for this dot alone
-// (it was computed, or loaded before a loop) is cut in registers by tilegpu.slice, which moves nothing. Fragments of a last, shorter
-// instruction are taken where the depth is no multiple of the first (m16n8k8 instead of m16n8k16): all steps are equal.
+// (it was computed, or loaded before a loop) is cut in registers by tilegpu.slice, which moves nothing. All steps are equal.
 //
 // Assumption: A1 the buffer that an operand is read from is not written between the read and the dot; else registers are cut. Test:
 // tests/lit/gpu/slice-dots.mlir.
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "fattn/Error.h"
 
@@ -123,23 +123,11 @@ class Operand {
   mutable LoadBufferOp load;
 };
 
-/// The depth of one instruction, half of it where it does not divide the dot's; nothing where the machine has none.
-std::optional<int64_t> stepOf(tile::DotOp dot, const gpu::Target& target) {
-  auto type = dot.getA().getType();
-  DType dtype = tile::dtypeOf(type.getElementType());
-  for (const gpu::MatrixInstruction& i : target.matrix) {
-    if (!i.takes(dtype) || i.asynchronous || !i.a.has(gpu::Home::Registers) || !i.b.has(gpu::Home::Registers)) continue;
-    for (int64_t k : {i.k, i.k / 2})
-      if (type.getDimSize(1) % k == 0) return k;
-  }
-  return std::nullopt;
-}
-
-void slice(tile::DotOp dot, const gpu::Target& target) {
-  int64_t depth = dot.getA().getType().getDimSize(1);
-  std::optional<int64_t> size = stepOf(dot, target);
-  if (!size || *size == depth || !layoutOf(dot.getA()) || !layoutOf(dot.getB())) return;
-  auto a = Operand::make(dot, dot.getA(), 1, *size), b = Operand::make(dot, dot.getB(), 0, *size);
+void slice(tile::DotOp dot) {
+  std::optional<DotInstruction> instruction = instructionOf(dot);
+  int64_t depth = dot.getA().getType().getDimSize(1), size = instruction ? instruction->depth : depth;
+  if (size == depth || !layoutOf(dot.getA()) || !layoutOf(dot.getB())) return;
+  auto a = Operand::make(dot, dot.getA(), 1, size), b = Operand::make(dot, dot.getB(), 0, size);
   if (!a || !b) return;
   OpBuilder builder(dot);
   Location loc = dot.getLoc();
@@ -149,10 +137,12 @@ void slice(tile::DotOp dot, const gpu::Target& target) {
   };
   Value acc = dot.getAcc();
   std::pair<Value, Value> now = fragments(0);
-  for (int64_t offset = 0; offset < depth; offset += *size) {
+  for (int64_t offset = 0; offset < depth; offset += size) {
     std::pair<Value, Value> next;
-    if (offset + *size < depth) next = fragments(offset + *size);
-    acc = tile::DotOp::create(builder, loc, dot.getType(), now.first, now.second, acc, dot.getPrecision());
+    if (offset + size < depth) next = fragments(offset + size);
+    auto step = tile::DotOp::create(builder, loc, dot.getType(), now.first, now.second, acc, dot.getPrecision());
+    step->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+    acc = step;
     now = next;
   }
   dot.getResult().replaceAllUsesWith(acc);
@@ -170,10 +160,9 @@ class SliceDotsPass : public PassWrapper<SliceDotsPass, OperationPass<ModuleOp>>
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
       try {
-        const gpu::Target& target = targetOf(func);
         SmallVector<tile::DotOp> dots;
         func.walk([&](tile::DotOp dot) { dots.push_back(dot); });
-        for (tile::DotOp dot : dots) slice(dot, target);
+        for (tile::DotOp dot : dots) slice(dot);
       } catch (const Error& error) {
         func.emitError() << error.what();
         return signalPassFailure();

@@ -106,7 +106,7 @@ NodeCost price(const Node& node, const LoopModel& loop, const Target& target, st
     case NodeKind::Dot:
       break;
   }
-  const MatrixInstruction* instruction = target.matrixFor(node.dot.type);
+  const MatrixInstruction* instruction = target.matrixFor(node.dot.type, node.dot.instruction);
   if (instruction == nullptr)
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{} has no matrix instruction for {}, which dot {} multiplies", target.name, name(node.dot.type), node.name));

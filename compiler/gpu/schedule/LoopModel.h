@@ -26,6 +26,7 @@ struct DotWork {
   DType type = DType::BF16;
   int m = 64, n = 0, k = 0;
   bool aInShared = true;
+  std::string_view instruction = {};  ///< a row of the target by its name; empty: the first that takes the type
 };
 
 /// Lane operations (one element each; a packed instruction counts once) and bytes of shared memory of one group in one trip.

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begins the dots that a matrix unit does by itself, and waits for each:
+//
+//   %x = load_buffer %k[%s] : -> 64x128                %d = dot_async %q[0], %k[%s], %c {transposed_b}
+//   %y = trans %x                                =>    %e = dot_wait %d
+//   %e = tile.dot %q0, %y, %c {instruction}
+//
+// An operand that the instruction takes from shared memory is a load of a buffer in a layout that the unit reads, transposed or not; the
+// load goes. -tilegpu-place-waits moves the waits down to where they are needed.
+//
+// Where an operand is anything else by now, the dot stays: its tiles have the fragments of an instruction of registers, which it becomes.
+// Assumption: A1 nothing writes the buffer between the load and the dot; else the dot stays, too. Test: tests/lit/gpu/async-dots.mlir.
+#include "compiler/gpu/dialect/SourceLabels.h"
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "fattn/Error.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// A load whose tile, or the transpose of it, is an operand.
+struct SharedOperand {
+  LoadBufferOp load;
+  tile::TransOp trans;
+};
+
+bool isWrittenBetween(Operation* from, Operation* to, Value buffer) {
+  for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
+    WalkResult found = op->walk([&](Operation* inner) {
+      auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
+      return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted()) return true;
+  }
+  return false;
+}
+
+bool isReadableByUnit(BufferType buffer) {
+  const layout::LinearLayout& layout = buffer.getLayout().getLayout();
+  return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType())),
+                      [&](const layout::SharedLayout& candidate) { return candidate.elements() == layout; });
+}
+
+std::optional<SharedOperand> sharedOperand(tile::DotOp dot, Value operand) {
+  SharedOperand result;
+  result.trans = operand.getDefiningOp<tile::TransOp>();
+  result.load = (result.trans ? result.trans.getInput() : operand).getDefiningOp<LoadBufferOp>();
+  if (!result.load || result.load->getBlock() != dot->getBlock()) return std::nullopt;
+  if (!result.load.getOffsets().empty() || !result.load.getExtents().empty()) return std::nullopt;
+  if (!isReadableByUnit(result.load.getBuffer().getType()) || isWrittenBetween(result.load, dot, result.load.getBuffer()))
+    return std::nullopt;
+  return result;
+}
+
+void eraseIfUnused(const SharedOperand& operand) {
+  for (Operation* op : {static_cast<Operation*>(operand.trans), static_cast<Operation*>(operand.load)})
+    if (op && op->use_empty()) op->erase();
+}
+
+/// The instruction of registers that has the dot's fragments, where the unit cannot read shared memory after all.
+void useRegisters(tile::DotOp dot) { dot->removeAttr(kInstructionAttr); }
+
+void begin(tile::DotOp dot, const DotInstruction& instruction) {
+  std::optional<SharedOperand> a, b = sharedOperand(dot, dot.getB());
+  if (instruction.sharedA) a = sharedOperand(dot, dot.getA());
+  if (!b || (instruction.sharedA && !a)) return useRegisters(dot);
+  OpBuilder builder(dot);
+  auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
+  Value left = a ? Value(a->load.getBuffer()) : dot.getA();
+  Value slot = a ? a->load.getSlot() : Value();
+  auto inFlight = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), dot.getAcc(), b->load.getBuffer(), b->load.getSlot(), left, slot,
+                                     text, /*transposed_a=*/a && a->trans, /*transposed_b=*/static_cast<bool>(b->trans));
+  keepSourceLabel(b->load, inFlight, kSourceOfBAttr);
+  if (a) keepSourceLabel(a->load, inFlight, kSourceOfAAttr);
+  auto done = DotWaitOp::create(builder, dot.getLoc(), dot.getType(), inFlight.getResult(), IntegerAttr());
+  dot.getResult().replaceAllUsesWith(done.getResult());
+  dot.erase();
+  if (a) eraseIfUnused(*a);
+  eraseIfUnused(*b);
+}
+
+class AsyncDotsPass : public PassWrapper<AsyncDotsPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AsyncDotsPass)
+  StringRef getArgument() const override { return "tilegpu-async-dots"; }
+  StringRef getDescription() const override { return "Begin dots that read shared memory, and wait for them"; }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration()) continue;
+      try {
+        SmallVector<tile::DotOp> dots;
+        func.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+        for (tile::DotOp dot : dots)
+          if (std::optional<DotInstruction> instruction = instructionOf(dot); instruction && instruction->sharedB) begin(dot, *instruction);
+      } catch (const Error& error) {
+        func.emitError() << error.what();
+        return signalPassFailure();
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createAsyncDotsPass() { return std::make_unique<AsyncDotsPass>(); }
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes what threads write to shared memory visible to the matrix unit that reads it:
+//
+//   copy_wait %t                                       copy_wait %t
+//   barrier                                      =>    fence_async
+//   %d = dot_async %q[0], %k[%slot], %c                barrier
+//                                                      %d = dot_async %q[0], %k[%slot], %c
+//
+// The matrix unit reads through another path (the asynchronous proxy) than threads write. A thread's fence stands directly behind what
+// completes its writes, a wait for copies or a store, to any buffer that a dot_async reads: the barrier that separates the writers from
+// the reader follows later. Of fences in a row the last one serves.
+//
+// Runs before -tilegpu-place-barriers. Test: tests/lit/gpu/place-fences.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// Buffers that a matrix unit reads.
+llvm::SmallSetVector<Value, 4> unitBuffers(func::FuncOp func) {
+  llvm::SmallSetVector<Value, 4> buffers;
+  func.walk([&](DotAsyncOp dot) {
+    for (const BufferAccess& access : accessesOf(dot)) buffers.insert(access.buffer);
+  });
+  return buffers;
+}
+
+/// Whether these writes by threads are complete behind the operation.
+bool completesWrites(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
+  if (!isa<CopyWaitOp, StoreBufferOp>(op)) return false;
+  return llvm::any_of(accessesOf(op), [&](const BufferAccess& access) { return buffers.contains(access.buffer); });
+}
+
+class PlaceFencesPass : public PassWrapper<PlaceFencesPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceFencesPass)
+  StringRef getArgument() const override { return "tilegpu-place-fences"; }
+  StringRef getDescription() const override { return "Show threads' writes to the matrix units that read shared memory"; }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration()) continue;
+      llvm::SmallSetVector<Value, 4> buffers = unitBuffers(func);
+      SmallVector<Operation*> writers;
+      func.walk([&](Operation* op) {
+        if (completesWrites(op, buffers)) writers.push_back(op);
+      });
+      for (Operation* writer : writers) {
+        if (writer->getNextNode() && llvm::is_contained(writers, writer->getNextNode())) continue;
+        OpBuilder b(writer->getContext());
+        b.setInsertionPointAfter(writer);
+        FenceAsyncOp::create(b, writer->getLoc());
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createPlaceFencesPass() { return std::make_unique<PlaceFencesPass>(); }
+
+}  // namespace fattn::tilegpu

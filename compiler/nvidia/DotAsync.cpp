@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// tilegpu.dot_async becomes wgmma.m64n<n>k16, one instruction for each 64 rows of a warp group and each step along k, in one piece of
+// inline PTX, so that nothing comes between them; tilegpu.dot_wait becomes wgmma.wait_group, through which the accumulator's registers
+// pass, so that neither LLVM nor ptxas touches them earlier:
+//
+//   %d = dot_async %q[0], %k[%s], %zero {transposed_b}       wgmma.fence; wgmma %d, %q + 0, %k + 0, 0; ... wgmma.commit_group
+//   %e = dot_wait %d {pending = 1}                           wgmma.wait_group 1 (%d in, %e out)
+//
+// An operand in shared memory is named by a descriptor: address, strides, and the swizzle. The tile lies in columns of 128, 64 or 32 bytes,
+// each swizzled, one after the other (tilegpu's matrixUnitLayouts). Along its contiguous dimension the instruction takes k ("K-major") or
+// the other dimension ("MN-major"):
+//   K-major:  8 rows further are 8 * width bytes; 16 elements of k further are 32 bytes, then the next column;
+//   MN-major: 8 elements of k further are 8 * width bytes; the next column is `leading` bytes further.
+// Sources: PTX ISA 8.7, "Asynchronous Warpgroup Level Matrix Instructions", matrix descriptors and canonical layouts.
+// Test: tests/lit/nvidia/dot-async.mlir.
+#include <fmt/format.h>
+
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/layout/Nvidia.h"
+#include "compiler/nvidia/Fragments.h"
+#include "compiler/nvidia/Machine.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+
+using gpu::Lowering, gpu::Registers;
+using layout::Coords, layout::LinearLayout, layout::Operand;
+
+namespace {
+
+constexpr int kGroupRows = 64, kGroupWarps = 4, kDepth = 16;
+
+/// An operand in shared memory.
+class SharedTile {
+ public:
+  /// `kContiguous`: the dimension that follows itself in memory is k.
+  static FailureOr<SharedTile> create(Lowering& to, Operation* op, Value buffer, Value slot, bool kContiguous) {
+    auto alloc = buffer.getDefiningOp<tilegpu::AllocOp>();
+    if (!alloc) return op->emitOpError() << "needs a buffer that is the result of tilegpu.alloc";
+    if (!alloc.getOffset()) return alloc.emitOpError() << "needs an offset, which -tilegpu-allocate-shared sets";
+    auto type = cast<tilegpu::BufferType>(buffer.getType());
+    SharedTile result;
+    result.kContiguous_ = kContiguous;
+    result.rows_ = type.getShape()[0];
+    for (const layout::SharedLayout& known : tilegpu::matrixUnitLayouts(type.getShape(), 16))
+      for (int width : {128, 64, 32})
+        if (!result.width_ && type.getShape()[1] * 2 % width == 0 && known.elements() == type.getLayout().getLayout() &&
+            known.elements() == layout::swizzled(Coords(type.getShape().begin(), type.getShape().end()), 16, width, 16).elements())
+          result.width_ = width;
+    if (!result.width_) return op->emitOpError() << "needs a buffer in a layout that the matrix unit reads, but got " << type;
+    Value address = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
+    address = arith::AddIOp::create(to.b, address, to.i32(static_cast<int64_t>(*alloc.getOffset())));
+    Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes()));
+    result.address_ = arith::AddIOp::create(to.b, address, within);
+    return result;
+  }
+
+  /// Bytes from the tile's start to its element (mn, k): multiples of 64 (8 in B) and of 16.
+  int64_t offset(int64_t mn, int64_t k) const {
+    int64_t columns = width_ / 2, contiguous = kContiguous_ ? k : mn, other = kContiguous_ ? mn : k;
+    return contiguous / columns * rows_ * width_ + contiguous % columns * 2 + other * width_;
+  }
+
+  /// The descriptor (i64) of what lies `groups` times 64 rows behind the start (null: none).
+  Value descriptor(Lowering& to, Value groups) const {
+    Value address = address_;
+    if (groups) {
+      Value bytes = arith::MulIOp::create(to.b, groups, to.i32(offset(kGroupRows, 0)));
+      address = arith::AddIOp::create(to.b, address, bytes);
+    }
+    Value low = arith::AndIOp::create(to.b, arith::ShRUIOp::create(to.b, address, to.i32(4)), to.i32(0x3FFF));
+    uint64_t leading = kContiguous_ ? 16 : static_cast<uint64_t>(rows_ * width_), stride = static_cast<uint64_t>(8 * width_);
+    uint64_t swizzle = width_ == 128 ? 1 : width_ == 64 ? 2 : 3;
+    uint64_t rest = leading / 16 << 16 | stride / 16 << 32 | swizzle << 62;
+    Value wide = arith::ExtUIOp::create(to.b, to.b.getI64Type(), low);
+    return arith::OrIOp::create(to.b, wide, to.i64(static_cast<int64_t>(rest)));
+  }
+
+  bool kContiguous() const { return kContiguous_; }
+
+ private:
+  bool kContiguous_ = true;
+  int64_t rows_ = 0;   ///< of the buffer
+  int64_t width_ = 0;  ///< bytes of a swizzled column
+  Value address_;      ///< of the slot, i32
+};
+
+/// Inline PTX with side effects: first the values in and out, then the ones in.
+class Assembly {
+ public:
+  /// Numbers of operands in the text: $0.. are `results` f32 registers.
+  explicit Assembly(size_t results) : results_(results) {}
+
+  std::string input(Value value, const char* constraint) {
+    inputs_.push_back(value);
+    constraints_ += fmt::format(",{}", constraint);
+    return fmt::format("${}", results_ + inputs_.size() - 1);
+  }
+
+  /// `tied`: what the result registers hold before; empty where that does not matter.
+  Registers emit(Lowering& to, const std::string& text, ValueRange tied) {
+    std::string constraints;
+    for (size_t i = 0; i < results_; ++i) constraints += i ? ",=f" : "=f";
+    constraints += constraints_;
+    SmallVector<Value> operands(inputs_);
+    for (auto [i, value] : llvm::enumerate(tied)) {
+      constraints += fmt::format(",{}", i);
+      operands.push_back(value);
+    }
+    constraints += ",~{memory}";
+    SmallVector<Type> types(results_, to.b.getF32Type());
+    Type type = results_ == 1 ? types[0] : LLVM::LLVMStructType::getLiteral(to.b.getContext(), types);
+    auto dialect = LLVM::AsmDialectAttr::get(to.b.getContext(), LLVM::AsmDialect::AD_ATT);
+    Value all = LLVM::InlineAsmOp::create(to.b, type, operands, text, constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                          LLVM::TailCallKind::None, dialect, ArrayAttr())
+                    .getResult(0);
+    if (results_ == 1) return {all};
+    Registers registers;
+    for (size_t i = 0; i < results_; ++i) registers.push_back(LLVM::ExtractValueOp::create(to.b, all, static_cast<int64_t>(i)));
+    return registers;
+  }
+
+ private:
+  size_t results_;
+  SmallVector<Value> inputs_;
+  std::string constraints_;
+};
+
+class AsyncDotEmitter {
+ public:
+  AsyncDotEmitter(Lowering& to, tilegpu::DotAsyncOp op)
+      : to_(to), op_(op), c_(*tilegpu::layoutOf(op.getAcc().getType()), layout::nvidia::mma(Operand::C, kDepth, 16)) {}
+
+  LogicalResult emit() {
+    if (failed(verify())) return failure();
+    bool inRegisters = !op_.getASlot();
+    FailureOr<SharedTile> a, b = SharedTile::create(to_, op_, op_.getB(), op_.getBSlot(), op_.getTransposedB());
+    if (failed(b)) return failure();
+    if (!inRegisters) {
+      a = SharedTile::create(to_, op_, op_.getA(), op_.getASlot(), !op_.getTransposedA());
+      if (failed(a)) return failure();
+    }
+    number();
+    Assembly assembly(order_.size());
+    std::string text = "{ .reg .b64 da, db; wgmma.fence.sync.aligned; ";
+    Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(2));
+    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group), "l");
+    std::string fromB = assembly.input(b->descriptor(to_, Value()), "l");
+    for (int64_t row : c_.places(0))
+      for (int64_t k = 0; k < depth(); k += kDepth) {
+        std::string left = "da";
+        if (inRegisters)
+          left = fragmentOfA(assembly, row, k);
+        else
+          text += fmt::format("add.s64 da, {}, {}; ", fromA, a->offset(row, k) / 16);
+        text += fmt::format("add.s64 db, {}, {}; {} {}, {}, db, {}, 1, 1{}, {}; ", fromB, b->offset(0, k) / 16, instruction(),
+                            accumulator(row), left, k == 0 && startsFromZero() ? 0 : 1,
+                            inRegisters ? "" : (a->kContiguous() ? ", 0" : ", 1"), b->kContiguous() ? 0 : 1);
+      }
+    text += "wgmma.commit_group.sync.aligned; }";
+    Registers tied;
+    if (!startsFromZero())
+      for (int64_t r : order_) tied.push_back(to_.registers(op_.getAcc())[static_cast<size_t>(r)]);
+    Registers results = assembly.emit(to_, text, tied), all(to_.registers(op_.getAcc()).size());
+    for (auto [r, value] : llvm::zip_equal(order_, results)) all[static_cast<size_t>(r)] = value;
+    to_.set(op_.getResult(), std::move(all));
+    return success();
+  }
+
+ private:
+  int64_t depth() const {
+    if (auto tile = dyn_cast<RankedTensorType>(op_.getA().getType())) return tile.getDimSize(1);
+    return cast<tilegpu::BufferType>(op_.getA().getType()).getShape()[op_.getTransposedA() ? 0 : 1];
+  }
+  Type elementOfB() const { return op_.getB().getType().getElementType(); }
+  bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
+
+  /// Warps one below the other, each with 16 rows and all columns.
+  LogicalResult verify() {
+    const LinearLayout& c = *tilegpu::layoutOf(op_.getAcc().getType());
+    LinearLayout fragment = layout::nvidia::mma(Operand::C, kDepth, 16);
+    int64_t warps = c.inputSize(layout::kWarp);
+    bool agrees = warps % kGroupWarps == 0 && op_.getAcc().getType().getDimSize(0) % (16 * warps) == 0;
+    for (int64_t warp = 0; warp < warps; ++warp) agrees = agrees && c.apply({0, 0, warp}) == Coords{16 * warp, 0};
+    for (int64_t lane = 0; lane < 32; ++lane) agrees = agrees && c.apply({0, lane, 0}) == fragment.apply({0, lane, 0});
+    if (agrees && elementOfB().getIntOrFloatBitWidth() == 16 && isa<FloatType>(elementOfB()) && depth() % kDepth == 0) return success();
+    return op_.emitOpError() << "needs 16-bit floating-point operands, a depth in multiples of 16 and an accumulator in the fragments of "
+                                "wgmma.m64, but got "
+                             << op_.getA().getType() << ", " << op_.getB().getType() << " and " << op_.getAcc().getType();
+  }
+
+  /// The order of the accumulator's registers in the instructions.
+  void number() {
+    for (int64_t row : c_.places(0))
+      for (int64_t column : c_.places(1)) {
+        first_.try_emplace(row, order_.size());
+        llvm::append_range(order_, c_.at(row, column));
+      }
+  }
+
+  std::string accumulator(int64_t row) const {
+    size_t count = order_.size() / first_.size();
+    std::string text = "{";
+    for (size_t i = 0; i < count; ++i) text += fmt::format("{}${}", i ? ", " : "", first_.at(row) + i);
+    return text + "}";
+  }
+
+  std::string fragmentOfA(Assembly& assembly, int64_t row, int64_t k) {
+    Fragments a(*tilegpu::layoutOf(op_.getA().getType()), layout::nvidia::mma(Operand::A, kDepth, 16));
+    SmallVector<int64_t> registers = a.at(row, k);
+    const Registers& source = to_.registers(op_.getA());
+    std::string text = "{";
+    for (size_t i = 0; i < registers.size(); i += 2) {
+      Value pair[] = {source[static_cast<size_t>(registers[i])], source[static_cast<size_t>(registers[i + 1])]};
+      text += (i ? ", " : "") + assembly.input(to_.pack(pair, to_.b.getI32Type()), "r");
+    }
+    return text + "}";
+  }
+
+  std::string instruction() const {
+    StringRef type = elementOfB().isBF16() ? "bf16" : "f16";
+    return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{}", op_.getAcc().getType().getDimSize(1), type.str(), type.str());
+  }
+
+  Lowering& to_;
+  mutable tilegpu::DotAsyncOp op_;  // whose accessors are not const
+  Fragments c_;
+  SmallVector<int64_t> order_;       ///< registers of the tile as the instructions count them
+  std::map<int64_t, size_t> first_;  ///< of each 64 rows, in that order
+};
+
+}  // namespace
+
+LogicalResult Machine::dotAsync(Lowering& to, tilegpu::DotAsyncOp op) { return AsyncDotEmitter(to, op).emit(); }
+
+LogicalResult Machine::dotWait(Lowering& to, tilegpu::DotWaitOp op) {
+  const Registers registers = to.registers(op.getValue());
+  Assembly assembly(registers.size());
+  to.set(op.getResult(), assembly.emit(to, fmt::format("wgmma.wait_group.sync.aligned {};", op.getPending().value_or(0)), registers));
+  return success();
+}
+
+LogicalResult Machine::fenceAsync(Lowering& to, tilegpu::FenceAsyncOp) {
+  LLVM::InlineAsmOp::create(to.b, TypeRange(), ValueRange(), "fence.proxy.async.shared::cta;", "~{memory}", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return success();
+}
+
+}  // namespace fattn::nvidia

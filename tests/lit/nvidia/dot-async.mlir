@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dots that matrix units do by themselves: descriptors of what lies in shared memory, one piece of PTX, a wait through which the
+// accumulator passes.
+// RUN: fattn-opt %s -split-input-file -nvidia-lower-tensors | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+
+// A from registers; B lies as n x k, rows of 32 bytes: the descriptor's swizzle is 3, 8 rows are 256 bytes (16 times 16).
+// 3 << 62 | 16 << 32 | 1 << 16
+// CHECK-LABEL: func.func @from_registers
+// CHECK: nvvm.shfl.sync
+// CHECK: arith.constant -4611685949707845632 : i64
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .b64 da, db; wgmma.fence.sync.aligned; add.s64 db, $8, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$9, $10, $11, $12}, db, 1, 1, 1, 0; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,l,r,r,r,r,0,1,2,3,4,5,6,7,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,~{memory}"
+func.func @from_registers(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
+  %zero = arith.constant 0 : i32
+  %a = arith.constant dense<1.0> : tensor<64x16xbf16, #acc>
+  %c = tile.splat %x : f32 -> tensor<64x16xf32, #acc>
+  %b = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 16x16xbf16, #narrow>
+  tilegpu.fence_async
+  tilegpu.barrier
+  %d = tilegpu.dot_async %a, %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>, transposed_b} : tensor<64x16xbf16, #acc>, !tilegpu.buffer<1 x 16x16xbf16, #narrow>, tensor<64x16xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 1 : i64} : tensor<64x16xf32, #acc>
+  tile.device_print "e", %e : tensor<64x16xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 32">
+#left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,0), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0) | dim0: 64, dim1: 32">
+#right = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,0), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0) | dim0: 32, dim1: 32">
+
+// Both from shared memory, two steps of 16. A lies as m x k in rows of 64 bytes: the second step is 32 bytes (2 times 16) further. B lies
+// as k x n: the second step is 16 rows of 64 bytes (64 times 16) further. What starts from zero has no accumulator to pass in.
+// CHECK-LABEL: func.func @from_shared
+// CHECK: fence.proxy.async.shared::cta;
+// CHECK: llvm.inline_asm has_side_effects {{.*}}add.s64 da, $16, 0; add.s64 db, $17, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 0, 1, 1, 0, 1; add.s64 da, $16, 2; add.s64 db, $17, 64; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,l,l,~{memory}"
+func.func @from_shared() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
+  %zero = arith.constant 0 : i32
+  %c = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %a = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 64x32xf16, #left>
+  %b = tilegpu.alloc {offset = 4096 : i64} : !tilegpu.buffer<1 x 32x32xf16, #right>
+  tilegpu.fence_async
+  %d = tilegpu.dot_async %a[%zero], %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>} : !tilegpu.buffer<1 x 64x32xf16, #left>, !tilegpu.buffer<1 x 32x32xf16, #right>, tensor<64x32xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x32xf32, #acc>
+  tile.device_print "e", %e : tensor<64x32xf32, #acc>
+  return
+}
