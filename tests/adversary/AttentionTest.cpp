@@ -78,7 +78,11 @@ INSTANTIATE_TEST_SUITE_P(Small, Attention,
                          testing::Values(AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4"},
                                          AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 96, 0, 1},
                                          AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2},
-                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=2", true, 40, 70, 16, 2}),
+                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=2", true, 40, 70, 16, 2},
+                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", false, 64, 96, 0, 0},
+                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", true, 64, 96, 0, 1},
+                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=3,WARPS=8", true, 70, 100, 0, 2},
+                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=4", false, 100, 70, 2, 3}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "kernels/AttentionSupport.h"
 #include "tests/generator/Draw.h"
 #include "tests/order/Emitted.h"
-#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -46,7 +45,7 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
   for (int64_t dim : {48, 64, 104, 128, 256})
     for (DType dtype : {DType::BF16, DType::F16, DType::F32})
       for (bool causal : {false, true})
-        for (const char* target : {"nvidia:sm_80", "nvidia:sm_90"}) {
+        for (const char* target : {"nvidia:sm_80", "nvidia:sm_90", "nvidia:sm_90a"}) {
           AttentionConfig config;
           config.head_dim = config.head_dim_v = dim;
           config.dtype = dtype;
@@ -67,7 +66,7 @@ TEST(Clean, RandomPrograms) {
   int refused = 0, unchecked = 0, unsettled = 0, shallow = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     generator::Draw draw = generator::draw(seed, targets);
-    auto context = test::makeContext();
+    auto context = makeContext();
     Emitted emitted;
     do {
       generator::Program program = generator::generate(*context, draw);

@@ -45,6 +45,10 @@ Words wordsOf(Hazard hazard) {
     case Hazard::StoreOverCopySource:
       return {"stores to global memory that a copy may still be reading: no tilegpu.copy_wait covers the copy before this store",
               "the copy"};
+    case Hazard::WriteOverDotInFlight:
+      return {"writes a slot that a dot may still be reading: no tilegpu.dot_wait covers the dot before this write", "the dot"};
+    case Hazard::ReadWithoutFence:
+      return {"reads by the matrix unit what threads have written: a tilegpu.fence_async is missing behind the write", "the write"};
     case Hazard::ReadAfterWrite:
       return {"reads what other threads write: a tilegpu.barrier is missing between the write and this read", "the write"};
     case Hazard::WriteAfterRead:

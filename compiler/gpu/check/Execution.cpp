@@ -169,11 +169,13 @@ bool Execution::access(const Step& step) {
   auto hazard = [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); };
   if (step.act == Act::Barrier) return memory.barrier(), true;
   if (step.act == Act::Wait) return memory.wait(step.number), true;
+  if (step.act == Act::WaitDot) return memory.waitDots(step.number), true;
+  if (step.act == Act::Fence) return memory.fence(), true;
   int64_t count = counts[static_cast<size_t>(step.stream)]++;
   if (step.buffer < 0) return global(step, count), true;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
-  // The slot is the operand behind the buffer: of a load the second, of a store and a copy the third.
-  Number slot = numberOf(step.operands[step.act == Act::ReadBuffer ? 1 : 2]);
+  // The slot is the operand behind the buffer: of a load the second, of a store and a copy the third. Reads of dots have it alone.
+  Number slot = numberOf(step.operands[step.act == Act::ReadByDot ? 0 : step.act == Act::ReadBuffer ? 1 : 2]);
   if (!slot.known) return outcome = Outcome::Undecided, false;
   if (slot.value < 0 || slot.value >= buffer.slots) {
     onSlotOutside(step, slot.value);
@@ -183,6 +185,7 @@ bool Execution::access(const Step& step) {
   if (step.act == Act::Copy) return copy(step, count, number), true;
   if (step.act == Act::WriteBuffer) return memory.write(step, number, instanceOf(step, count), owners, hazard), true;
   onRead(step, count, number);
+  if (step.act == Act::ReadByDot) return memory.beginDot(step, number, owners, hazard), true;
   memory.read(step, number, owners, hazard);
   return true;
 }
@@ -289,7 +292,7 @@ bool Execution::returnsTo(const std::vector<Head>& heads) const {
     return memory.repeats(head.memory, [&](int label) {
       for (const Body& body : program.blocks)
         for (const Step& step : body.steps)
-          if (step.stream >= 0 && step.act != Act::ReadBuffer && instanceOf(step, 0).label == label)
+          if (step.stream >= 0 && step.act != Act::ReadBuffer && step.act != Act::ReadByDot && instanceOf(step, 0).label == label)
             return counts[static_cast<size_t>(step.stream)] - head.counts[static_cast<size_t>(step.stream)];
       return int64_t{0};
     });

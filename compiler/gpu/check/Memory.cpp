@@ -25,6 +25,33 @@ void Memory::put(int slot, Content what, const Step& by) {
   }
 }
 
+void Memory::meetDots(const Step& step, int slot, Report report) const {
+  for (const Dot& dot : dots)
+    if (overlap(slot, dot.slot)) report(Hazard::WriteOverDotInFlight, dot.step, &step);
+}
+
+void Memory::beginDot(const Step& step, int slot, Owners& owners, Report report) {
+  if (!watched) return;
+  if (step.number)
+    for (Dot& dot : dots) ++dot.younger;
+  read(step, slot, owners, report);
+  if (const Step* write = unfenced[static_cast<size_t>(slot)]) report(Hazard::ReadWithoutFence, write, &step);
+  dots.push_back({&step, slot, 0});
+}
+
+void Memory::waitDots(std::int64_t pending) {
+  for (const Dot& dot : dots)
+    if (dot.younger >= pending) note({dot.step, dot.slot, /*write=*/false});
+  std::erase_if(dots, [&](const Dot& dot) { return dot.younger >= pending; });
+}
+
+void Memory::fence() {
+  for (size_t slot = 0; slot < unfenced.size(); ++slot) {
+    bool copied = llvm::any_of(inFlight, [&](const InFlight& copy) { return copy.slot == static_cast<int>(slot); });
+    if (!copied) unfenced[slot] = nullptr;
+  }
+}
+
 void Memory::note(Access access) {
   if (!llvm::is_contained(recent, access)) recent.push_back(access);
 }
@@ -50,6 +77,8 @@ void Memory::copy(const Step& step, int slot, const Instance& what, Number wante
     if (meets(copy.step, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
   for (const Access& access : recent)
     if (meets(access.step, access.slot)) report(hazardOf(access.write, true, false), access.step, &step);
+  meetDots(step, slot, report);
+  unfenced[static_cast<size_t>(slot)] = &step;
   meetGlobal({&step, from, /*write=*/false, /*atomic=*/false}, owners, report);
   inFlight.push_back({&step, slot, 0, from});
   put(slot, std::move(content), step);
@@ -86,6 +115,8 @@ void Memory::write(const Step& step, int slot, const Instance& what, Owners& own
   for (const Access& access : recent)
     if (overlap(slot, access.slot) && (slot != access.slot || !owners.same(access.step->owners, step.owners)))
       report(hazardOf(access.write, true, false), access.step, &step);
+  meetDots(step, slot, report);
+  unfenced[static_cast<size_t>(slot)] = &step;
   note({&step, slot, /*write=*/true});
   put(slot, {what}, step);
 }
@@ -119,6 +150,7 @@ void Memory::join(const Memory& other) {
     for (const Instance& what : other.contents[slot])
       if (!llvm::is_contained(contents[slot], what)) contents[slot].push_back(what);
     if (!writers[slot]) writers[slot] = other.writers[slot];
+    if (!unfenced[slot]) unfenced[slot] = other.unfenced[slot];
   }
   for (const InFlight& copy : other.inFlight) {
     auto same = llvm::find_if(inFlight, [&](const InFlight& mine) { return mine.step == copy.step && mine.slot == copy.slot; });
@@ -126,6 +158,13 @@ void Memory::join(const Memory& other) {
       inFlight.push_back(copy);
     else
       same->younger = std::min(same->younger, copy.younger);
+  }
+  for (const Dot& dot : other.dots) {
+    auto same = llvm::find_if(dots, [&](const Dot& mine) { return mine.step == dot.step && mine.slot == dot.slot; });
+    if (same == dots.end())
+      dots.push_back(dot);
+    else
+      same->younger = std::min(same->younger, dot.younger);
   }
   for (const Access& access : other.recent) note(access);
   for (const GlobalAccess& access : other.recentGlobal) noteGlobal(access);
@@ -144,8 +183,9 @@ bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int 
                         [&](const GlobalAccess& a) { return llvm::any_of(all, [&](const GlobalAccess& b) { return a.step == b.step; }); });
   };
   return llvm::equal(contents, earlier.contents, sameContent) && llvm::equal(inFlight, earlier.inFlight, sameCopy) &&
-         recent.size() == earlier.recent.size() && std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) &&
-         allIn(recentGlobal, earlier.recentGlobal) && allIn(earlier.recentGlobal, recentGlobal);
+         dots == earlier.dots && unfenced == earlier.unfenced && recent.size() == earlier.recent.size() &&
+         std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && allIn(recentGlobal, earlier.recentGlobal) &&
+         allIn(earlier.recentGlobal, recentGlobal);
 }
 
 }  // namespace fattn::check

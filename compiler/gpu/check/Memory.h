@@ -28,7 +28,9 @@ enum class Hazard : std::uint8_t {
   ReadOfCopyInFlight,  ///< no wait covers the copy
   WriteOverCopyInFlight,
   StoreOverCopySource,  ///< global memory that a copy may still read
-  ReadAfterWrite,       ///< by other threads, without a barrier in between
+  WriteOverDotInFlight,
+  ReadWithoutFence,  ///< by a dot, of what threads have written and not shown to the matrix unit
+  ReadAfterWrite,    ///< by other threads, without a barrier in between
   WriteAfterRead,
   WriteAfterWrite,
   GlobalReadAfterWrite,
@@ -45,12 +47,18 @@ class Memory {
   Memory(const Program& program, bool watched) : program(&program), watched(watched) {
     contents.resize(static_cast<size_t>(program.slots), Content{Instance{}});
     writers.resize(static_cast<size_t>(program.slots));
+    unfenced.resize(static_cast<size_t>(program.slots));
   }
 
   /// `wanted` is false for a copy whose predicate does not hold: it moves nothing, but is a group among the others.
   void copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report);
   void wait(std::int64_t pending);
   void barrier();
+  /// A dot begins to read a slot; the first read of a dot counts it among the others.
+  void beginDot(const Step& step, int slot, Owners& owners, Report report);
+  void waitDots(std::int64_t pending);
+  /// What threads have written so far, copies that were waited for included, is seen by dots.
+  void fence();
   void read(const Step& step, int slot, Owners& owners, Report report);
   void write(const Step& step, int slot, const Instance& what, Owners& owners, Report report);
   void global(const Step& step, const Window& window, Owners& owners, Report report);
@@ -72,6 +80,12 @@ class Memory {
     Window from;
     bool operator==(const InFlight&) const = default;
   };
+  struct Dot {
+    const Step* step;
+    int slot;
+    std::int64_t younger;  ///< dots begun since, at least
+    bool operator==(const Dot&) const = default;
+  };
   struct Access {
     const Step* step;
     int slot;
@@ -87,6 +101,7 @@ class Memory {
   bool overlap(int a, int b) const;
   void put(int slot, Content what, const Step& by);
   void note(Access access);
+  void meetDots(const Step& step, int slot, Report report) const;
   void noteGlobal(const GlobalAccess& access);
   void meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const;
 
@@ -95,7 +110,9 @@ class Memory {
   std::vector<Content> contents;
   std::vector<const Step*> writers;
   std::vector<InFlight> inFlight;
-  std::vector<Access> recent;  ///< since the last barrier
+  std::vector<Dot> dots;
+  std::vector<const Step*> unfenced;  ///< for each slot the write that no fence has followed; null where there is none
+  std::vector<Access> recent;         ///< since the last barrier
   std::vector<GlobalAccess> recentGlobal;
 };
 

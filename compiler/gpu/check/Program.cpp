@@ -31,6 +31,8 @@ Act actOf(Operation* op) {
       .Case<tilegpu::CopyAsyncOp>([](auto) { return Act::Copy; })
       .Case<tilegpu::CopyWaitOp>([](auto) { return Act::Wait; })
       .Case<tilegpu::BarrierOp>([](auto) { return Act::Barrier; })
+      .Case<tilegpu::DotWaitOp>([](auto) { return Act::WaitDot; })
+      .Case<tilegpu::FenceAsyncOp>([](auto) { return Act::Fence; })
       .Case<tilegpu::LoadBufferOp>([](auto) { return Act::ReadBuffer; })
       .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
       .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
@@ -92,6 +94,10 @@ class Flattener {
         addBuffer(cast<tilegpu::AllocOp>(op));
         continue;
       }
+      if (auto dot = dyn_cast<tilegpu::DotAsyncOp>(op)) {
+        readsOf(dot, result);
+        continue;
+      }
       Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op};
       if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
       for (Value operand : op.getOperands()) step.operands.push_back(number(operand));
@@ -124,6 +130,29 @@ class Flattener {
     program.buffers.push_back(buffer);
   }
 
+  /// The matrix unit reads all of a slot, for all threads of some warps: any thread's write meets it.
+  void readsOf(tilegpu::DotAsyncOp dot, Body& body) {
+    auto add = [&](Value buffer, Value slot, StringRef labelled) {
+      Step step{.kind = StepKind::Access, .act = Act::ReadByDot, .op = dot, .operands = {number(slot)}};
+      step.number = labelled == tilegpu::kSourceOfBAttr;
+      if (auto label = tilegpu::sourceLabelOf(dot, labelled)) {
+        step.label = static_cast<int>(label->source);
+        auto [it, fresh] = streams.try_emplace({label->source, label->clone}, program.streams);
+        program.streams += fresh;
+        step.stream = it->second;
+      } else {
+        step.stream = program.streams++;
+      }
+      auto it = buffers.find(buffer);
+      step.buffer = it == buffers.end() ? -1 : it->second;
+      if (step.buffer >= 0 && step.label >= 0) program.buffers[step.buffer].labelled = true;
+      step.owners = intern({.layout = {}, .shape = {}, .oneHolder = false});
+      body.steps.push_back(std::move(step));
+    };
+    add(dot.getB(), dot.getBSlot(), tilegpu::kSourceOfBAttr);
+    if (dot.getASlot()) add(dot.getA(), dot.getASlot(), tilegpu::kSourceOfAAttr);
+  }
+
   void access(Step& step) {
     if (auto label = tilegpu::sourceLabelOf(step.op)) step.label = static_cast<int>(label->source), labelled(step, *label);
     if (step.label < 0) step.stream = program.streams++;
@@ -131,7 +160,8 @@ class Flattener {
         .Case([&](tilegpu::CopyAsyncOp copy) { shared(step, copy.getBuffer(), copy.getLayout(), true); })
         .Case([&](tilegpu::LoadBufferOp load) { shared(step, load.getBuffer(), load.getType().getEncoding(), false); })
         .Case([&](tilegpu::StoreBufferOp store) { shared(step, store.getBuffer(), store.getValue().getType().getEncoding(), false); })
-        .Case([&](tilegpu::CopyWaitOp wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
+        .Case<tilegpu::CopyWaitOp, tilegpu::DotWaitOp>(
+            [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
         .Case<tile::StoreOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
         .Case([&](tile::AtomicAddOp add) { global(step, add.getValue().getType(), true); });

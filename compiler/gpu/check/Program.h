@@ -14,7 +14,20 @@
 namespace fattn::check {
 
 /// What a step does to memory, or that it is none of these.
-enum class Act : std::uint8_t { None, Copy, Wait, Barrier, ReadBuffer, WriteBuffer, ReadGlobal, WriteGlobal, AtomicGlobal };
+enum class Act : std::uint8_t {
+  None,
+  Copy,
+  Wait,
+  Barrier,
+  ReadBuffer,
+  WriteBuffer,
+  ReadByDot,  ///< by a dot in flight, from here to its wait; a step for each operand in shared memory
+  WaitDot,
+  Fence,
+  ReadGlobal,
+  WriteGlobal,
+  AtomicGlobal
+};
 
 enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy };
 
@@ -31,7 +44,7 @@ struct Step {
   int stream = -1;          ///< counts the runs of one copy of an access: its prologue, its loop and its last trip are one stream
   int owners = -1;          ///< which of Program::accessors
   int loop = -1;            ///< the number of a scf.for
-  std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index
+  std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot
 };
 
 struct Body {

@@ -27,6 +27,7 @@ namespace fattn::adversary {
 enum class FaultKind : std::uint8_t {
   Race,        ///< two threads touch a byte, one writes it, and no barrier is between them
   InFlight,    ///< a byte is touched while a copy to it, or from it, may be under way
+  Unfenced,    ///< a matrix unit reads a byte that a thread has written and no fence has shown
   Unwritten,   ///< a byte of shared memory is read that nobody has written, or that was written for another buffer
   Bounds,      ///< an access outside of an array or of a buffer
   Divergence,  ///< a barrier that not all warps reach

@@ -84,10 +84,16 @@ void Block::complete(Warp& warp, std::size_t pending) {
     for (const Move& move : copy.moves) {
       Access now = {run.phase, copy.issued.path, move.thread, copy.issued.op};
       run.shared.shadow.endInto(move.into, move.bytes, now);
+      warp.unfenced.emplace_back(move.into, move.bytes);
       if (move.from.buffer >= 0) run.global[static_cast<std::size_t>(move.from.buffer)].shadow.endFrom(move.from.i, move.bytes, now);
     }
     warp.copies.pop_front();
   }
+}
+
+void Block::fence(Warp& warp) {
+  for (auto [at, bytes] : warp.unfenced) run.shared.shadow.show(at, bytes);
+  warp.unfenced.clear();
 }
 
 bool Block::choose(const Warp& warp, uint64_t place, uint64_t number) const {

@@ -45,6 +45,8 @@ struct Copy {
   std::vector<Move> moves;
 };
 
+class Block;
+
 struct Warp {
   enum class State : std::uint8_t { Running, Waiting, Ended };
 
@@ -60,7 +62,10 @@ struct Warp {
   };
   uint32_t path = 0;
   std::vector<Loop> loops;
-  std::deque<Copy> copies;  ///< in flight, the oldest first
+  std::deque<Copy> copies;                       ///< in flight, the oldest first
+  std::deque<std::function<void(Block&)>> dots;  ///< in flight, the oldest first: what completes each
+  /// Bytes of shared memory that the warp has written and not shown to matrix units: where they begin, and how many.
+  std::vector<std::pair<int64_t, int64_t>> unfenced;
 };
 
 /// What all programs of a run share.
@@ -99,6 +104,8 @@ class Block {
   void issue(Warp& warp, Copy copy);
   /// Completes the warp's oldest copies until `pending` are left.
   void complete(Warp& warp, std::size_t pending);
+  /// Shows matrix units what the warp has written, completed copies included.
+  void fence(Warp& warp);
 
   /// Any choice, the same for all that ask with the same numbers in the same trip.
   bool choose(const Warp& warp, uint64_t place, uint64_t number) const;

@@ -85,8 +85,10 @@ Action globalAction(Flattener& to, mlir::Operation* op);
 /// The two halves of an atomic addition whose old values other threads need: what adds, and what hands them out. The second is empty
 /// where every thread has what it needs.
 std::pair<Action, Action> atomicActions(Flattener& to, tile::AtomicAddOp op);
-/// Shared.cpp: buffers and copies.
+/// Shared.cpp: buffers and copies, and what is in Dots.cpp.
 Action sharedAction(Flattener& to, mlir::Operation* op);
+Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op);
+Action dotWait(Flattener& to, tilegpu::DotWaitOp op);
 
 /// The region of a reduction on numbers.
 using ScalarFunction = std::function<void(const Warp& warp, const Element* operands, Element* results)>;

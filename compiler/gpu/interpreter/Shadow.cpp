@@ -13,7 +13,8 @@ using namespace mlir;
 namespace fattn::adversary {
 
 std::string_view name(FaultKind kind) {
-  static constexpr std::string_view kNames[] = {"race", "in flight", "unwritten", "bounds", "divergence", "undefined", "values"};
+  static constexpr std::string_view kNames[] = {"race",   "in flight",  "unfenced",  "unwritten",
+                                                "bounds", "divergence", "undefined", "values"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -86,6 +87,7 @@ void Shadow::write(int64_t at, int64_t bytes, const Access& now, Log& log, bool 
     bool several = cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread &&
                    (cell.write.isSameInstance(now) || (atomic && cell.atomic));
     cell.write = now;
+    cell.hidden = true;
     if (several) cell.write.thread = kSeveral;
     cell.atomic = atomic;
   });
@@ -102,6 +104,7 @@ void Shadow::endInto(int64_t at, int64_t bytes, const Access& now) {
   forEach(at, bytes, [&](Cell& cell, int64_t) {
     cell.into = {};
     cell.write = now;
+    cell.hidden = true;
     cell.atomic = false;
   });
 }
@@ -112,6 +115,21 @@ void Shadow::beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log) {
     ++cell.sources;
     cell.source = now.op;
   });
+}
+
+void Shadow::beginUnitRead(int64_t at, int64_t bytes, const Access& now, Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    if (!cell.hidden || !cell.write.op) return;
+    log.report(FaultKind::Unfenced, cell.write.op, now.op, [&] {
+      return fmt::format("{} in warp {} reads byte {} of {} by the matrix unit, to which no fence has shown what {} wrote",
+                         describe(now.op), log.warpOf(now.thread), place, name_, describe(cell.write.op));
+    });
+  });
+  beginFrom(at, bytes, now, log);
+}
+
+void Shadow::show(int64_t at, int64_t bytes) {
+  forEach(at, bytes, [](Cell& cell, int64_t) { cell.hidden = false; });
 }
 
 void Shadow::endFrom(int64_t at, int64_t bytes, const Access& now) {

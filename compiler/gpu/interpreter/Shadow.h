@@ -58,6 +58,9 @@ class Shadow {
   void endInto(int64_t at, int64_t bytes, const Access& now);
   void beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log);
   void endFrom(int64_t at, int64_t bytes, const Access& now);
+  /// A matrix unit begins to read these bytes, as a copy would: they must have been shown since threads wrote them.
+  void beginUnitRead(int64_t at, int64_t bytes, const Access& now, Log& log);
+  void show(int64_t at, int64_t bytes);
   /// Who writes the byte by a copy in flight, or wrote it last in a phase from `since` on; null where nobody has.
   const Access* writer(int64_t at, uint32_t since) const;
 
@@ -67,6 +70,7 @@ class Shadow {
     mlir::Operation* other = nullptr;  ///< of another reader than `read`, in its phase
     int32_t otherThread = kNobody;
     bool atomic = false;                ///< `write` was atomic
+    bool hidden = false;                ///< from matrix units
     uint32_t sources = 0;               ///< copies that read the cell
     mlir::Operation* source = nullptr;  ///< one of them
     Access into;                        ///< the copy that writes the cell

@@ -4,9 +4,9 @@
 
 #include <limits>
 
+#include "compiler/gpu/interpreter/BufferPlaces.h"
 #include "compiler/gpu/interpreter/Code.h"
 #include "compiler/gpu/interpreter/WindowPlaces.h"
-#include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,64 +14,6 @@ using namespace mlir;
 namespace fattn::adversary {
 
 namespace {
-
-tilegpu::AllocOp allocationOf(Operation* op) {
-  Value buffer = llvm::TypeSwitch<Operation*, Value>(op)
-                     .Case<tilegpu::LoadBufferOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp>([](auto one) { return one.getBuffer(); })
-                     .Default([](Operation*) { return Value(); });
-  return buffer ? buffer.getDefiningOp<tilegpu::AllocOp>() : tilegpu::AllocOp();
-}
-
-/// Where the elements of a buffer's slots lie.
-class BufferPlaces {
- public:
-  explicit BufferPlaces(Operation* op) : op_(op), alloc_(allocationOf(op)) {
-    if (!alloc_) interpreter::fail(op, "needs a buffer that is the result of tilegpu.alloc");
-    if (!alloc_.getOffset()) interpreter::fail(alloc_, "needs an offset, which -tilegpu-allocate-shared sets");
-    tilegpu::BufferType type = alloc_.getResult().getType();
-    start_ = static_cast<int64_t>(*alloc_.getOffset());
-    slots_ = type.getSlots();
-    slotBytes_ = type.getSlotBytes();
-    elementBytes_ = type.getElementBytes();
-    Distribution order(
-        type.getLayout().getLayout().renamed(layout::kOffset, layout::kRegister).asTile(static_cast<int>(type.getShape().size())));
-    offsets_.resize(static_cast<std::size_t>(order.elementCount()));
-    for (auto [offset, element] : llvm::enumerate(order.elements(0)))
-      offsets_[static_cast<std::size_t>(element)] = static_cast<int64_t>(offset) * elementBytes_;
-  }
-
-  /// Where the slot begins; nothing, and a fault, where there is no such slot.
-  std::optional<int64_t> slotStart(Block& block, int64_t slot) const {
-    int64_t start = start_ + slot * slotBytes_;
-    if (slot >= 0 && slot < slots_ && start + slotBytes_ <= block.run.shared.bytes) return start;
-    block.run.log.report(FaultKind::Bounds, nullptr, op_, [&] {
-      if (slot < 0 || slot >= slots_) return fmt::format("{} accesses slot {} of a buffer of {} slots", describe(op_), slot, slots_);
-      return fmt::format("{} accesses bytes up to {} of shared memory, of which the kernel has {}", describe(op_), start + slotBytes_,
-                         block.run.shared.bytes);
-    });
-    return std::nullopt;
-  }
-  int64_t offset(int64_t element) const { return offsets_[static_cast<std::size_t>(element)]; }
-  int64_t elementBytes() const { return elementBytes_; }
-  tilegpu::AllocOp alloc() const { return alloc_; }
-
- private:
-  Operation* op_;
-  tilegpu::AllocOp alloc_;
-  int64_t start_ = 0, slots_ = 0, slotBytes_ = 0, elementBytes_ = 0;
-  std::vector<int64_t> offsets_;
-};
-
-/// What is read has been written, for this buffer.
-void checkWritten(Block& block, const Access& access, const BufferPlaces& places, int64_t at) {
-  const Access* writer = block.run.shared.shadow.writer(at, block.firstPhase);
-  if (writer && allocationOf(writer->op) == places.alloc()) return;
-  block.run.log.report(FaultKind::Unwritten, writer ? writer->op : nullptr, access.op, [&] {
-    std::string who = writer ? describe(writer->op) + " has written for another buffer" : "nobody has written";
-    return fmt::format("{} in warp {} reads byte {} of shared memory, which {}", describe(access.op), block.run.log.warpOf(access.thread),
-                       at, who);
-  });
-}
 
 /// Where an element lies among those within the extents, row by row; -1 outside of them.
 int64_t rowPlace(ArrayRef<int64_t> at, ArrayRef<int64_t> extents) {
@@ -90,7 +32,7 @@ Element unspecified(Type element) {
 }
 
 Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
-  auto places = std::make_shared<const BufferPlaces>(op);
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
   auto layout = to.distribution(op.getResult());
   Type element = op.getResult().getType().getElementType();
   ArrayRef<int64_t> whole = op.getBuffer().getType().getShape();
@@ -118,7 +60,7 @@ Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
       int64_t at = *start + offset;
       Access access = block.access(warp, op, warp.number * layout->lanes() + static_cast<int64_t>(i) / layout->registers());
       block.run.shared.shadow.read(at, places->elementBytes(), access, block.run.log);
-      checkWritten(block, access, *places, at);
+      places->checkWritten(block, access, at);
       (*tile)[i] = interpreter::readBytes(block.run.shared.data + at, element);
     }
     warp.values[into].tile = std::move(tile);
@@ -126,7 +68,7 @@ Action loadBuffer(Flattener& to, tilegpu::LoadBufferOp op) {
 }
 
 Action storeBuffer(Flattener& to, tilegpu::StoreBufferOp op) {
-  auto places = std::make_shared<const BufferPlaces>(op);
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
   auto layout = to.distribution(op.getValue());
   Type element = op.getValue().getType().getElementType();
   std::vector<int64_t> offsets;  // of each element; -1 where it is not stored
@@ -144,13 +86,14 @@ Action storeBuffer(Flattener& to, tilegpu::StoreBufferOp op) {
       int64_t at = *start + offset;
       Access access = block.access(warp, op, warp.number * layout->lanes() + static_cast<int64_t>(i) / layout->registers());
       block.run.shared.shadow.write(at, places->elementBytes(), access, block.run.log);
+      warp.unfenced.emplace_back(at, places->elementBytes());
       interpreter::writeBytes(block.run.shared.data + at, values[i], element);
     }
   };
 }
 
 Action copyAsync(Flattener& to, tilegpu::CopyAsyncOp op) {
-  auto places = std::make_shared<const BufferPlaces>(op);
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
   auto layout = to.distribution(op.getLayout().getLayout());
   tile::BlockPtrType type = op.getPtr().getType();
   auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), type.getElementType());
@@ -186,6 +129,9 @@ Action sharedAction(Flattener& to, Operation* op) {
           block.complete(warp, pending);
         };
       })
+      .Case<tilegpu::DotAsyncOp>([&](auto one) { return dotAsync(to, one); })
+      .Case<tilegpu::DotWaitOp>([&](auto one) { return dotWait(to, one); })
+      .Case<tilegpu::FenceAsyncOp>([](auto) -> Action { return [](Block& block, Warp& warp) { block.fence(warp); }; })
       .Default([](Operation*) { return Action(); });
 }
 
