@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 
 #include "compiler/gpu/Target.h"
 
@@ -34,8 +35,11 @@ bool namesChip(std::string_view target) { return target.starts_with("nvidia:") |
 
 std::string codeTarget(const std::string& target) {
   if (target.starts_with("host") || namesChip(target)) return target;
-  // Names are "nvidia:sm_<number>", those with a letter behind it for one chip only.
+  // Names are "nvidia:sm_<number>". One with a letter behind it has all instructions of that chip, and runs on no other.
   std::string have = openDevice(target).chip();
+  for (std::string_view name : gpu::targetNames())
+    if (name.size() == have.size() + 1 && name.starts_with(have) && !std::isdigit(static_cast<unsigned char>(name.back())))
+      return std::string(name);
   auto number = [](std::string_view name) { return std::stoi(std::string(name.substr(std::string_view("nvidia:sm_").size()))); };
   std::string best;
   for (std::string_view name : gpu::targetNames())

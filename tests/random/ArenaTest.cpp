@@ -11,7 +11,6 @@
 #include "tests/random/Campaign.h"
 #include "tests/random/Poison.h"
 #include "tests/random/Report.h"
-#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -70,7 +69,7 @@ TEST_P(ArenaTogether, WhatIsWrittenBesideAnArrayIsSeen) {
 INSTANTIATE_TEST_SUITE_P(Placings, ArenaTogether, testing::Values(Placing::Together));
 
 TEST(Poison, FillsWhatIsOnlyStoredTo) {
-  auto context = test::makeContext();
+  auto context = makeContext();
   generator::Program program;
   program.module = parseSourceString<ModuleOp>(R"(
     func.func @f(%stored: !tile.ptr<f32>, %both: !tile.ptr<f32>, %read: !tile.ptr<f32>) {

@@ -11,7 +11,6 @@
 #include "fattn/Error.h"
 #include "tests/generator/Text.h"
 #include "tests/random/Serve.h"
-#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -28,7 +27,7 @@ std::vector<Request> requestsOfFolder(const CampaignOptions& options) {
   if (files.empty()) throw Error(ErrorCode::InvalidArgument, "there is no .mlir file in '" + options.programs + "'");
   std::ranges::sort(files);
   std::vector<Request> requests;
-  auto context = test::makeContext();
+  auto context = makeContext();
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::string text{std::istreambuf_iterator<char>(stream), {}};

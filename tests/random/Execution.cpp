@@ -7,9 +7,7 @@
 #include <array>
 
 #include "fattn/Error.h"
-#include "tests/generator/Interpret.h"
 #include "tests/random/Poison.h"
-#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -56,12 +54,12 @@ Outcome Execution::run(generator::Draw& draw, const MakeProgram& make) {
 }
 
 Outcome Execution::compare(const generator::Draw& draw, const MakeProgram& make, const Module& module) {
-  auto context = test::makeContext();
+  auto context = makeContext();
   generator::Program expected = make(*context, draw), actual = make(*context, draw);
   poisonOutputs(expected);
   poisonOutputs(actual);
   phase_("interpret");
-  generator::interpret(expected);
+  interpret(expected);
   phase_("run");
   std::vector<uint64_t> slots = arena_.upload(actual);
   device_.launch(module, {actual.grid[0], actual.grid[1], actual.grid[2]}, slots);

@@ -7,20 +7,19 @@
 #include "fattn/Error.h"
 #include "tests/generator/Text.h"
 #include "tests/random/Campaign.h"
-#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
 
 /// The program that a worker makes of a request.
 std::string received(const Request& request) {
-  auto context = test::makeContext();
+  auto context = makeContext();
   Request there = requestOf(toLine(request));
   return generator::print(programOf(there)(*context, there.draw), there.draw);
 }
 
 TEST(Requests, CarryAProgramAsItsText) {
-  auto context = test::makeContext();
+  auto context = makeContext();
   generator::Draw draw{.program = 3, .target = "host"};
   std::string text = generator::print(generator::generate(*context, draw), draw);
   EXPECT_EQ(received({.draw = draw, .text = text}), text);
@@ -28,7 +27,7 @@ TEST(Requests, CarryAProgramAsItsText) {
 }
 
 TEST(Requests, CarryTheChoicesOfAProgram) {
-  auto context = test::makeContext();
+  auto context = makeContext();
   generator::Draw draw{.program = 3, .target = "host"}, other{.program = 4, .target = "host"};
   std::vector<uint64_t> choices = generator::generate(*context, other).choices;
   EXPECT_EQ(received({.draw = draw, .choices = choices}), generator::print(generator::replay(*context, choices, draw.options()), draw));
