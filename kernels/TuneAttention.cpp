@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -86,19 +88,66 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
   return tune::search(space, callbacks, settings);
 }
 
-bool tuneWithinCompile(const AttentionConfig& config) try {
+void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cache::TunedStore& store) {
+  const std::string problem = blameText(plan, {});
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  for (const tune::Blame& blame : blamed) {
+    if (!blame.what.starts_with(problem)) continue;
+    const cache::TunePoint point{.tile = TileConfig::parse(std::string_view(blame.what).substr(problem.size())),
+                                 .status = cache::TunePoint::Status::Failed,
+                                 .reason = blame.reason,
+                                 .timeMs = std::chrono::duration_cast<std::chrono::milliseconds>(now).count()};
+    store.record(plan.key, {&point, 1});
+  }
+}
+
+namespace {
+
+/// What the thread that tunes uses. It may go on when nobody waits any more.
+struct Tuning {
+  TunePlan plan;
+  TuneSearch search;
+  std::stop_source stop{};
+  tune::Outcome outcome{};
+};
+
+void logOutcome(const Tuning& tuning) {
+  if (!log::enabled(log::Level::Info) || !tuning.outcome.winner) return;
+  log::write(log::Level::Info, fmt::format("tuned {} for {}: {} is {:.3f} times as fast as the default, in {:.1f} s",
+                                           problemName(tuning.plan.config), cache::bucketName(cache::bucketOf(tuning.plan.key.shape)),
+                                           tuning.outcome.winner->tile.toString(), tuning.outcome.gain, tuning.outcome.seconds));
+}
+
+}  // namespace
+
+bool tuneWithinCompile(const AttentionConfig& config) { return tuneWithinCompile(config, tuneAttention); }
+
+bool tuneWithinCompile(const AttentionConfig& config, const TuneSearch& search) try {
   static std::mutex mutex;
   static auto* tried = new std::set<std::string>;
+  static bool leftOne = false;
   std::lock_guard lock(mutex);
-  const TunePlan plan = planTuning(config);
+  if (leftOne) return false;
+  auto tuning = std::make_shared<Tuning>(planTuning(config), search);
   // A problem that could not be tuned is not tried again at every compilation; another thread may just have done it.
-  if (!tried->insert(cache::TunedStore::folderOf(plan.key).string()).second) return true;
-  tune::Outcome outcome = tuneAttention(plan, {.budgetSeconds = cache::tuneBudgetSeconds(), .resume = true}, tunedStore());
-  if (log::enabled(log::Level::Info) && outcome.winner)
-    log::write(log::Level::Info, fmt::format("tuned {} for {}: {} is {:.3f} times as fast as the default, in {:.1f} s", problemName(config),
-                                             cache::bucketName(cache::bucketOf(plan.key.shape)), outcome.winner->tile.toString(),
-                                             outcome.gain, outcome.seconds));
-  return true;
+  if (!tried->insert(cache::TunedStore::folderOf(tuning->plan.key).string()).second) return true;
+  const std::optional<tune::Blame> blame = tune::watch([tuning](tune::Watched& watched) {
+    const TuneOptions options{
+        .budgetSeconds = cache::tuneBudgetSeconds(), .resume = true, .watched = &watched, .stop = tuning->stop.get_token()};
+    tuning->outcome = tuning->search(tuning->plan, options, tunedStore());
+  });
+  if (!blame) {
+    logOutcome(*tuning);
+    return true;
+  }
+  leftOne = true;
+  tuning->stop.request_stop();
+  recordBlame(tuning->plan, {&*blame, 1}, tunedStore());
+  log::write(log::Level::Warning,
+             fmt::format("FATTN_TUNE=on, but {} is given up: {}; what was known before is used, no process tries it again, and this one, "
+                         "which still has it on its device, tunes nothing more",
+                         blame->what, blame->reason));
+  return false;
 } catch (const Error& error) {
   log::write(log::Level::Warning, "FATTN_TUNE=on, but tuning failed, and what was known before is used: " + error.constraint());
   return false;

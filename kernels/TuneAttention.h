@@ -3,6 +3,8 @@
 #ifndef FATTN_KERNELS_TUNEATTENTION_H
 #define FATTN_KERNELS_TUNEATTENTION_H
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,9 +40,16 @@ std::string blameText(const TunePlan& plan, const TileConfig& tile);
 /// Tunes, and keeps what it finds in the store as it finds it. Throws Error.
 tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
 
+/// Keeps the candidates of this problem that were given up as failures, so that they are not tried again.
+void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cache::TunedStore& store);
+
 /// For compile() with FATTN_TUNE=on: tunes into this process's store within FATTN_TUNE_BUDGET, one thread at a time, once in a process for
-/// each problem. Whether it did. A failure is a warning.
+/// each problem. Whether it did. A failure is a warning. A candidate that hangs is given up and kept as a failure, and the thread that
+/// measures it left to itself; the process tunes nothing after that.
 bool tuneWithinCompile(const AttentionConfig& config);
+/// The same with another search than tuneAttention(). What `search` refers to has to live as long as the process.
+using TuneSearch = std::function<tune::Outcome(const TunePlan&, const TuneOptions&, cache::TunedStore&)>;
+bool tuneWithinCompile(const AttentionConfig& config, const TuneSearch& search);
 
 }  // namespace fattn::kernels
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The working process writes lines to a pipe: "+<number> <seconds> <what>" when a piece begins, "-<number>" when it has ended.
 #include "runtime/tune/Watchdog.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,19 +10,18 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <map>
+#include <exception>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "fattn/Error.h"
 #include "runtime/base/Log.h"
+#include "runtime/tune/OpenPieces.h"
 
 namespace fattn::tune {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr double kFirstSeconds = 120;  // a measurement when nothing is known: loading, and operands that are copied for the first time
 constexpr double kLeastSeconds = 20;   // any later one
@@ -36,12 +33,6 @@ void handOn(int signal) {
   interrupted = 1;
   if (worker > 0) kill(static_cast<pid_t>(worker), signal);
 }
-
-struct Open {
-  std::string what;
-  double limit = 0;
-  Clock::time_point end;
-};
 
 /// One working process and what it says.
 class Process {
@@ -56,16 +47,11 @@ class Process {
   int exitCode() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_); }
 
  private:
-  bool readSome();
-  void hear(const std::string& line);
-  const Open* overdue() const;
-  int millisecondsLeft() const;
   void wait();
 
   pid_t child_ = 0;
   int pipe_ = -1, status_ = 0;
-  std::string heard_;
-  std::map<unsigned, Open> open_;
+  OpenPieces pieces_;
 };
 
 Process::Process(const std::function<int(Watched&, std::span<const Blame>)>& work, std::span<const Blame> blamed) {
@@ -92,41 +78,6 @@ Process::Process(const std::function<int(Watched&, std::span<const Blame>)>& wor
   pipe_ = ends[0];
 }
 
-void Process::hear(const std::string& line) {
-  char* rest = nullptr;
-  const unsigned number = static_cast<unsigned>(std::strtoul(line.c_str() + 1, &rest, 10));
-  if (line.starts_with("-")) {
-    open_.erase(number);
-  } else {
-    const double limit = std::strtod(rest, &rest);
-    const auto span = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(limit));
-    open_[number] = {.what = *rest == ' ' ? rest + 1 : rest, .limit = limit, .end = Clock::now() + span};
-  }
-}
-
-bool Process::readSome() {
-  char bytes[4096];
-  const ssize_t count = read(pipe_, bytes, sizeof bytes);
-  if (count < 0 && errno == EINTR) return true;
-  if (count <= 0) return false;
-  heard_.append(bytes, static_cast<std::size_t>(count));
-  for (std::size_t end; (end = heard_.find('\n')) != std::string::npos; heard_.erase(0, end + 1)) hear(heard_.substr(0, end));
-  return true;
-}
-
-const Open* Process::overdue() const {
-  for (const auto& [number, piece] : open_)
-    if (Clock::now() >= piece.end) return &piece;
-  return nullptr;
-}
-
-int Process::millisecondsLeft() const {
-  if (open_.empty()) return -1;
-  const auto next = std::ranges::min_element(open_, {}, [](const auto& entry) { return entry.second.end; });
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next->second.end - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left + 1, 0, 1000000));
-}
-
 void Process::wait() {
   while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
   }
@@ -134,21 +85,13 @@ void Process::wait() {
 }
 
 std::optional<Blame> Process::watch() {
-  while (true) {
-    pollfd waiting{.fd = pipe_, .events = POLLIN, .revents = 0};
-    const int ready = poll(&waiting, 1, millisecondsLeft());
-    if (ready > 0 && !readSome()) break;
-    if (ready != 0) continue;
-    if (const Open* piece = overdue()) {
-      kill(child_, SIGKILL);
-      wait();
-      return Blame{piece->what, fmt::format("it gave no result within {:g} s", piece->limit)};
-    }
-  }
+  std::optional<Blame> late = pieces_.listen(pipe_);
+  if (late) kill(child_, SIGKILL);
   wait();
+  if (late) return late;
   // The piece that began last is at work; those before it wait for their turn at the most.
-  if (WIFSIGNALED(status_) && !open_.empty() && !interrupted)
-    return Blame{open_.rbegin()->second.what, fmt::format("its process ended with signal {}", WTERMSIG(status_))};
+  if (WIFSIGNALED(status_) && pieces_.last() && !interrupted)
+    return Blame{*pieces_.last(), fmt::format("its process ended with signal {}", WTERMSIG(status_))};
   return std::nullopt;
 }
 
@@ -225,6 +168,39 @@ int supervise(const std::function<int(Watched&, std::span<const Blame>)>& work) 
   sigaction(SIGINT, &before[0], nullptr);
   sigaction(SIGTERM, &before[1], nullptr);
   return code;
+}
+
+std::optional<Blame> watch(const std::function<void(Watched&)>& work) {
+  // The thread keeps both ends of the pipe open while it lives: one that is left to itself may still say something.
+  struct Thread {
+    explicit Thread(int read, int write) : reading(read), writing(write), watched(write) {}
+    ~Thread() {
+      close(reading);
+      if (writing >= 0) close(writing);
+    }
+    int reading, writing;
+    Watched watched;
+    std::exception_ptr error;
+  };
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorCode::Internal, "no thread to measure in can be watched");
+  auto state = std::make_shared<Thread>(ends[0], ends[1]);
+  std::thread thread([state, work] {
+    try {
+      work(state->watched);
+    } catch (...) {
+      state->error = std::current_exception();
+    }
+    close(std::exchange(state->writing, -1));
+  });
+  OpenPieces pieces;
+  if (std::optional<Blame> late = pieces.listen(state->reading)) {
+    thread.detach();
+    return late;
+  }
+  thread.join();
+  if (state->error) std::rethrow_exception(state->error);
+  return std::nullopt;
 }
 
 }  // namespace fattn::tune

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work in a process of its own, which is given up where one piece of it takes too long or ends it. A kernel that hangs on a GPU cannot be
 // stopped, and takes its process's context with it: only the process can be ended, and another one goes on without that candidate.
+// A library's caller has one process, which cannot be ended: there work in a thread is left to itself.
 #ifndef FATTN_RUNTIME_TUNE_WATCHDOG_H
 #define FATTN_RUNTIME_TUNE_WATCHDOG_H
 
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +62,10 @@ struct Blame {
 /// the log. SIGINT and SIGTERM are handed on to the process, which is in a group of its own; once that has happened no new process starts.
 /// Call it before other threads begin and before a device is opened.
 int supervise(const std::function<int(Watched&, std::span<const Blame>)>& work);
+
+/// Calls `work` on a thread of its own and waits for its end; rethrows its exception. Where a piece of it takes too long, the thread is
+/// left to itself, and the blame is returned: all that `work` refers to has to live on, and what it holds, a GPU perhaps, stays taken.
+std::optional<Blame> watch(const std::function<void(Watched&)>& work);
 
 }  // namespace fattn::tune
 

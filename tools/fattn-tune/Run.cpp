@@ -35,19 +35,6 @@ struct Attempt {
   std::int64_t knownSinceMs() const { return options.resume ? 0 : beganMs; }
 };
 
-// The candidates that ended earlier processes are known as failures, and not tried again.
-void recordBlame(const kernels::TunePlan& plan, std::span<const tune::Blame> blamed) {
-  const std::string problem = kernels::blameText(plan, {});
-  for (const tune::Blame& blame : blamed) {
-    if (!blame.what.starts_with(problem)) continue;
-    const cache::TunePoint point{.tile = TileConfig::parse(std::string_view(blame.what).substr(problem.size())),
-                                 .status = cache::TunePoint::Status::Failed,
-                                 .reason = blame.reason,
-                                 .timeMs = nowMs()};
-    kernels::tunedStore().record(plan.key, {&point, 1});
-  }
-}
-
 // All problems are planned before the first is tuned: what is not supported is said at once.
 std::vector<Result> planAll(const Attempt& attempt) {
   const Options& options = attempt.options;
@@ -55,7 +42,7 @@ std::vector<Result> planAll(const Attempt& attempt) {
   for (const AttentionConfig& problem : options.problems) {
     Result& result = results.emplace_back();
     result.plan = kernels::planTuning(problem);
-    if (!options.dryRun) recordBlame(result.plan, attempt.blamed);
+    if (!options.dryRun) kernels::recordBlame(result.plan, attempt.blamed, kernels::tunedStore());
     if (attempt.resumes()) result.winner = kernels::tunedStore().read(result.plan.key).winner;
     if (result.winner && (result.winner->untried != 0 || result.winner->timeMs < attempt.knownSinceMs())) result.winner.reset();
     if (options.dryRun) result.status = Result::Status::Planned;

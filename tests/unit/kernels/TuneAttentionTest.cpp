@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <memory>
+#include <thread>
 
 #include "kernels/AttentionSpace.h"
 #include "kernels/AttentionSupport.h"
@@ -244,6 +249,43 @@ INSTANTIATE_TEST_SUITE_P(Types, AttentionBenchTest, testing::Values(DType::F32, 
 TEST(AttentionBench, AShapeThatNoMemoryHoldsIsAnError) {
   EXPECT_THROW(AttentionBench(resolve(config("host", DType::F32, 256)), {.batch = 1 << 30, .heads = 1 << 30, .seq_q = 1 << 30, .seq_k = 1}),
                Error);
+}
+
+// The thread ends when it is told to; one that hung in a kernel would not.
+TEST(TuneWithinCompile, ACandidateThatHangsIsGivenUpAndTheCallerGoesOn) {
+  const AttentionConfig problem{
+      .dtype = DType::F32, .head_dim = 8, .target = "host", .shape = ShapeHint{.batch = 1, .heads = 1, .seq_q = 8}};
+  auto searches = std::make_shared<std::atomic<int>>(0);
+  auto ended = std::make_shared<std::promise<void>>();
+  const TileConfig slow{.block_m = 16, .block_n = 32};
+  auto search = [=](const TunePlan& plan, const TuneOptions& options, cache::TunedStore&) {
+    ++*searches;
+    {
+      const tune::Watched::Piece piece(*options.watched, blameText(plan, slow), 0.2);
+      while (!options.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ended->set_value();
+    return tune::Outcome{};
+  };
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(tuneWithinCompile(problem, search));
+  const std::string warning = testing::internal::GetCapturedStderr();
+  EXPECT_NE(warning.find("BLOCK_M=16,BLOCK_N=32 is given up: it gave no result within 0.2 s; what was known before is used"),
+            std::string::npos)
+      << warning;
+  EXPECT_EQ(ended->get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+
+  const TunePlan plan = planTuning(problem);
+  const std::vector<cache::TunePoint> points = tunedStore().read(plan.key).points;
+  const auto failed = std::ranges::find(points, slow, &cache::TunePoint::tile);
+  ASSERT_NE(failed, points.end());
+  EXPECT_EQ(failed->status, cache::TunePoint::Status::Failed);
+  EXPECT_EQ(failed->reason, "it gave no result within 0.2 s");
+
+  AttentionConfig other = problem;
+  other.head_dim = 16;
+  EXPECT_FALSE(tuneWithinCompile(other, search)) << "its device may be taken";
+  EXPECT_EQ(*searches, 1);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
+#include <future>
 #include <thread>
 
 #include "runtime/cache/TunedStore.h"
@@ -116,6 +118,36 @@ TEST(Watchdog, AnInterruptReachesTheWorkAndEndsIt) {
     return 0;
   });
   EXPECT_EQ(code, 128 + SIGINT);
+}
+
+TEST(Watchdog, AThreadWhosePieceHangsIsLeftToItself) {
+  auto goOn = std::make_shared<std::promise<void>>(), ended = std::make_shared<std::promise<void>>();
+  const std::optional<Blame> blame = watch([=](Watched& watched) {
+    {
+      const Watched::Piece quick(watched, "a quick one", 60);
+    }
+    const Watched::Piece slow(watched, "a slow one", 0.2);
+    goOn->get_future().wait();
+    {
+      const Watched::Piece last(watched, "nobody hears of it", 1);
+    }
+    ended->set_value();
+  });
+  ASSERT_TRUE(blame);
+  EXPECT_EQ(blame->what, "a slow one");
+  EXPECT_EQ(blame->reason, "it gave no result within 0.2 s");
+  goOn->set_value();
+  EXPECT_EQ(ended->get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready) << "it can still end, and say so";
+}
+
+TEST(Watchdog, AThreadThatEndsHasNoBlameAndItsExceptionIsTheCallers) {
+  int done = 0;
+  EXPECT_FALSE(watch([&](Watched& watched) {
+    const Watched::Piece piece(watched, "one", 60);
+    done = 1;
+  }));
+  EXPECT_EQ(done, 1);
+  EXPECT_THROW(watch([](Watched&) { throw Error(ErrorCode::DeviceError, "lost"); }), Error);
 }
 
 struct Slow : Trial {
