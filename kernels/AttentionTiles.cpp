@@ -14,7 +14,6 @@ namespace {
 // gives way to the compiler's first choice.
 constexpr const char* kLateDot = "A B1 a b";   // B of the iteration before, between A and its arithmetic
 constexpr const char* kLateTail = "A a B1 b";  // B of the iteration before, behind A's arithmetic
-constexpr const char* kInOrder = "A a b B";
 
 // Best first; the last is for chips with little shared memory.
 std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
@@ -41,13 +40,12 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
   return wide;
 }
 
-// Where a matrix unit reads shared memory by itself (wgmma): rows in multiples of 64 for four warps. Two such dots of 64 columns go on
-// while the exponentials of 128 rows are computed; narrower heads have registers for 128 rows in four warps, and more blocks on an SM.
+// Where a matrix unit reads shared memory by itself (wgmma): rows in multiples of 64 for four warps. Narrow heads have registers for 128
+// rows in four warps, and more blocks on an SM. The order is the compiler's first choice.
 std::vector<TileConfig> unitCandidates(std::int64_t width) {
-  const TileConfig wide{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot},
-      shallow{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot};
-  if (width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kInOrder}};
-  return {wide, shallow};
+  if (width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4}};
+  return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
+          TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8}};
 }
 
 // Q and the ring of K and V; a tenth more for what moves between layouts.
@@ -62,7 +60,7 @@ TileConfig defaultTile(const AttentionConfig& config) {
   if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
   const gpu::Target& machine = gpu::findTarget(codeTarget(config.target));
   const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
-  const bool unit = machine.warpGroup && machine.name.starts_with("nvidia:sm_90") && width % 16 == 0 && sizeInBytes(config.dtype) == 2;
+  const bool unit = machine.warpGroup && machine.name.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(config.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });
   TileConfig tile = found == tiles.end() ? tiles.back() : *found;

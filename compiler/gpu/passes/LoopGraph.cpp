@@ -289,6 +289,7 @@ class GraphBuilder {
     const gpu::Target& target = targetOf(loop);
     model.threads = static_cast<int>(warpsOf(loop)) * target.warpSize;
     model.name = "loop";
+    model.dotsEndInTrip = true;  // -tilegpu-place-waits carries nothing in flight to the next trip
     llvm::SmallPtrSet<Value, 16> inPlace = carriedInPlace();
     model.fixedRegisters = kOtherRegisters;
     for (Value argument : loop.getRegionIterArgs()) model.fixedRegisters += static_cast<int>(registersOf(argument.getType()));

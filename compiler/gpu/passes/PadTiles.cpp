@@ -38,6 +38,17 @@ ArrayRef<int64_t> shapeOrNone(Type type) {
   return tile ? tile.getShape() : ArrayRef<int64_t>();
 }
 
+/// The depth of the instruction that a matrix unit does by itself, where the dot has rows for it; 0 where not. Zeros in the depth cost less
+/// than doing without the unit.
+int64_t unitDepth(tile::DotOp dot, const gpu::Target& target) {
+  Type element = dot.getA().getType().getElementType();
+  for (const gpu::MatrixInstruction& row : target.matrix)
+    if (row.asynchronous && row.a.has(gpu::Home::Registers) && elementBits(element) == 16 && row.takes(tile::dtypeOf(element)) &&
+        dot.getType().getDimSize(0) % row.m == 0)
+      return row.k;
+  return 0;
+}
+
 /// What each size of a function becomes.
 class Sizes {
  public:
@@ -51,7 +62,7 @@ class Sizes {
       DotShape granule = granuleOf(dot, *row);
       need(a.getDimSize(0), granule.m);
       need(b.getDimSize(1), granule.n);
-      need(a.getDimSize(1), granule.k);
+      need(a.getDimSize(1), std::max<int64_t>(granule.k, unitDepth(dot, target)));
     });
   }
 

@@ -178,6 +178,7 @@ Unit CostedLoop::busiest() const {
 CostedLoop cost(const LoopModel& loop, const Target& target) {
   loop.verify();
   CostedLoop result{.target = std::string(target.name), .edges = loop.edges, .groups = loop.groups, .fixedRegisters = loop.fixedRegisters};
+  result.dotsEndInTrip = loop.dotsEndInTrip;
   for (const Node& node : loop.nodes) {
     result.names.push_back(node.name);
     result.nodes.push_back(price(node, loop, target, result.unpriced));

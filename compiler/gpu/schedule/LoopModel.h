@@ -55,8 +55,9 @@ struct Edge {
 
 struct LoopModel {
   std::string name;
-  int groups = 1;     ///< warp groups that run the loop side by side on an SM
-  int threads = 128;  ///< in a group
+  int groups = 1;              ///< warp groups that run the loop side by side on an SM
+  int threads = 128;           ///< in a group
+  bool dotsEndInTrip = false;  ///< every asynchronous dot is waited for before its trip ends, whether its result is used or not
   std::vector<Node> nodes = {};
   std::vector<Edge> edges = {};
   int fixedRegisters = 0;                 ///< a thread: accumulators carried by the loop, addresses, statistics
@@ -93,6 +94,7 @@ struct CostedLoop {
   std::vector<std::int64_t> shared = {};
   std::vector<Edge> edges = {};
   int groups = 1, fixedRegisters = 0, registerLimit = 0;
+  bool dotsEndInTrip = false;
   std::int64_t fixedShared = 0, sharedLimit = 0;
   std::vector<std::string> unpriced = {};  ///< work that the table has no figure for, in words
 

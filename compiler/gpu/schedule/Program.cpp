@@ -62,6 +62,13 @@ Program makeProgram(const CostedLoop& loop, const Schedule& schedule, bool turns
       }
       program.push_back({loop.nodes[node].queued ? StepKind::Issue : StepKind::Work, static_cast<std::int8_t>(node), 0});
     }
+    // Dots complete in order: the last one's wait is everybody's.
+    for (int place = size - 1; loop.dotsEndInTrip && place >= 0; --place) {
+      const NodeCost& cost = loop.nodes[schedule.order[place]];
+      if (!cost.queued || cost.copy) continue;
+      if (covered.add(false, place)) program.push_back({StepKind::Wait, static_cast<std::int8_t>(schedule.order[place]), 0});
+      break;
+    }
     covered.nextTrip(size);
   }
   if (turns && canTakeTurns(loop)) insertTurns(loop, program);

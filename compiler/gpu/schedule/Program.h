@@ -21,7 +21,8 @@ struct Step {
 using Program = std::vector<Step>;
 
 /// Before each node: waits for queued results it uses (not for a chained accumulator). Queues complete in order, so a wait that an
-/// earlier one implies, in this trip or by the one before, is left out. `turns`: the first run of issues of dots without arithmetic or a
+/// earlier one implies, in this trip or by the one before, is left out. Where dots end in their trip, a wait for the last one stands behind
+/// all nodes. `turns`: the first run of issues of dots without arithmetic or a
 /// wait for this trip's own results in between is done by one group after the other.
 Program makeProgram(const CostedLoop& loop, const Schedule& schedule, bool turns);
 
