@@ -150,8 +150,11 @@ Result CudaDevice::allocateOnce(Address& memory, std::size_t bytes) {
   const DriverApi& api = driver_.api();
   if (!attributes_.memoryPools) return api.MemAlloc(&memory, bytes);
   Result result = api.MemAllocFromPoolAsync(&memory, bytes, pool_, poolStream_);
+  if (result != kSuccess) return result;
   // Whoever uses the memory does so in a stream of his own, so it has to be there already.
-  return result == kSuccess ? api.StreamSynchronize(poolStream_) : result;
+  result = api.StreamSynchronize(poolStream_);
+  if (result != kSuccess) api.MemFreeAsync(memory, poolStream_);
+  return result;
 }
 
 void* CudaDevice::allocate(std::size_t bytes) {
@@ -170,13 +173,30 @@ void* CudaDevice::allocate(std::size_t bytes) {
   return reinterpret_cast<void*>(memory);
 }
 
+// Destructors give things back: an exception would end the process, and hide why the driver failed before. With a lost context it is all
+// gone already. What is left is a caller who gives back what is not his.
+void CudaDevice::finish(Result result, const char* doing) const {
+  if (result == kSuccess) return;
+  if (result == kInvalidValue || result == kInvalidHandle) fail(result, doing);
+  log::write(log::Level::Debug, name() + " could not " + doing + ": " + driver_.text(result));
+}
+
+// The result of a call in the device's context; that of entering it where that fails.
+template <typename Call>
+Result CudaDevice::inContext(Call call) try {
+  ContextScope scope(driver_, context());
+  return call();
+} catch (const Error& error) {
+  log::write(log::Level::Debug, error.what());
+  return kContextIsDestroyed;
+}
+
 void CudaDevice::free(void* memory) {
   if (memory == nullptr) return;
-  ContextScope scope(driver_, context());
   const DriverApi& api = driver_.api();
-  Result result = attributes_.memoryPools ? api.MemFreeAsync(address(memory), poolStream_) : api.MemFree(address(memory));
-  // With a lost context the memory is gone already; throwing from the destructors that call this would hide why.
-  if (result != kSuccess && result != kDeinitialized && !isSticky(result)) fail(result, "free memory");
+  const Result result =
+      inContext([&] { return attributes_.memoryPools ? api.MemFreeAsync(address(memory), poolStream_) : api.MemFree(address(memory)); });
+  finish(result, "free memory");
 }
 
 void CudaDevice::copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
@@ -208,9 +228,8 @@ Stream CudaDevice::createStream() {
 
 void CudaDevice::destroyStream(Stream stream) {
   if (stream.native == nullptr) return;
-  ContextScope scope(driver_, context());
-  Result result = driver_.api().StreamDestroy(handle(stream));
-  if (result != kSuccess && result != kDeinitialized && !isSticky(result)) fail(result, "destroy a stream");
+  const Result result = inContext([&] { return driver_.api().StreamDestroy(handle(stream)); });
+  finish(result, "destroy a stream");
 }
 
 void CudaDevice::synchronize(Stream stream) {

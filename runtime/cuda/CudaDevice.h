@@ -66,6 +66,10 @@ class CudaDevice final : public Device {
   Context context();
   /// Throws what a driver call's result means: the GPU's context is lost, it has too little memory, or `doing` could not be done.
   [[noreturn]] void fail(Result result, const std::string& doing) const;
+  /// Of what gives something back: throws only where it was never there.
+  void finish(Result result, const char* doing) const;
+  template <typename Call>
+  Result inContext(Call call);
   /// Keeps a description of a kernel for messages; lives as long as the device.
   const KernelName* intern(KernelName kernel);
 

@@ -24,6 +24,7 @@ using MemoryPool = struct CUmemPoolHandle_st*;
 // Results that are handled by name.
 enum : Result {
   kSuccess = 0,
+  kInvalidValue = 1,
   kOutOfMemory = 2,
   kNotInitialized = 3,
   kDeinitialized = 4,

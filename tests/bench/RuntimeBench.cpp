@@ -37,10 +37,11 @@ BENCHMARK(secondCompile)->ThreadRange(1, 2);
 // A whole Kernel::launch of `heads` empty programs, back to back.
 void launch(benchmark::State& state) {
   Kernel kernel = cache().get({.dtype = DType::F32, .head_dim = 8});
-  alignas(64) static float memory[8];
+  constexpr std::int64_t kMostHeads = 4096;
+  alignas(64) static float memory[2 * kMostHeads * 8 * 8];
   std::int64_t heads = state.range(0);
-  TensorView view(memory, DType::F32, {1, heads, 8, 8});
-  AttentionArgs args{.q = view, .k = view, .v = view, .o = view};
+  TensorView view(memory, DType::F32, {1, heads, 8, 8}), out(memory + kMostHeads * 8 * 8, DType::F32, {1, heads, 8, 8});
+  AttentionArgs args{.q = view, .k = view, .v = view, .o = out};
   for (auto _ : state) kernel.launch({}, args);
 }
 BENCHMARK(launch)->Arg(1)->Arg(16)->Arg(256)->Arg(4096);
@@ -57,9 +58,9 @@ void launchWithVariants(benchmark::State& state) {
   kernels::KernelCache tuned([](const AttentionConfig&) { return emptyKernel(); },
                              [&](const AttentionConfig&) { return kernels::TileChoice(std::nullopt, shapes); });
   Kernel kernel = tuned.get({.dtype = DType::F32, .head_dim = 8, .target = "host"});
-  alignas(64) static float memory[8];
-  TensorView view(memory, DType::F32, {1, 1, 8, 8});
-  AttentionArgs args{.q = view, .k = view, .v = view, .o = view};
+  alignas(64) static float memory[2 * 8 * 8];
+  TensorView view(memory, DType::F32, {1, 1, 8, 8}), out(memory + 8 * 8, DType::F32, {1, 1, 8, 8});
+  AttentionArgs args{.q = view, .k = view, .v = view, .o = out};
   for (auto _ : state) kernel.launch({}, args);
 }
 BENCHMARK(launchWithVariants)->Arg(1)->Arg(6)->Arg(24)->Arg(100);

@@ -34,6 +34,11 @@ void resetState(FakeDriver& driver) {
   driver.calls.clear();
   driver.results.clear();
   driver.once.clear();
+  driver.begun = 0;
+  driver.failAt = -1;
+  driver.failWith = 2;
+  driver.failOn = false;
+  driver.failed.clear();
   driver.version = 13000;
   driver.devices = 1;
   driver.attributes = {{1, 1024},  {5, 2147483647}, {6, 65535}, {7, 65535}, {13, 1980000}, {16, 132},    {36, 3201000},
@@ -65,6 +70,10 @@ Result begin(std::string_view function, bool needsContext) {
     ++at->second;
   else
     driver.calls.emplace(function, 1);
+  if (const int call = driver.begun++; driver.failAt >= 0 && (call == driver.failAt || (driver.failOn && call > driver.failAt))) {
+    if (call == driver.failAt) driver.failed = function;
+    return driver.failWith;
+  }
   if (auto at = driver.once.find(function); at != driver.once.end()) {
     Result result = at->second;
     driver.once.erase(at);

@@ -27,6 +27,10 @@ struct FakeDriver {
   std::map<std::string, int, std::less<>> calls;    // by exported name
   std::map<std::string, int, std::less<>> results;  // what a function returns from now on, where it is not success
   std::map<std::string, int, std::less<>> once;     // the same, for one call
+  int begun = 0;                                    // calls of all functions
+  int failAt = -1, failWith = 2;                    // which of them fails, and how
+  bool failOn = false;                              // and all after it
+  std::string failed;                               // its name
   int version = 13000, devices = 1;
   std::map<int, int> attributes;
   std::map<int, int> functionAttributes;
