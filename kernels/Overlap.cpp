@@ -84,11 +84,7 @@ class Distance {
 
 bool shareMemory(const TensorView& a, std::int64_t aBytes, const TensorView& b, std::int64_t bBytes) {
   if (aBytes == 0 || bBytes == 0) return false;
-  const auto aBegin = reinterpret_cast<std::uintptr_t>(a.data), bBegin = reinterpret_cast<std::uintptr_t>(b.data);
-  const bool apart =
-      aBegin < bBegin ? bBegin - aBegin >= static_cast<std::uintptr_t>(aBytes) : aBegin - bBegin >= static_cast<std::uintptr_t>(bBytes);
-  if (apart) [[likely]]
-    return false;
+  if (areApart(a, aBytes, b, bBytes)) return false;
   return Distance(a, b).canMeet();
 }
 
