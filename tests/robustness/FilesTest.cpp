@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <random>
@@ -13,6 +14,7 @@
 #include "tests/robustness/Attack.h"
 #include "tools/io/File.h"
 #include "tools/io/MlirText.h"
+#include "tools/io/Npy.h"
 #include "tools/io/Safetensors.h"
 
 namespace fattn::io {
@@ -110,6 +112,55 @@ TEST_F(Files, SafetensorsHeadersNestedForEverAreRefused) {
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(deep.size() >> (8 * i) & 0xff);
   bytes += deep;
   EXPECT_EQ(errorOf([&] { listSafetensors(MemorySource("x", std::as_bytes(std::span(bytes)))); }), "x: its header is not a JSON object");
+}
+
+// What a reader does with a mutant does not matter, as long as it is an Error or a tensor.
+TEST_F(Files, MutantsOfTensorFilesAreReadOrRefused) {
+  const HostTensor tensor = HostTensor::allocate(DType::F16, {2, 3, 4}, "a tensor");
+  writeSafetensors(file("good.safetensors"), {{"q", &tensor}, {"k", &tensor}});
+  writeNpy(file("good.npy"), tensor);
+  const char* wanted = std::getenv("FATTN_MUTANTS");
+  const int count = wanted != nullptr ? std::atoi(wanted) : 1000;
+  std::minstd_rand random(9);
+  const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random()) % n; };
+  int refused = 0, taken = 0;
+  for (const char* name : {"good.safetensors", "good.npy"}) {
+    const std::string good = readText(file(name), 100000);
+    for (int i = 0; i < count; ++i) {
+      std::string bytes = good;
+      for (std::size_t n = 1 + below(3); n > 0 && !bytes.empty(); --n) {
+        const std::size_t at = below(bytes.size());
+        switch (below(5)) {
+          case 0:
+            bytes[at] = static_cast<char>(random());
+            break;
+          case 1:
+            bytes.resize(at);
+            break;
+          case 2:
+            bytes.erase(at, 1 + below(8));
+            break;
+          case 3:
+            bytes.insert(at, bytes.substr(below(bytes.size()), 1 + below(20)));
+            break;
+          default:
+            bytes[at] = "0123456789[]{}\",:-"[below(18)];
+        }
+      }
+      const MemorySource source(name, std::as_bytes(std::span(bytes)));
+      try {
+        if (std::string_view(name).ends_with(".npy"))
+          readNpy(source);
+        else
+          readSafetensors(source, "q", "q");
+        ++taken;
+      } catch (const Error&) {
+        ++refused;
+      }
+    }
+  }
+  std::printf("%d mutants refused, %d read\n", refused, taken);
+  EXPECT_GT(refused, count);
 }
 
 std::string repeated(const std::string& text, int count) {
