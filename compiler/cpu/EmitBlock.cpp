@@ -22,7 +22,10 @@ bool isElementwise(Operation* op) {
          isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::AddPtrOp>(op);
 }
 
-bool isIndexMap(Operation* op) { return isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp>(op); }
+/// Its result has other indices than its operand. A splat may be of a tile without dimensions.
+bool isIndexMap(Operation* op) {
+  return isa<tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp>(op) || (isa<tile::SplatOp>(op) && isTile(op->getOperand(0)));
+}
 
 /// Needs its own scalar nest: elements move in ways that no vector follows.
 bool isShuffle(Operation* op) { return isa_and_nonnull<tile::ReshapeOp, tile::JoinOp, tile::SplitOp>(op); }
@@ -40,7 +43,7 @@ bool Emitter::isCheap(Value value) const {
 bool Emitter::isCheap(Value value, llvm::SmallPtrSetImpl<Operation*>& seen) const {
   Operation* op = value.getDefiningOp();
   if (!isTransparent(op) || !seen.insert(op).second) return true;  // one that is not cheap has ended the search
-  if (isa<arith::ConstantOp, tile::SplatOp, tile::ArangeOp>(op)) return true;
+  if (isa<arith::ConstantOp, tile::SplatOp, tile::ArangeOp>(op) && !isIndexMap(op)) return true;
   Type element = getElementTypeOrSelf(value.getType());
   bool cheapOp = isIndexMap(op) || isa<IntegerType>(element) || isa<arith::ExtFOp, arith::TruncFOp>(op);
   return cheapOp && llvm::all_of(op->getOperands(), [&](Value v) { return !isTile(v) || isCheap(v, seen); });
