@@ -79,14 +79,22 @@ void checkDistinct(const char* tensor, const TensorView& view) {
   }
 }
 
-// Programs read and write at the same time.
-void checkApart(const char* output, const TensorView& written, std::int64_t writtenBytes, const char* input, const TensorView& read,
-                std::int64_t readBytes) {
-  if (areApart(written, writtenBytes, read, readBytes)) [[likely]]
-    return;
-  if (shareMemory(written, writtenBytes, read, readBytes))
-    fail(output, std::string("it shares memory with ") + input + ", and launches read and write in no particular order",
+struct Operand {
+  const char* name;
+  const TensorView& view;
+  std::int64_t bytes;
+};
+
+void failIfShared(const Operand& written, const Operand& read) {
+  if (shareMemory(written.view, written.bytes, read.view, read.bytes))
+    fail(written.name, std::string("it shares memory with ") + read.name + ", and launches read and write in no particular order",
          "give it memory of its own; o may also be exactly q: the same pointer and strides");
+}
+
+// Programs read and write at the same time.
+inline void checkApart(const Operand& written, const Operand& read) {
+  if (!areApart(written.view, written.bytes, read.view, read.bytes)) [[unlikely]]
+    failIfShared(written, read);
 }
 
 void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
@@ -106,18 +114,18 @@ void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
     fail("q", dimension(1) + " is " + std::to_string(q.shape[1]) + "; it must be a multiple of the " + std::to_string(k.shape[1]) +
                   " heads of k and v");
   checkDistinct("o", o);
-  checkApart("o", o, oBytes, "k", k, kBytes);
-  checkApart("o", o, oBytes, "v", v, vBytes);
+  checkApart({"o", o, oBytes}, {"k", k, kBytes});
+  checkApart({"o", o, oBytes}, {"v", v, vBytes});
   // Where o is exactly q, each program writes the rows that only it has read.
-  if (o.data != q.data || !haveSameRows(o, q)) checkApart("o", o, oBytes, "q", q, qBytes);
+  if (o.data != q.data || !haveSameRows(o, q)) checkApart({"o", o, oBytes}, {"q", q, qBytes});
   if (!lse) return;
   const std::int64_t lseBytes = checkView("lse", *lse, DType::F32, 3);
   for (int d = 0; d < 3; ++d) checkExtent("lse", *lse, d, q.shape[d], " as in q");
   checkDistinct("lse", *lse);
-  checkApart("lse", *lse, lseBytes, "q", q, qBytes);
-  checkApart("lse", *lse, lseBytes, "k", k, kBytes);
-  checkApart("lse", *lse, lseBytes, "v", v, vBytes);
-  checkApart("lse", *lse, lseBytes, "o", o, oBytes);
+  checkApart({"lse", *lse, lseBytes}, {"q", q, qBytes});
+  checkApart({"lse", *lse, lseBytes}, {"k", k, kBytes});
+  checkApart({"lse", *lse, lseBytes}, {"v", v, vBytes});
+  checkApart({"lse", *lse, lseBytes}, {"o", o, oBytes});
 }
 
 // The bits that a data pointer and the strides in use, in bytes, have set.
