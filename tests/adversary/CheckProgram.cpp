@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/adversary/CheckProgram.h"
 
-#include "compiler/driver/Compile.h"
-#include "compiler/gpu/dialect/TileGpu.h"
 #include "fattn/Error.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,8 +21,14 @@ using Values = TileProgram::Arguments;
 /// The arrays of a program at addresses that are as misaligned as they say.
 class PlacedArrays {
  public:
-  explicit PlacedArrays(const Values& values) {
-    for (const auto& value : values) {
+  explicit PlacedArrays(const TileProgram& program) {
+    ModuleOp module = program.module.get();
+    auto function = module.lookupSymbol<func::FuncOp>(program.entry);
+    for (const auto& [i, value] : llvm::enumerate(program.arguments)) {
+      if (auto same = generator::sameAs(function, i)) {
+        arguments.push_back(arguments.at(*same));
+        continue;
+      }
       if (const auto* integer = std::get_if<int64_t>(&value)) arguments.emplace_back(*integer);
       if (const auto* number = std::get_if<double>(&value)) arguments.emplace_back(*number);
       if (!std::holds_alternative<Array>(value)) continue;
@@ -68,13 +72,13 @@ TileProgram::TileProgram(generator::Program program) : module(std::move(program.
 }
 
 Reference::Reference(TileProgram program) : program_(std::move(program)), expected_(program_.arguments) {
-  PlacedArrays arrays(program_.arguments);
+  PlacedArrays arrays(program_);
   interpreter::run(program_.module->lookupSymbol<func::FuncOp>(program_.entry), arrays.arguments, program_.grid);
   arrays.readBack(expected_);
 }
 
 std::vector<Fault> Reference::check(ModuleOp block, Options options) const {
-  PlacedArrays arrays(program_.arguments);
+  PlacedArrays arrays(program_);
   options.compare = [&](const Order&) {
     Values actual = program_.arguments;
     arrays.readBack(actual);
@@ -92,13 +96,6 @@ std::string textOf(const std::vector<Fault>& faults) {
   std::string text;
   for (const Fault& fault : faults) text += std::string(name(fault.kind)) + ": " + fault.text + "\n";
   return text;
-}
-
-DialectRegistry allDialects() {
-  DialectRegistry registry;
-  compiler::registerCompilerDialects(registry);
-  tilegpu::registerTileGpuDialects(registry);
-  return registry;
 }
 
 }  // namespace fattn::adversary

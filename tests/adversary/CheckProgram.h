@@ -47,9 +47,6 @@ class Reference {
 /// "file.mlir:3:5: ..." a line, for messages of tests.
 std::string textOf(const std::vector<Fault>& faults);
 
-/// What the compiler needs of a context.
-mlir::DialectRegistry allDialects();
-
 }  // namespace fattn::adversary
 
 #endif

@@ -7,6 +7,7 @@
 #include "fattn/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -81,8 +82,7 @@ MutantProgram make(const Source& source, const Configuration& configuration) {
   one.name = fmt::format("{} {}, {} warps, {} stages, schedule {}", source.file, configuration.target, configuration.warps,
                          configuration.stages, configuration.schedule);
   auto refuse = [&](const std::string& why) { return Error(ErrorCode::InvalidArgument, one.name + ": " + why); };
-  one.context = std::make_unique<MLIRContext>(allDialects(), MLIRContext::Threading::DISABLED);
-  one.context->loadAllAvailableDialects();
+  one.context = test::makeContext();
   auto module = parseSourceFile<ModuleOp>(std::string(FATTN_DATA) + "/" + source.file + ".mlir", one.context.get());
   if (!module) throw refuse("does not parse");
   one.order = std::make_shared<check::OrderRecord>();

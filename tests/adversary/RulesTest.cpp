@@ -8,6 +8,7 @@
 #include "fattn/Error.h"
 #include "mlir/Parser/Parser.h"
 #include "tests/adversary/CheckProgram.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -41,15 +42,12 @@ func.func @k(%in: !tile.ptr<f32>, %out: !tile.ptr<f32>, %n: i32)
 
 class Rules : public testing::Test {
  protected:
-  Rules() : context(allDialects(), MLIRContext::Threading::DISABLED) {
-    context.loadAllAvailableDialects();
-    std::iota(input.begin(), input.end(), 1.0F);
-  }
+  Rules() { std::iota(input.begin(), input.end(), 1.0F); }
 
   /// The faults' kinds and texts; lines are counted in the body.
   std::string faults(std::string body, Options options = {}) {
     std::string text = head + body + "  return\n}\n";
-    auto module = parseSourceString<ModuleOp>(text, &context, "k");
+    auto module = parseSourceString<ModuleOp>(text, context.get(), "k");
     if (!module) return "does not parse";
     output.assign(256, 0.0F);
     auto bytes = [](std::vector<float>& values) {
@@ -61,7 +59,7 @@ class Rules : public testing::Test {
     return inBodyLines(all);
   }
 
-  MLIRContext context;
+  std::unique_ptr<MLIRContext> context = test::makeContext();
   std::string head = kHead;
   std::vector<float> input = std::vector<float>(256), output;
   bool aliased = false;  ///< both pointers lead to `input`

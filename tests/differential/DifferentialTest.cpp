@@ -12,13 +12,13 @@
 #include <iostream>
 #include <sstream>
 
-#include "compiler/dialect/Tile.h"
 #include "compiler/driver/Compile.h"
-#include "compiler/interpreter/Interpreter.h"
 #include "fattn/Device.h"
 #include "runtime/base/HostLevel.h"
+#include "tests/generator/Interpret.h"
 #include "tests/generator/Reducer.h"
 #include "tests/generator/Text.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -34,28 +34,20 @@ constexpr int kReductions = 300;  // programs that may be tried
 constexpr std::string_view kDiffers = "argument ";
 constexpr uint64_t kAlignment = 256;  // of what arrays are misaligned to
 
-void interpret(Program& program) {
-  std::vector<interpreter::Argument> arguments;
-  for (auto& argument : program.arguments) {
-    if (auto* array = std::get_if<Array>(&argument))
-      arguments.emplace_back(interpreter::Buffer{array->bytes.data(), static_cast<int64_t>(array->bytes.size())});
-    else
-      arguments.emplace_back(std::get<int64_t>(argument));
-  }
-  interpreter::run(program.module->lookupSymbol<func::FuncOp>(program.entry), arguments, program.grid);
-}
-
 void runOnHost(Program& program, const std::string& target) {
   compiler::CompileOptions options;
   options.target = target;
   options.verify = true;
   if (const char* dir = std::getenv("FATTN_DUMP_DIR")) options.dumpDir = dir;
   Device& device = openDevice("host");
-  auto module = device.load(compiler::compile(*program.module, options));
+  Program compiled = generator::clone(program);
+  auto module = device.load(compiler::compile(*compiled.module, options));
   std::vector<uint64_t> slots;
   std::vector<std::vector<char>> memory;
-  for (auto& argument : program.arguments) {
-    if (auto* array = std::get_if<Array>(&argument)) {
+  for (auto [i, argument] : llvm::enumerate(program.arguments)) {
+    if (auto same = generator::sameAs(program, i)) {
+      slots.push_back(slots.at(*same));
+    } else if (auto* array = std::get_if<Array>(&argument)) {
       std::vector<char>& bytes = memory.emplace_back(array->bytes.size() + kAlignment + array->misalignment);
       slots.push_back(llvm::alignTo(std::bit_cast<uint64_t>(bytes.data()), kAlignment) + array->misalignment);
       std::ranges::copy(array->bytes, std::bit_cast<char*>(slots.back()));
@@ -69,18 +61,11 @@ void runOnHost(Program& program, const std::string& target) {
       std::copy_n(std::bit_cast<const char*>(slot), array->bytes.size(), array->bytes.data());
 }
 
-DialectRegistry allDialects() {
-  DialectRegistry registry;
-  tile::registerTileDialects(registry);
-  compiler::registerCompilerDialects(registry);
-  return registry;
-}
-
 /// Everything that is wrong with a program; empty where nothing is.
 std::string difference(const Program& program, const std::string& target) {
   Program expected = generator::clone(program), actual = generator::clone(program);
   try {
-    interpret(expected);
+    generator::interpret(expected);
     runOnHost(actual, target);
   } catch (const Error& error) {
     return error.what();
@@ -131,14 +116,13 @@ class Differential : public testing::TestWithParam<uint64_t> {};
 TEST_P(Differential, HostAgreesWithTheInterpreter) {
   const char *only = std::getenv("FATTN_SEED"), *chosen = std::getenv("FATTN_LEVEL");
   for (uint64_t i = 0; i < kSeedsPerChunk; ++i) {
-    MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
-    context.loadAllAvailableDialects();
+    auto context = test::makeContext();
     uint64_t seed = only ? fromEnvironment("FATTN_SEED", 0) : fromEnvironment("FATTN_SEED_OFFSET", 0) + GetParam() * kSeedsPerChunk + i;
     Draw draw = generator::draw(seed, levels());
     if (chosen) draw.target = chosen;
-    Program program = generator::generate(context, draw);
+    Program program = generator::generate(*context, draw);
     if (only) std::cout << generator::print(program, draw);
-    EXPECT_EQ(failureOf(context, program, draw), "") << "FATTN_SEED=" << seed << " FATTN_LEVEL=" << draw.target;
+    EXPECT_EQ(failureOf(*context, program, draw), "") << "FATTN_SEED=" << seed << " FATTN_LEVEL=" << draw.target;
     if (only) return;
   }
 }
@@ -153,11 +137,10 @@ TEST(Programs, ThatBrokeOnceAgreeWithTheInterpreter) {
   std::ranges::sort(files);
   ASSERT_FALSE(files.empty());
   for (const std::filesystem::path& file : files) {
-    MLIRContext context(allDialects(), MLIRContext::Threading::DISABLED);
-    context.loadAllAvailableDialects();
+    auto context = test::makeContext();
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
-    Program program = generator::parse(context, text.str()).program;
+    Program program = generator::parse(*context, text.str()).program;
     for (const std::string& level : levels()) EXPECT_EQ(difference(program, level), "") << file.filename() << " on " << level;
   }
 }

@@ -90,7 +90,8 @@ Builder::View Builder::view(Type element, Shape extents, bool random, Whose whos
   result.base = pointer;
   if (parts > 1) {
     Value number = programNumber(), size = constant(count);
-    result.base = tile::AddPtrOp::create(b_, loc_, pointer, arith::MulIOp::create(b_, loc_, number, size));
+    result.start = arith::MulIOp::create(b_, loc_, number, size);
+    result.base = tile::AddPtrOp::create(b_, loc_, pointer, result.start);
   }
   bool promised = placement.promised && placement.alignedRows, fixed = random_.chance(25);
   for (int64_t step : result.strides)
@@ -243,9 +244,11 @@ Tracked Builder::load(Shape shape, Type element) {
 
 Tracked Builder::loadAnything() {
   std::array<int64_t, 2> shape = randomShape();
-  Type integers[] = {b_.getI32Type(), b_.getI64Type(), b_.getI8Type()};
-  Type element = random_.chance(75) ? randomFloat() : integers[random_.weighted(std::array{70, 15, 15})];
-  return load(shape, element);
+  Type integers[] = {b_.getI32Type(), b_.getI64Type(), b_.getI8Type(), b_.getI16Type()};
+  Type element = random_.chance(75) ? randomFloat() : integers[random_.weighted(std::array{58, 14, 14, 14})];
+  Tracked result = load(shape, element);
+  if (element.isInteger(16)) note("load.i16");
+  return result;
 }
 
 Value Builder::scalar(Type element, int64_t low, int64_t high) {

@@ -134,6 +134,7 @@ Program Builder::finish() {
   func::ReturnOp::create(b_, loc_);
   eraseDeadCode();
   eraseUnusedArguments();
+  promiseNoAliases();
   program_.choices = random_.values();
   program_.spans = random_.spans();
   return std::move(program_);
@@ -152,23 +153,52 @@ void Builder::eraseDeadCode() {
     if (!erased.contains(op)) program_.features.insert(feature);
 }
 
+/// An argument that another one is the same memory as stays: its array is there for both.
 void Builder::eraseUnusedArguments() {
   llvm::BitVector unused(function_.getNumArguments());
+  for (BlockArgument argument : function_.getArguments())
+    if (argument.use_empty()) unused.set(argument.getArgNumber());
+  for (BlockArgument argument : function_.getArguments())
+    if (auto same = sameAs(function_, argument.getArgNumber()); same && !argument.use_empty()) unused.reset(*same);
   std::vector<std::variant<Array, int64_t>> arguments;
+  std::vector<int64_t> numbers;  // as they will be
   for (BlockArgument argument : function_.getArguments()) {
-    auto& contents = program_.arguments[argument.getArgNumber()];
-    if (argument.use_empty()) {
-      unused.set(argument.getArgNumber());
-      continue;
-    }
+    unsigned number = argument.getArgNumber();
+    numbers.push_back(static_cast<int64_t>(arguments.size()));
+    if (unused.test(number)) continue;
+    auto& contents = program_.arguments[number];
     if (auto* array = std::get_if<Array>(&contents)) {
       if (array->misalignment > 0) program_.features.insert("array.unaligned");
-      if (function_.getArgAttr(argument.getArgNumber(), "tile.divisibility")) program_.features.insert("array.aligned");
+      if (function_.getArgAttr(number, "tile.divisibility")) program_.features.insert("array.aligned");
     }
+    if (auto same = sameAs(function_, number)) function_.setArgAttr(number, kSameAttr, b_.getI64IntegerAttr(numbers.at(*same)));
     arguments.push_back(std::move(contents));
   }
   if (failed(function_.eraseArguments(unused))) std::abort();
   program_.arguments = std::move(arguments);
+}
+
+/// What no other argument leads to may be said to be so.
+void Builder::promiseNoAliases() {
+  llvm::BitVector shared(function_.getNumArguments());
+  for (unsigned i = 0; i < function_.getNumArguments(); ++i)
+    if (auto same = sameAs(function_, i)) shared.set(i), shared.set(*same);
+  for (unsigned i = 0; i < function_.getNumArguments(); ++i)
+    if (isa<tile::PtrType>(function_.getArgument(i).getType()) && !shared.test(i) && random_.chance(15)) {
+      function_.setArgAttr(i, "tile.noalias", b_.getUnitAttr());
+      program_.features.insert("array.noalias");
+    }
+}
+
+std::optional<size_t> sameAs(func::FuncOp function, size_t argument) {
+  auto same = function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), kSameAttr);
+  return same ? std::optional(static_cast<size_t>(same.getInt())) : std::nullopt;
+}
+
+std::optional<size_t> sameAs(const Program& program, size_t argument) {
+  ModuleOp module = program.module.get();
+  auto function = module ? module.lookupSymbol<func::FuncOp>(program.entry) : func::FuncOp();
+  return function ? sameAs(function, argument) : std::nullopt;
 }
 
 Program generate(MLIRContext& context, uint64_t seed, const Options& options) {
@@ -191,8 +221,10 @@ Program clone(const Program& program) {
 
 const std::vector<std::string>& featureNames() {
   static const std::vector<std::string> kNames = {"array.aligned",
+                                                  "array.noalias",
                                                   "array.unaligned",
                                                   "atomic.float",
+                                                  "atomic.half",
                                                   "atomic.integer",
                                                   "branch",
                                                   "branch.data",
@@ -204,6 +236,7 @@ const std::vector<std::string>& featureNames() {
                                                   "lazy",
                                                   "lazy.in-loop",
                                                   "lazy.nested",
+                                                  "load.i16",
                                                   "load.indirect",
                                                   "load.pointers",
                                                   "load.scalar",
@@ -228,12 +261,14 @@ const std::vector<std::string>& featureNames() {
                                                   "mask.other",
                                                   "mask.window",
                                                   "mask.wraps",
+                                                  "memory.carried-back",
                                                   "memory.carried-by-1",
                                                   "memory.carried-by-2",
                                                   "memory.carried-dot",
                                                   "memory.chased-table",
                                                   "memory.in-place",
                                                   "memory.load-then-store",
+                                                  "memory.same-through-another",
                                                   "memory.store-then-load",
                                                   "store",
                                                   "store.pointers",

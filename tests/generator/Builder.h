@@ -52,6 +52,7 @@ class Builder {
   void note(const char* feature);
   void eraseDeadCode();
   void eraseUnusedArguments();
+  void promiseNoAliases();
   Type randomFloat();
   int64_t randomSize();
   /// Sizes of a tile that is computed with `factor` operations an element.
@@ -78,6 +79,7 @@ class Builder {
   struct View {
     Value base;
     unsigned argument = 0;
+    Value start;  ///< elements from the argument to the base; null where there are none
     Type element;
     llvm::SmallVector<int64_t> extents, strides;
     llvm::SmallVector<Value> sizeValues, strideValues;
@@ -185,6 +187,7 @@ class Builder {
   Tracked contract(Tracked carried, Tracked other);
 
   // Memory.cpp: memory that is read and written.
+  View perhapsThroughAnother(const View& view);
   void gathered();
   void scattered();
   void atomics();

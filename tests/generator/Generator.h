@@ -2,9 +2,9 @@
 // Random well-typed tile programs, the same for the same seed everywhere, with the data they run on.
 //
 // A program loads windows of arrays of odd extents, takes them through elementwise chains, casts, broadcasts, reductions, dots,
-// transpositions, joins, loops, branches, lazy selections and gathers, and stores some of the results. It has one meaning: programs of the
-// grid write apart, except for atomic additions. Two correct implementations may
-// round differently, so the generator keeps, for each value, a bound of its magnitude and of the difference that rounding can have made
+// transpositions, joins, loops, branches, lazy selections and gathers, and stores some of the results; two arguments may be the same
+// memory. It has one meaning: programs of the grid write apart, except for atomic additions. Two correct implementations may round
+// differently, so the generator keeps, for each value, a bound of its magnitude and of the difference that rounding can have made
 // (first-order error analysis, an operation's relative error at most kUlps units of its element type); comparisons and conversions to
 // integers, where a small difference would become a great one, only take values that have no error. Each output array thus comes with the
 // tolerance that separates rounding from a defect.
@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "tests/generator/Choices.h"
@@ -61,6 +62,9 @@ struct Options {
   Alignment alignment = Alignment::Mixed;
 };
 
+/// On a pointer argument: the number of an earlier one that is the same memory. Its own array is then empty.
+inline constexpr llvm::StringLiteral kSameAttr = "tile.same";
+
 struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Name of the only function.
@@ -80,6 +84,10 @@ Program generate(mlir::MLIRContext& context, uint64_t seed, const Options& optio
 
 /// The program that a stream of choices makes; any stream makes one. Changed choices may be read as others than they were recorded for.
 Program replay(mlir::MLIRContext& context, std::vector<uint64_t> choices, const Options& options = {});
+
+/// The earlier argument whose memory an argument is, too.
+std::optional<size_t> sameAs(mlir::func::FuncOp function, size_t argument);
+std::optional<size_t> sameAs(const Program& program, size_t argument);
 
 /// The same program again, for those who change it.
 Program clone(const Program& program);

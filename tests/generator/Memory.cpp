@@ -2,7 +2,7 @@
 // Steps that read and write memory: gathers and scatters, atomic additions, arrays changed in place, stores followed by loads of other
 // shapes, loops that read what an earlier trip wrote, and tables whose next index comes from what was written last.
 //
-// The compiler may assume that pointer arguments lead to different arrays (docs/language.md), so all of it goes through one argument.
+// Two arguments may be the same memory (docs/language.md): some of the accesses go through an argument of their own.
 #include "tests/generator/Builder.h"
 
 using namespace mlir;
@@ -13,6 +13,21 @@ Builder::View Builder::flatView(Value base, Type element) {
   View result;
   result.base = base;
   result.element = element;
+  return result;
+}
+
+/// The same memory, perhaps through another argument.
+Builder::View Builder::perhapsThroughAnother(const View& view) {
+  if (!random_.chance(35)) return view;
+  auto original = cast<BlockArgument>(function_.getArgument(view.argument));
+  Array array{.type = view.element, .misalignment = std::get<Array>(program_.arguments[view.argument]).misalignment};
+  View result = view;
+  auto another = cast<BlockArgument>(addArgument(original.getType(), std::move(array), "same"));
+  function_.setArgAttr(another.getArgNumber(), kSameAttr, b_.getI64IntegerAttr(original.getArgNumber()));
+  if (Attribute promised = function_.getArgAttr(original.getArgNumber(), "tile.divisibility"))
+    function_.setArgAttr(another.getArgNumber(), "tile.divisibility", promised);
+  result.base = view.start ? tile::AddPtrOp::create(b_, loc_, another, view.start).getResult() : another;
+  note("memory.same-through-another");
   return result;
 }
 
@@ -63,13 +78,21 @@ void Builder::scattered() {
   note("store.pointers");
 }
 
+/// Numbers of at most 1 that are added in 16 bits.
+static constexpr double kMostHalfAdds = 64;
+
 /// All programs add in the same few places; or each in its own, and goes on with what was there before.
 void Builder::atomics() {
-  Type kinds[] = {b_.getI32Type(), b_.getF32Type(), b_.getI64Type()};
-  Type element = kinds[random_.weighted(std::array{40, 45, 15})];
+  Type kinds[] = {b_.getI32Type(), b_.getF32Type(), b_.getI64Type(), b_.getF16Type(), b_.getBF16Type()};
+  Type element = kinds[random_.weighted(std::array{34, 34, 12, 10, 10})];
   auto [m, n] = randomShape(4);
   Tracked x = anyLike(RankedTensorType::get({m, n}, element));
-  bool apart = loops_ == 0 && random_.chance(30);
+  bool apart = loops_ == 0 && random_.chance(30), half = element.isF16() || element.isBF16();
+  if (half) x = normalized(x);
+  if (half && static_cast<double>(m * n * repeated_) > kMostHalfAdds) {  // a sum of many would be rounded to anything
+    if (loops_ > 0) return;
+    apart = true;
+  }
   View to = view(element, {apart ? m * n : 4}, apart, Whose::Shared);
   if (apart) to = reshaped(view(element, {m * n}, true, Whose::Own), {m, n}, random_.chance(50));
   Value zero = constant(0), mask = random_.chance(50) ? condition({m, n}) : Value();
@@ -83,7 +106,7 @@ void Builder::atomics() {
     at = tile::AddPtrOp::create(b_, loc_, base, which);
   }
   Value before = tile::AtomicAddOp::create(b_, loc_, x.value.getType(), at, x.value, mask);
-  note(isa<FloatType>(element) ? "atomic.float" : "atomic.integer");
+  note(half ? "atomic.half" : isa<FloatType>(element) ? "atomic.float" : "atomic.integer");
   if (!isa<FloatType>(element)) {
     if (apart) keep({before});
     return;
@@ -103,8 +126,9 @@ void Builder::inPlace() {
   if (extents[0] * extents[1] == 0) return;
   View both = view(element, extents, true, Whose::Shared);
   SmallVector<Value> offsets = windowOffsets(shape);
+  View into = perhapsThroughAnother(both);
   Tracked x = loadFrom(both, shape, offsets, false), y = castTo(changed(x), element);
-  storeTo(both, y, offsets, false);
+  storeTo(into, y, offsets, false);
   note("memory.in-place");
   keep(random_.chance(50) ? y : x);
 }
@@ -164,6 +188,7 @@ void Builder::storeThenLoad() {
   Tracked x = tamed(any(random_.chance(80)));
   int64_t m = x.dim(0), n = x.dim(1);
   View flat = view(x.element(), {m * n}, true, Whose::Own), whole = reshaped(flat, {m, n}, random_.chance(30));
+  flat = perhapsThroughAnother(flat);
   Tracked holds = x;
   if (random_.chance(25)) {  // the last row keeps what it has
     whole.extents[0] = std::max<int64_t>(1, m - 1);
@@ -188,13 +213,13 @@ void Builder::storeThenLoad() {
 void Builder::loadThenStore() {
   auto [m, n] = randomShape();
   Type element = random_.chance(75) ? randomFloat() : b_.getI32Type();
-  View flat = view(element, {m * n}, true, Whose::Own);
+  View flat = view(element, {m * n}, true, Whose::Own), into = perhapsThroughAnother(flat);
   auto type = RankedTensorType::get({m, n}, element);
   Tracked x = loadOtherwise(flat, type, fresh(element, flat.coarse));
   Tracked y = castTo(changed(x), element);
   bool turned = random_.chance(50);
   Value zero = constant(0);
-  storeTo(reshaped(flat, y.type().getShape(), turned), y, {zero, zero}, true);
+  storeTo(reshaped(into, y.type().getShape(), turned), y, {zero, zero}, true);
   note("memory.load-then-store");
   keep(x);
   y.bound = std::max(y.bound, 2.0);
@@ -214,30 +239,31 @@ Tracked Builder::towards(Tracked x, Tracked weight) {
   return castTo(plus(y, splat(0.5, y.type())), x.element());
 }
 
-/// x = load(A, block i); store(A, block i + distance, f(x)).
+/// x = load(A, block i); store(A, block i + distance, f(x)); with a distance of -1 what the trip before has read is overwritten.
 void Builder::carriedThroughMemory() {
-  int64_t distance = random_.between(1, 2), n = randomSize();
+  int64_t distance = random_.pick({1, 2, -1}), n = randomSize();
   bool dots = random_.chance(60);
   int64_t m = randomShape(dots ? n : 1)[0];
   while (n > 1 && !affords(m * n * (dots ? n : 1))) n = (n + 1) / 2;
   int64_t trips = randomTrips(m * n * (dots ? n : 4));
   Type element = dots || random_.chance(75) ? randomFloat() : b_.getI32Type();
-  View both = view(element, {(std::max<int64_t>(1, trips) + distance) * m, n}, true, Whose::Own);
+  View both = view(element, {(std::max<int64_t>(1, trips) + std::abs(distance)) * m, n}, true, Whose::Own);
+  View into = perhapsThroughAnother(both);
   Tracked weight = dots ? load({n, n}, element) : load({m, n}, element), y;
   Tracked start = anyLike(RankedTensorType::get({m, n}, element)), next;
   start = tamed(start);
   auto body = [&](Value at, ValueRange carried) -> SmallVector<Value> {
     Value zero = constant(0);
-    Tracked x = loadFrom(both, {m, n}, {at, zero}, true);
+    Value ahead = arith::AddIOp::create(b_, loc_, at, constant(std::abs(distance) * m));
+    Tracked x = loadFrom(both, {m, n}, {distance < 0 ? ahead : at, zero}, true);
     x.quantum = 0;
     y = towards(x, weight);
-    Value behind = arith::AddIOp::create(b_, loc_, at, constant(distance * m));
-    storeTo(both, y, {behind, zero}, true);
+    storeTo(into, y, {distance < 0 ? at : ahead, zero}, true);
     next = contract({carried[0], std::max(start.bound, 4.0), 0}, y);
     return {next.value};
   };
   Value result = counted({trips, m}, start.value, body)[0];
-  note(distance == 1 ? "memory.carried-by-1" : "memory.carried-by-2");
+  note(distance == 1 ? "memory.carried-by-1" : distance == 2 ? "memory.carried-by-2" : "memory.carried-back");
   if (dots) note("memory.carried-dot");
   tolerate(both.argument, 2 * y.error);
   // What the sum adds has up to twice the error that it has in the first trip.
@@ -261,6 +287,8 @@ void Builder::chasedTable() {
   Value mine = arith::MulIOp::create(b_, loc_, number, constant(slots * width));
   View table = reshaped(flatView(tile::AddPtrOp::create(b_, loc_, tables, mine), integer), {slots * width}, false);
   table.argument = cast<BlockArgument>(tables).getArgNumber();
+  table.start = mine;
+  View into = perhapsThroughAnother(table);
   auto line = RankedTensorType::get({width}, integer), type = RankedTensorType::get({m, n}, element);
   auto after = [&](Value index, Value three, Value one, Value mask) {
     Value more = arith::AddIOp::create(b_, loc_, arith::MulIOp::create(b_, loc_, index, three), one);
@@ -276,12 +304,12 @@ void Builder::chasedTable() {
       Value to = tile::AddPtrOp::create(b_, loc_, pointers(data, {m, n}, {zero, zero}), offsets);
       x = loaded(tile::GatherOp::create(b_, loc_, type, to, Value(), Value()), data.coarse);
       Value three = splat(3, line).value, one = splat(1, line).value, mask = splat(static_cast<double>(blocks - 1), line).value;
-      storeTo(table, {after(index.value, three, one, mask)}, {behind}, true);
+      storeTo(into, {after(index.value, three, one, mask)}, {behind}, true);
     } else {
       Value index = tile::GatherOp::create(b_, loc_, integer, tile::AddPtrOp::create(b_, loc_, table.base, at), Value(), Value());
       Value wide = arith::ExtSIOp::create(b_, loc_, b_.getI64Type(), index);
       x = loadFrom(data, {m, n}, {arith::MulIOp::create(b_, loc_, wide, constant(m)), zero}, true);
-      Value to = tile::AddPtrOp::create(b_, loc_, table.base, behind);
+      Value to = tile::AddPtrOp::create(b_, loc_, into.base, behind);
       Value three = constant(3, 32), one = constant(1, 32), mask = constant(blocks - 1, 32);
       tile::ScatterOp::create(b_, loc_, to, after(index, three, one, mask), Value());
     }

@@ -12,6 +12,7 @@
 #include "kernels/AttentionSupport.h"
 #include "tests/generator/Draw.h"
 #include "tests/order/Emitted.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -66,7 +67,7 @@ TEST(Clean, RandomPrograms) {
   int refused = 0, unchecked = 0, unsettled = 0, shallow = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     generator::Draw draw = generator::draw(seed, targets);
-    auto context = makeContext();
+    auto context = test::makeContext();
     Emitted emitted;
     do {
       generator::Program program = generator::generate(*context, draw);

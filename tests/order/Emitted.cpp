@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/order/Emitted.h"
 
-#include "compiler/dialect/Tile.h"
-#include "compiler/driver/Compile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -52,15 +50,6 @@ Verdict judge(const check::OrderRecord& before, ModuleOp emitted) {
     }
   }
   return verdict;
-}
-
-std::unique_ptr<MLIRContext> makeContext() {
-  DialectRegistry registry;
-  tile::registerTileDialects(registry);
-  compiler::registerCompilerDialects(registry);
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
 }
 
 }  // namespace fattn::order

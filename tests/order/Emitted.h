@@ -24,9 +24,6 @@ struct Verdict {
 Verdict judge(const check::OrderRecord& before, mlir::ModuleOp emitted);
 inline Verdict judge(const Emitted& emitted) { return judge(*emitted.record, *emitted.module); }
 
-/// With all dialects that the compiler needs.
-std::unique_ptr<mlir::MLIRContext> makeContext();
-
 }  // namespace fattn::order
 
 #endif

@@ -8,6 +8,7 @@
 #include "tests/generator/Reducer.h"
 #include "tests/generator/Text.h"
 #include "tests/random/Report.h"
+#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -33,7 +34,7 @@ Result runSomeTimes(const CampaignOptions& options, const Request& request) {
 
 /// The smallest program found that fails like this one, as a test. The configuration stays as it is.
 std::string reduced(const CampaignOptions& options, const Result& failed) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   generator::Program program = generator::generate(*context, failed.draw);
   Workers workers(workerOptions(options, 1));
   auto until = Worker::Clock::now() + kReducing;

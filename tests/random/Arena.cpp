@@ -7,8 +7,6 @@
 #include <bit>
 #include <cstring>
 
-#include "tests/regressions/Regression.h"
-
 namespace fattn::random {
 namespace {
 
@@ -27,7 +25,7 @@ void Arena::plan(const generator::Program& program) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < program.arguments.size(); ++i) {
     const auto* array = std::get_if<generator::Array>(&program.arguments[i]);
-    if (!array || regressions::sameAs(program, i)) continue;
+    if (!array || generator::sameAs(program, i)) continue;
     std::size_t begin = roundUp(at + kGuard) + static_cast<std::size_t>(array->misalignment);
     places_.push_back({i, begin, array->bytes.size()});
     at = begin + array->bytes.size();
@@ -42,7 +40,7 @@ void Arena::plan(const generator::Program& program) {
 std::vector<std::uint64_t> Arena::upload(const generator::Program& program) {
   std::vector<std::uint64_t> slots = place(program);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (auto same = regressions::sameAs(program, i)) slots[i] = slots.at(*same);
+    if (auto same = generator::sameAs(program, i)) slots[i] = slots.at(*same);
   return slots;
 }
 

@@ -11,6 +11,7 @@
 #include "tests/random/Campaign.h"
 #include "tests/random/Poison.h"
 #include "tests/random/Report.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -69,7 +70,7 @@ TEST_P(ArenaTogether, WhatIsWrittenBesideAnArrayIsSeen) {
 INSTANTIATE_TEST_SUITE_P(Placings, ArenaTogether, testing::Values(Placing::Together));
 
 TEST(Poison, FillsWhatIsOnlyStoredTo) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   generator::Program program;
   program.module = parseSourceString<ModuleOp>(R"(
     func.func @f(%stored: !tile.ptr<f32>, %both: !tile.ptr<f32>, %read: !tile.ptr<f32>) {

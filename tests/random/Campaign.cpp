@@ -11,6 +11,7 @@
 #include "fattn/Error.h"
 #include "tests/generator/Text.h"
 #include "tests/random/Serve.h"
+#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -27,7 +28,7 @@ std::vector<Request> requestsOfFolder(const CampaignOptions& options) {
   if (files.empty()) throw Error(ErrorCode::InvalidArgument, "there is no .mlir file in '" + options.programs + "'");
   std::ranges::sort(files);
   std::vector<Request> requests;
-  auto context = makeContext();
+  auto context = test::makeContext();
   for (const auto& file : files) {
     std::ifstream stream(file);
     std::string text{std::istreambuf_iterator<char>(stream), {}};

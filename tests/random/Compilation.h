@@ -15,9 +15,6 @@ namespace fattn::random {
 /// Makes the program of a draw; each call makes it anew.
 using MakeProgram = std::function<generator::Program(mlir::MLIRContext&, const generator::Draw&)>;
 
-/// A context with the dialects that random programs and the compiler use.
-std::unique_ptr<mlir::MLIRContext> makeContext();
-
 struct Compilation {
   std::unique_ptr<mlir::MLIRContext> context;  ///< of the modules below
   generator::Program program;                  ///< with its arguments as they were; its module has been compiled
@@ -29,9 +26,6 @@ struct Compilation {
 /// Compiles the program of a draw, verifying it after every pass. A rank of schedules that the program's loops do not have is taken modulo
 /// their number, in `draw` too. Throws what compile() throws.
 Compilation compileDraw(generator::Draw& draw, const MakeProgram& make, const std::string& keepAfter = "");
-
-/// Runs the program in the interpreter; its arrays then hold what it wrote. Throws Error where the program is at fault.
-void interpret(generator::Program& program);
 
 }  // namespace fattn::random
 

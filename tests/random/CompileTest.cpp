@@ -18,6 +18,7 @@
 #include "tests/random/Refusals.h"
 #include "tests/random/Report.h"
 #include "tests/support/Command.h"
+#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -62,7 +63,7 @@ constexpr const char* kLastPassOfBlocks = "tilegpu-place-barriers";
 /// What the adversary finds in the program that was compiled from a draw.
 std::string faultsOf(const Compilation& compilation, const generator::Draw& draw, const MakeProgram& make) {
   if (!compilation.kept) return fmt::format("no pass {} has run", kLastPassOfBlocks);
-  auto context = makeContext();
+  auto context = test::makeContext();
   return adversary::textOf(adversary::Reference(make(*context, draw)).check(*compilation.kept));
 }
 

@@ -7,7 +7,9 @@
 #include <array>
 
 #include "fattn/Error.h"
+#include "tests/generator/Interpret.h"
 #include "tests/random/Poison.h"
+#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
@@ -54,12 +56,12 @@ Outcome Execution::run(generator::Draw& draw, const MakeProgram& make) {
 }
 
 Outcome Execution::compare(const generator::Draw& draw, const MakeProgram& make, const Module& module) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   generator::Program expected = make(*context, draw), actual = make(*context, draw);
   poisonOutputs(expected);
   poisonOutputs(actual);
   phase_("interpret");
-  interpret(expected);
+  generator::interpret(expected);
   phase_("run");
   std::vector<uint64_t> slots = arena_.upload(actual);
   device_.launch(module, {actual.grid[0], actual.grid[1], actual.grid[2]}, slots);

@@ -7,7 +7,6 @@
 #include "compiler/dialect/Tile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tests/regressions/Regression.h"
 
 using namespace mlir;
 
@@ -37,7 +36,7 @@ bool onlyStoredTo(Value pointer) {
 void poisonOutputs(generator::Program& program) {
   std::set<size_t> shared;  // an argument that others are, too, may be read as one of them
   for (size_t i = 0; i < program.arguments.size(); ++i)
-    if (auto same = regressions::sameAs(program, i)) shared.insert(*same);
+    if (auto same = generator::sameAs(program, i)) shared.insert(*same);
   auto function = program.module->lookupSymbol<func::FuncOp>(program.entry);
   for (auto [i, argument] : llvm::enumerate(program.arguments)) {
     auto* array = std::get_if<generator::Array>(&argument);

@@ -7,19 +7,20 @@
 #include "fattn/Error.h"
 #include "tests/generator/Text.h"
 #include "tests/random/Campaign.h"
+#include "tests/support/Context.h"
 
 namespace fattn::random {
 namespace {
 
 /// The program that a worker makes of a request.
 std::string received(const Request& request) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   Request there = requestOf(toLine(request));
   return generator::print(programOf(there)(*context, there.draw), there.draw);
 }
 
 TEST(Requests, CarryAProgramAsItsText) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   generator::Draw draw{.program = 3, .target = "host"};
   std::string text = generator::print(generator::generate(*context, draw), draw);
   EXPECT_EQ(received({.draw = draw, .text = text}), text);
@@ -27,7 +28,7 @@ TEST(Requests, CarryAProgramAsItsText) {
 }
 
 TEST(Requests, CarryTheChoicesOfAProgram) {
-  auto context = makeContext();
+  auto context = test::makeContext();
   generator::Draw draw{.program = 3, .target = "host"}, other{.program = 4, .target = "host"};
   std::vector<uint64_t> choices = generator::generate(*context, other).choices;
   EXPECT_EQ(received({.draw = draw, .choices = choices}), generator::print(generator::replay(*context, choices, draw.options()), draw));

@@ -5,6 +5,7 @@
 #include "compiler/gpu/interpreter/Adversary.h"
 #include "tests/adversary/CheckProgram.h"
 #include "tests/regressions/Regression.h"
+#include "tests/support/Context.h"
 
 using namespace mlir;
 
@@ -17,9 +18,8 @@ class Regressions : public testing::TestWithParam<std::string> {};
 constexpr std::pair<int64_t, int64_t> kOverlaps[] = {{1, 0}, {1, 1}, {1, 2}, {2, 0}, {2, 1}, {3, 2}};
 
 TEST_P(Regressions, HaveNoFaults) {
-  MLIRContext context(adversary::allDialects(), MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
-  Regression program(GetParam(), context);
+  auto context = test::makeContext();
+  Regression program(GetParam(), *context);
   std::vector<generator::Array> expected = program.expected();
   int compiled = 0;
   for (int64_t warps : {1, 4})

@@ -24,13 +24,6 @@ std::vector<std::string> names() {
   return result;
 }
 
-std::optional<size_t> sameAs(const generator::Program& program, size_t argument) {
-  ModuleOp module = program.module.get();
-  auto function = module ? module.lookupSymbol<func::FuncOp>(program.entry) : func::FuncOp();
-  auto same = function ? function.getArgAttrOfType<IntegerAttr>(static_cast<unsigned>(argument), "tile.same") : IntegerAttr();
-  return same ? std::optional(static_cast<size_t>(same.getInt())) : std::nullopt;
-}
-
 Regression::Regression(const std::string& name, MLIRContext& context)
     : Regression(parseSourceFile<ModuleOp>(std::string(FATTN_REGRESSIONS) + "/" + name + ".mlir", &context), name) {}
 
@@ -47,7 +40,7 @@ Regression::Regression(OwningOpRef<ModuleOp> module, const std::string& name) : 
       Type element = cast<tile::PtrType>(kernel_.getArgument(i).getType()).getPointee();
       arguments_.push_back({.array = arrays_.size()});
       arrays_.push_back(generator::makeArray(element, size.getInt(), {.seed = i + 1, .low = 0, .high = 7}));
-    } else if (auto same = number("tile.same")) {
+    } else if (auto same = number(generator::kSameAttr.data())) {
       arguments_.push_back(arguments_.at(static_cast<size_t>(same.getInt())));
     } else if (auto value = number("tile.value")) {
       arguments_.push_back({.array = {}, .integer = value.getInt()});
@@ -94,7 +87,7 @@ generator::Program Regression::take() {
     size_t number = *argument.array;
     generator::Array array = arrays_[number];
     array.tolerance = results[number].tolerance;
-    if (!seen.insert(number).second) array.bytes.clear();  // see sameAs()
+    if (!seen.insert(number).second) array.bytes.clear();  // see generator::sameAs()
     program.arguments.emplace_back(std::move(array));
   }
   program.entry = kernel_.getName().str();

@@ -17,9 +17,6 @@ namespace fattn::regressions {
 /// The names of all programs, sorted.
 std::vector<std::string> names();
 
-/// The earlier argument whose memory an argument of a program is, too; its own array is then empty. Generated programs have none such.
-std::optional<size_t> sameAs(const generator::Program& program, size_t argument);
-
 class Regression {
  public:
   /// Reads the program of that name. Throws fattn::Error where an argument does not say what it is.

@@ -7,9 +7,8 @@
 #include <set>
 
 #include "compiler/dialect/Tile.h"
-#include "compiler/interpreter/Interpreter.h"
 #include "mlir/IR/Verifier.h"
-#include "tests/generator/Generator.h"
+#include "tests/generator/Interpret.h"
 
 using namespace mlir;
 
@@ -33,17 +32,6 @@ struct GeneratorTest : testing::Test {
   }
 
   static func::FuncOp functionOf(Program& program) { return program.module->lookupSymbol<func::FuncOp>(program.entry); }
-
-  static void interpret(Program& program, const interpreter::Options& options = {}) {
-    std::vector<interpreter::Argument> arguments;
-    for (auto& argument : program.arguments) {
-      if (auto* array = std::get_if<Array>(&argument))
-        arguments.emplace_back(interpreter::Buffer{array->bytes.data(), static_cast<int64_t>(array->bytes.size())});
-      else
-        arguments.emplace_back(std::get<int64_t>(argument));
-    }
-    interpreter::run(functionOf(program), arguments, program.grid, options);
-  }
 
   MLIRContext context{MLIRContext::Threading::DISABLED};
 };
