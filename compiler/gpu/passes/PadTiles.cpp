@@ -22,6 +22,7 @@
 
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/TargetPass.h"
 #include "fattn/Error.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -139,32 +140,19 @@ void replaceReshapes(func::FuncOp function) {
   }
 }
 
-class PadTilesPass : public PassWrapper<PadTilesPass, OperationPass<ModuleOp>> {
+class PadTilesPass : public TargetPass<PadTilesPass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PadTilesPass)
-  explicit PadTilesPass(const std::string& name) { target = name; }
-  PadTilesPass(const PadTilesPass& other) : PassWrapper(other) {}
+  using TargetPass::TargetPass;
   StringRef getArgument() const override { return "tilegpu-pad-tiles"; }
   StringRef getDescription() const override { return "Let tiles grow to sizes that threads and matrix instructions divide"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
-
-  void runOnOperation() override {
-    try {
-      const gpu::Target& machine = gpu::findTarget(target.getValue());
-      for (auto function : getOperation().getOps<func::FuncOp>()) {
-        if (function.isExternal() || hasTileArguments(function)) continue;
-        pad(function, Sizes(function, machine));
-        replaceReshapes(function);
-      }
-    } catch (const Error& error) {
-      getOperation().emitError() << error.what();
-      signalPassFailure();
+  static void run(ModuleOp module, const gpu::Target& machine) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal() || hasTileArguments(function)) continue;
+      pad(function, Sizes(function, machine));
+      replaceReshapes(function);
     }
   }
-
- private:
-  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table, such as nvidia:sm_80"),
-                             llvm::cl::init("nvidia:sm_80")};
 };
 
 }  // namespace

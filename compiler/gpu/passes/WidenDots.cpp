@@ -16,7 +16,7 @@
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/PadTiles.h"
 #include "compiler/gpu/passes/Passes.h"
-#include "fattn/Error.h"
+#include "compiler/gpu/passes/TargetPass.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 
@@ -82,34 +82,21 @@ void useHalves(tile::DotOp dot) {
   }
 }
 
-class WidenDotsPass : public PassWrapper<WidenDotsPass, OperationPass<ModuleOp>> {
+class WidenDotsPass : public TargetPass<WidenDotsPass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenDotsPass)
-  explicit WidenDotsPass(const std::string& name) { target = name; }
-  WidenDotsPass(const WidenDotsPass& other) : PassWrapper(other) {}
+  using TargetPass::TargetPass;
   StringRef getArgument() const override { return "tilegpu-widen-dots"; }
   StringRef getDescription() const override { return "Give small dots the size of a matrix instruction"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
-
-  void runOnOperation() override {
-    try {
-      const gpu::Target& machine = gpu::findTarget(target.getValue());
-      SmallVector<tile::DotOp> dots;
-      getOperation().walk([&](tile::DotOp dot) { dots.push_back(dot); });
-      for (tile::DotOp dot : dots) {
-        auto find = [&] { return instructionFor(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), machine); };
-        if (!find() && isFloat8(dot.getA()) && isFloat8(dot.getB())) useHalves(dot);
-        if (const gpu::MatrixInstruction* row = find()) widen(dot, *row);
-      }
-    } catch (const Error& error) {
-      getOperation().emitError() << error.what();
-      signalPassFailure();
+  static void run(ModuleOp module, const gpu::Target& machine) {
+    SmallVector<tile::DotOp> dots;
+    module.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+    for (tile::DotOp dot : dots) {
+      auto find = [&] { return instructionFor(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), machine); };
+      if (!find() && isFloat8(dot.getA()) && isFloat8(dot.getB())) useHalves(dot);
+      if (const gpu::MatrixInstruction* row = find()) widen(dot, *row);
     }
   }
-
- private:
-  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table, such as nvidia:sm_80"),
-                             llvm::cl::init("nvidia:sm_80")};
 };
 
 }  // namespace
