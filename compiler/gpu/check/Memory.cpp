@@ -182,8 +182,12 @@ bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int 
     return llvm::all_of(some,
                         [&](const GlobalAccess& a) { return llvm::any_of(all, [&](const GlobalAccess& b) { return a.step == b.step; }); });
   };
-  return llvm::equal(contents, earlier.contents, sameContent) && llvm::equal(inFlight, earlier.inFlight, sameCopy) &&
-         dots == earlier.dots && unfenced == earlier.unfenced && recent.size() == earlier.recent.size() &&
+  auto sameSlots = [&](const Buffer& buffer) {
+    auto slots = [&](const Memory& memory) { return llvm::ArrayRef(memory.contents).slice(buffer.firstSlot, buffer.slots); };
+    return buffer.rewritten || llvm::equal(slots(*this), slots(earlier), sameContent);
+  };
+  return llvm::all_of(program->buffers, sameSlots) && llvm::equal(inFlight, earlier.inFlight, sameCopy) && dots == earlier.dots &&
+         unfenced == earlier.unfenced && recent.size() == earlier.recent.size() &&
          std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && allIn(recentGlobal, earlier.recentGlobal) &&
          allIn(earlier.recentGlobal, recentGlobal);
 }

@@ -67,6 +67,7 @@ class Flattener {
     for (BlockArgument argument : function.getArguments()) number(argument);
     if (block(function.getBody().front()) < 0) return failure();
     findBuffersOfOneWriter();
+    findRewrittenBuffers(program);
     findOverlaps();
     findShaping();
     return std::move(program);

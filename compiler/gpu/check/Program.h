@@ -60,6 +60,7 @@ struct Buffer {
   std::int64_t slots = 1, begin = 0, slotBytes = 0;
   const Step* onlyWriter = nullptr;  ///< of a buffer that no labelled access touches
   bool labelled = false;
+  bool rewritten = false;  ///< what it holds at a loop's head nobody reads (Rewritten.cpp)
 };
 
 /// How the threads of a block share an access: what Owners.h computes from.
@@ -82,6 +83,9 @@ struct Program {
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
   std::int64_t mostSlots = 1;
 };
+
+/// Sets Buffer::rewritten.
+void findRewrittenBuffers(Program& program);
 
 /// Fails, with an error of the operation, where the function has control flow that is not structured.
 mlir::FailureOr<Program> programOf(mlir::func::FuncOp function);

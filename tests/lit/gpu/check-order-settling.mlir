@@ -62,7 +62,26 @@ func.func @two_rounds(%x: !tile, %n: i32) attributes {tilegpu.target = "nvidia:s
   return
 }
 
-// Here the slot may hold what any trip left that took the exact side.
+// Whatever trip wrote the slot last, its next reader has it written anew.
+// CHECK: remark: checked in {{.*}} 0 loops did not settle, 0 had few trips in all draws
+func.func @rewritten_in_every_trip(%x: !tile, %any: i1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!tile) : i32 {
+    %z = tile.select_lazy %any usual(%a) : i1, !tile -> !tile {
+      tilegpu.barrier
+      tilegpu.store_buffer %a, %b[%c0] : !tile, !buf
+      tilegpu.barrier
+      %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile
+      tile.yield %y : !tile
+    }
+    scf.yield %z : !tile
+  }
+  return
+}
+
+// Here the slot may hold what any trip left that took the exact side, and the next one reads it.
 // CHECK: remark: checked in {{.*}} 1 loops did not settle
 // CHECK: remark: its order is checked for some numbers of trips only: in 1 of its loops memory does not come back to an earlier state
 func.func @slot_of_any_trip(%x: !tile, %any: i1, %n: i32) attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
@@ -73,9 +92,9 @@ func.func @slot_of_any_trip(%x: !tile, %any: i1, %n: i32) attributes {tilegpu.ta
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (!tile) : i32 {
     %z = tile.select_lazy %any usual(%a) : i1, !tile -> !tile {
       tilegpu.barrier
-      tilegpu.store_buffer %a, %b[%c0] : !tile, !buf
-      tilegpu.barrier
       %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile
+      tilegpu.barrier
+      tilegpu.store_buffer %a, %b[%c0] : !tile, !buf
       tile.yield %y : !tile
     }
     scf.yield %z : !tile
