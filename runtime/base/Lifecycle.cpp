@@ -66,7 +66,7 @@ State& state() {
   return *state;
 }
 // Made when the library is loaded, so that no fork() finds it half made.
-[[maybe_unused]] const State& loaded = state();
+[[gnu::constructor]] void makeState() { state(); }
 
 int othersBusy(const State& all) { return all.busy - (depth > 0 ? 1 : 0); }
 

@@ -9,13 +9,24 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <random>
 #include <string>
 
 namespace fattn::test {
 
 /// Two users who are nobody in particular.
 inline constexpr uid_t kMallory = 65531, kVictim = 65532;
+
+/// Random numbers that are the same in every run, so that a failure can be repeated.
+inline std::minstd_rand seeded(unsigned seed) { return std::minstd_rand(seed); }
+
+/// How often to try: what an environment variable says, for longer runs, else `otherwise`.
+inline int timesFrom(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text != nullptr ? static_cast<int>(std::strtol(text, nullptr, 10)) : otherwise;
+}
 
 /// Whether the tests may become other users.
 inline bool isRoot() { return geteuid() == 0; }

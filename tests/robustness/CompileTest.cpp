@@ -28,7 +28,10 @@ void expectRight(const Kernel& kernel) {
   const std::int64_t dim = kernel.info().config.head_dim;
   const auto size = [&](std::int64_t rows) { return static_cast<std::size_t>(rows * dim); };
   std::vector<float> q(size(kQueries), 1), k(size(kKeys), 0.5f), v(size(kKeys)), o(size(kQueries), NAN);
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<std::int64_t>(i) / dim);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / dim;
+    v[i] = static_cast<float>(row);
+  }
   kernel.launch({}, {.q = {q.data(), DType::F32, {1, 1, kQueries, dim}},
                      .k = {k.data(), DType::F32, {1, 1, kKeys, dim}},
                      .v = {v.data(), DType::F32, {1, 1, kKeys, dim}},

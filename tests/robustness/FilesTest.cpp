@@ -119,9 +119,8 @@ TEST_F(Files, MutantsOfTensorFilesAreReadOrRefused) {
   const HostTensor tensor = HostTensor::allocate(DType::F16, {2, 3, 4}, "a tensor");
   writeSafetensors(file("good.safetensors"), {{"q", &tensor}, {"k", &tensor}});
   writeNpy(file("good.npy"), tensor);
-  const char* wanted = std::getenv("FATTN_MUTANTS");
-  const int count = wanted != nullptr ? std::atoi(wanted) : 1000;
-  std::minstd_rand random(9);
+  const int count = test::timesFrom("FATTN_MUTANTS", 1000);
+  std::minstd_rand random = test::seeded(9);
   const auto below = [&](std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(random()) % n; };
   int refused = 0, taken = 0;
   for (const char* name : {"good.safetensors", "good.npy"}) {
@@ -198,7 +197,7 @@ TEST(HostileMlir, WhatProgramsHaveIsWithinTheLimits) {
 }
 
 TEST(HostileMlir, TwentyThousandRandomTextsAreScanned) {
-  std::minstd_rand random(1);
+  std::minstd_rand random = test::seeded(1);
   const std::string_view pieces[] = {"{",  "}",  "(",  ")",  "<",  ">",   "->", ">=", "[", "]", "#a",  "#a = ",
                                      "!b", "\"", "\\", "\n", "//", "0x1", "9",  "-",  "x", " ", "mod", "\0"};
   for (int i = 0; i < 20000; ++i) {

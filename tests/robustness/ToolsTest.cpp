@@ -159,11 +159,10 @@ TEST_F(Tools, RandomCommandLinesEndWithAnExitCodeOfTheManual) {
                                           "--head-dim=64",
                                           "%n%s",
                                           std::string(5000, 'x')};
-  const char* wanted = std::getenv("FATTN_COMMAND_LINES");
-  const int count = wanted != nullptr ? std::atoi(wanted) : 120;
+  const int count = test::timesFrom("FATTN_COMMAND_LINES", 120);
   const std::set<int> legal = {0, 1, 2, 3, 4};
   std::map<int, int> codes;
-  std::minstd_rand random(20261122);
+  std::minstd_rand random = test::seeded(20261122);
   for (int i = 0; i < count; ++i) {
     const std::string& program = programs()[random() % programs().size()];
     std::vector<std::string> arguments;
