@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "kernels/AttentionSupport.h"
 #include "kernels/TunedAttention.h"
 #include "runtime/cache/Settings.h"
 #include "runtime/cache/Verify.h"
@@ -116,7 +117,7 @@ int exportShipped(const Options& options) {
     const std::string target = record.key.target.substr(0, record.key.target.find(' '));
     const bool host = target.starts_with("host");
     Device& device = openDevice(host ? target : "");
-    if (!record.winner || record.key.device != device.description() || (!host && device.chip() != target)) continue;
+    if (!record.winner || record.key.device != device.description() || (!host && kernels::codeTarget(device.name()) != target)) continue;
     TuneRecord& file =
         files[cache::shippedFile(kernels::shippedDevice(host ? target : device.name()), problemOf(record), record.key.shape)];
     if (!file.winner || file.winner->timeMs < record.winner->timeMs) file = cache::shipped(record);
