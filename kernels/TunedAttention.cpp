@@ -154,16 +154,11 @@ std::string problemName(const AttentionConfig& config) {
 
 std::string shippedDevice(const std::string& target) {
   if (target.starts_with("host")) return hostLevel(target);
-  if (namesChip(target)) {
-    std::string chip = slug(target);
-    // "nvidia-sm_90a" has instructions of its own, but is the same chip.
-    while (target.starts_with("nvidia:") && chip.back() >= 'a' && chip.back() <= 'z') chip.pop_back();
-    return chip + "-";
-  }
+  if (namesChip(target)) return slug(target) + "-";
   Device& device = openDevice(target);
   const std::string description = device.description();
   std::string product = slug(std::string_view(description).substr(0, description.find(',')));
-  const std::string chip = slug(device.chip()), vendor = chip.substr(0, chip.find('-') + 1);
+  const std::string chip = slug(codeTarget(target)), vendor = chip.substr(0, chip.find('-') + 1);
   if (product.starts_with(vendor)) product.erase(0, vendor.size());
   return chip + "-" + product;
 }

@@ -27,8 +27,8 @@ cache::Shape toldExtents(const AttentionConfig& config);
 
 /// "attention_forward-bf16-d128-v128-causal": the kernel as people and folders call it.
 std::string problemName(const AttentionConfig& config);
-/// The folder of a device's shipped configurations, "host-avx512bf16" or "nvidia-sm_90-h200"; of a chip without a device how such folders
-/// begin, "nvidia-sm_90-".
+/// The folder of a device's shipped configurations, "host-avx512bf16" or "nvidia-sm_90a-h200", named after the code that it runs; of a chip
+/// without a device how such folders begin, "nvidia-sm_90a-".
 std::string shippedDevice(const std::string& target);
 
 /// The problem of a supported configuration on its device. Traces the kernel (about a millisecond). Precondition: the target is a device.

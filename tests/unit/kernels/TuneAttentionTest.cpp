@@ -149,7 +149,7 @@ TEST(ShippedDevice, IsTheLevelOfAHostAndTheChipOfAGpu) {
   EXPECT_EQ(shippedDevice("host:avx512bf16"), "host-avx512bf16");
   EXPECT_EQ(shippedDevice("host:sse2"), "host-sse2");
   EXPECT_EQ(shippedDevice("nvidia:sm_90"), "nvidia-sm_90-");
-  EXPECT_EQ(shippedDevice("nvidia:sm_90a"), "nvidia-sm_90-");
+  EXPECT_EQ(shippedDevice("nvidia:sm_90a"), "nvidia-sm_90a-");
 }
 
 struct ShippedTuning : testing::Test {
