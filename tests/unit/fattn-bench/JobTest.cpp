@@ -69,7 +69,9 @@ TEST(Bench, ListsCasesWithoutMeasuring) {
 TEST(Bench, FailuresAreSentencesWithExitCodes) {
   const Result missing = run("--target host --compare no-such-file.json");
   EXPECT_EQ(missing.code, tool::kFailure);
-  EXPECT_EQ(missing.err, "fattn-bench: error: cannot read no-such-file.json: No such file or directory\n  hint: give what `fattn-bench --output FILE` wrote\n");
+  EXPECT_EQ(missing.err,
+            "fattn-bench: error: cannot read no-such-file.json: No such file or directory\n  hint: give what `fattn-bench --output FILE` "
+            "wrote\n");
   EXPECT_EQ(run("--suite fast").code, tool::kUsage);
   EXPECT_EQ(run("--target nonsense").code, tool::kNoDevice);
   const Result help = run("--help");

@@ -150,7 +150,9 @@ TEST(Dump, AFileOfTheDialectIsItsOwnSource) {
 TEST(Dump, FailuresAreSentencesWithExitCodes) {
   const Result unread = run("no-such-file.mlir");
   EXPECT_EQ(unread.code, tool::kFailure);
-  EXPECT_EQ(unread.err, "fattn-dump: error: cannot read no-such-file.mlir: No such file or directory\n  hint: give a module of the tile dialect, as text\n");
+  EXPECT_EQ(
+      unread.err,
+      "fattn-dump: error: cannot read no-such-file.mlir: No such file or directory\n  hint: give a module of the tile dialect, as text\n");
   const TemporaryFile broken("broken.mlir", "func.func @f() {\n  %0 = tile.nothing\n}\n");
   const Result syntax = run(broken.path());
   EXPECT_EQ(syntax.code, tool::kFailure);

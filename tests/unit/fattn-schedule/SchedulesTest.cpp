@@ -68,7 +68,8 @@ TEST(ScheduleTool, Failures) {
   const Outcome missing = run({"no/such/file.json"});
   EXPECT_EQ(missing.code, 1);
   EXPECT_EQ(missing.err,
-            "fattn-schedule: cannot read no/such/file.json: No such file or directory\n  hint: give the path of a loop model, or - for the standard input\n");
+            "fattn-schedule: cannot read no/such/file.json: No such file or directory\n  hint: give the path of a loop model, or - for the "
+            "standard input\n");
   const Outcome target = run({dataFile("gemm.json"), "--target", "nvidia:sm_70"});
   EXPECT_EQ(target.code, 1);
   EXPECT_TRUE(target.err.starts_with("fattn-schedule: there is no GPU target 'nvidia:sm_70'\n  hint: legal targets are nvidia:sm_80, "));
