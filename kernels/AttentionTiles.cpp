@@ -41,9 +41,9 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 }
 
 // Where a matrix unit reads shared memory by itself (wgmma): rows in multiples of 64 for four warps. Narrow heads have registers for 128
-// rows in four warps, and more blocks on an SM. The order is the compiler's first choice.
+// rows in four warps, in one order, and more blocks on an SM. For others the order is the compiler's first choice.
 std::vector<TileConfig> unitCandidates(std::int64_t width) {
-  if (width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4}};
+  if (width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = "A a b B"}};
   return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
           TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8}};
 }

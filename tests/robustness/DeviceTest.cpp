@@ -48,6 +48,8 @@ class FailingDevice : public test::Fake {
   int used_ = 0;  // calls until all the work was done, and giving back began
 
   int callsOfAll() {
+    EXPECT_EQ(everything(), "");  // what a process does once is done
+    driver.reset();
     EXPECT_EQ(everything(), "");
     const int calls = driver.begun;
     driver.reset();

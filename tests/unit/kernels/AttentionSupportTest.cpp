@@ -59,7 +59,7 @@ TEST(AttentionSupport, AGpuIsATarget) {
                      kernels::resolve({.head_dim = 64, .target = "cuda"}).target.c_str(), kernels::codeTarget("cuda:0").c_str());
         _exit(0);
       },
-      testing::ExitedWithCode(0), "supported, cuda:0, nvidia:sm_90\n");
+      testing::ExitedWithCode(0), "supported, cuda:0, nvidia:sm_90a\n");
 }
 
 TEST(AttentionSupport, AChipIsATargetWithoutADevice) {
