@@ -20,7 +20,7 @@ Builder::View Builder::flatView(Value base, Type element) {
 Builder::View Builder::perhapsThroughAnother(const View& view) {
   if (!random_.chance(35)) return view;
   auto original = cast<BlockArgument>(function_.getArgument(view.argument));
-  Array array{.type = view.element, .misalignment = std::get<Array>(program_.arguments[view.argument]).misalignment};
+  Array array{.type = view.element, .bytes = {}, .misalignment = std::get<Array>(program_.arguments[view.argument]).misalignment};
   View result = view;
   auto another = cast<BlockArgument>(addArgument(original.getType(), std::move(array), "same"));
   function_.setArgAttr(another.getArgNumber(), kSameAttr, b_.getI64IntegerAttr(original.getArgNumber()));

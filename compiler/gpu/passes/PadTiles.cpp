@@ -143,7 +143,7 @@ void replaceReshapes(func::FuncOp function) {
 class PadTilesPass : public TargetPass<PadTilesPass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PadTilesPass)
-  using TargetPass::TargetPass;
+  explicit PadTilesPass(const std::string& name) : TargetPass(name) {}
   StringRef getArgument() const override { return "tilegpu-pad-tiles"; }
   StringRef getDescription() const override { return "Let tiles grow to sizes that threads and matrix instructions divide"; }
   static void run(ModuleOp module, const gpu::Target& machine) {

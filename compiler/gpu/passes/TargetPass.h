@@ -13,11 +13,12 @@ namespace fattn::tilegpu {
 /// `Derived` has `static void run(mlir::ModuleOp module, const gpu::Target& machine)`, which may throw Error, and what else a pass has.
 template <typename Derived>
 class TargetPass : public mlir::PassWrapper<Derived, mlir::OperationPass<mlir::ModuleOp>> {
+  friend Derived;
   using Base = mlir::PassWrapper<Derived, mlir::OperationPass<mlir::ModuleOp>>;
-
- public:
   explicit TargetPass(const std::string& name) { target = name; }
   TargetPass(const TargetPass& other) : Base(other) {}
+
+ public:
   void getDependentDialects(mlir::DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
 
   void runOnOperation() override {

@@ -85,7 +85,7 @@ void useHalves(tile::DotOp dot) {
 class WidenDotsPass : public TargetPass<WidenDotsPass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenDotsPass)
-  using TargetPass::TargetPass;
+  explicit WidenDotsPass(const std::string& name) : TargetPass(name) {}
   StringRef getArgument() const override { return "tilegpu-widen-dots"; }
   StringRef getDescription() const override { return "Give small dots the size of a matrix instruction"; }
   static void run(ModuleOp module, const gpu::Target& machine) {
