@@ -7,7 +7,7 @@
 //   %e = dot_wait %d {pending = 1}                           wgmma.wait_group 1 (%d in, %e out)
 //
 // An operand in shared memory is named by a descriptor: address, strides, and the swizzle. The tile lies in columns of 128, 64 or 32 bytes,
-// each swizzled, one after the other (tilegpu's matrixUnitLayouts). Along its contiguous dimension the instruction takes k ("K-major") or
+// each swizzled, one after the other (tilegpu::matrixUnitLayouts). Along its contiguous dimension the instruction takes k ("K-major") or
 // the other dimension ("MN-major"):
 //   K-major:  8 rows further are 8 * width bytes; 16 elements of k further are 32 bytes, then the next column;
 //   MN-major: 8 elements of k further are 8 * width bytes; the next column is `leading` bytes further.
@@ -15,8 +15,8 @@
 // Test: tests/lit/nvidia/dot-async.mlir.
 #include <fmt/format.h>
 
-#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/layout/Nvidia.h"
+#include "compiler/layout/Shared.h"
 #include "compiler/nvidia/Fragments.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -45,11 +45,11 @@ class SharedTile {
     SharedTile result;
     result.kContiguous_ = kContiguous;
     result.rows_ = type.getShape()[0];
-    for (const layout::SharedLayout& known : tilegpu::matrixUnitLayouts(type.getShape(), 16))
-      for (int width : {128, 64, 32})
-        if (!result.width_ && type.getShape()[1] * 2 % width == 0 && known.elements() == type.getLayout().getLayout() &&
-            known.elements() == layout::swizzled(Coords(type.getShape().begin(), type.getShape().end()), 16, width, 16).elements())
-          result.width_ = width;
+    Coords shape(type.getShape().begin(), type.getShape().end());
+    for (int width : {128, 64, 32})
+      if (llvm::isPowerOf2_64(static_cast<uint64_t>(shape[0])) && shape[1] * 2 % width == 0 &&
+          type.getLayout().getLayout() == layout::swizzled(shape, 16, width, 16).elements())
+        result.width_ = width;
     if (!result.width_) return op->emitOpError() << "needs a buffer in a layout that the matrix unit reads, but got " << type;
     Value address = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
     address = arith::AddIOp::create(to.b, address, to.i32(static_cast<int64_t>(*alloc.getOffset())));

@@ -8,7 +8,8 @@
 //
 // A buffer is alive from its first to its last use in the order of the text, waits for its copies included; a use in a loop that does not
 // contain the alloc makes it alive in all of the loop. Buffers are placed by falling size, each at the lowest place where nothing alive
-// with it lies; 1024 bytes aligned where they have as much (the period of the widest swizzle), else 128.
+// with it lies; aligned to their size's greatest power of two, from 128 bytes to 1024, the period of the widest swizzle: matrix units
+// swizzle by addresses, and each of their layouts repeats after no more than the tile.
 //
 // Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
 // it too, unless fewer blocks then fit on an SM.
@@ -82,7 +83,7 @@ class Allocator {
     int64_t total = 0;
     std::vector<Lifetime*> placed;  // by offset
     for (Lifetime* lifetime : order) {
-      int64_t alignment = lifetime->bytes() >= 1024 ? 1024 : 128;
+      auto alignment = static_cast<int64_t>(std::clamp<uint64_t>(llvm::bit_floor(static_cast<uint64_t>(lifetime->bytes())), 128, 1024));
       for (Lifetime* other : placed) {
         if (!lifetime->meets(*other)) continue;
         if (lifetime->offset + lifetime->bytes() <= other->offset) break;
