@@ -67,7 +67,7 @@ class FailingDevice : public test::Fake {
 };
 
 TEST_F(FailingDevice, OutOfMemoryAtEveryCallIsAnErrorAndLeaksNothing) {
-  const int calls = callsOfAll();
+  const int calls = callsOfAll(), used = used_;
   ASSERT_GT(calls, 60);
   int errors = 0;
   for (int call = 0; call < calls; ++call) {
@@ -75,7 +75,7 @@ TEST_F(FailingDevice, OutOfMemoryAtEveryCallIsAnErrorAndLeaksNothing) {
     driver.failAt = call;
     const std::string said = everything();
     errors += said.empty() ? 0 : 1;
-    if (!isCleaningUp()) {
+    if (call < used && !isCleaningUp()) {  // what cannot be destroyed stays
       EXPECT_EQ(left(), 0) << "call " << call << ", " << driver.failed << ": " << said;
     }
     driver.reset();

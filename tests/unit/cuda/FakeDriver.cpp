@@ -31,6 +31,7 @@ thread_local std::vector<Context> contexts;  // the current one is the last
 void resetState(FakeDriver& driver) {
   for (auto& [block, bytes] : driver.memory) std::free(block);
   driver.memory.clear();
+  contexts.clear();  // what this thread could not take back while calls failed
   driver.calls.clear();
   driver.results.clear();
   driver.once.clear();
