@@ -48,7 +48,7 @@ bool decidesAlike(const LinearLayout& conditions, const LinearLayout& results) {
 
 /// Whether an operation lowers to one that all warps of the block have to execute, whatever is around it.
 bool needsAllWarps(Operation* op) {
-  if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op)) return true;
+  if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp>(op)) return true;
   // The old values go to all threads through shared memory.
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return !add.getResult().use_empty();
   return false;
@@ -117,8 +117,9 @@ bool warpsMayDecide(tile::SelectLazyOp lazy) {
   const LinearLayout* conditions = tilegpu::layoutOf(lazy.getCondition());
   if (!conditions) return false;
   WalkResult others = lazy.getExact().walk([](Operation* op) {
-    return isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op) ? WalkResult::interrupt()
-                                                                                                          : WalkResult::advance();
+    return isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   if (others.wasInterrupted()) return false;
   return llvm::all_of(lazy.getResultTypes(), [&](Type type) {

@@ -8,7 +8,8 @@
 //
 // HOW COARSE A LAZY BRANCH IS. Where the condition does not hold either side is right, but a row's results have to come from one side. So a
 // warp may decide alone if its rows are those whose conditions it holds, or if warps that share a row share all of their conditions, and if
-// nothing in the region needs the other warps: no barrier, no shared memory written, no select_lazy that the block decides. Otherwise the
+// nothing in the region needs the other warps: no barrier, no shared memory written, no dot of several warps, no select_lazy that the block
+// decides. Otherwise the
 // block decides.
 #include <map>
 
@@ -247,7 +248,8 @@ bool decidesWithinWarp(tile::SelectLazyOp op);
 /// Whether a region needs no other warps of the block.
 bool staysWithinWarp(Region& region) {
   auto visit = [](Operation* op) {
-    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp>(op)) return WalkResult::interrupt();
+    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp>(op))
+      return WalkResult::interrupt();
     auto lazy = dyn_cast<tile::SelectLazyOp>(op);
     if (!lazy || !isa<RankedTensorType>(lazy.getCondition().getType())) return WalkResult::advance();
     return decidesWithinWarp(lazy) ? WalkResult::skip() : WalkResult::interrupt();

@@ -48,3 +48,30 @@ func.func @from_shared() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90
   tile.device_print "e", %e : tensor<64x32xf32, #acc>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#rows = #tilegpu.regs<"register: 1 -> (8); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 -> (16), 2 -> (32) | dim0: 64">
+#narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+
+// Four warps begin such a dot together: a select_lazy with one inside is decided by the block, although its rows belong to single warps.
+// CHECK-LABEL: func.func @block_decides
+// CHECK: llvm.nvvm.barrier.cta.red.or
+// CHECK-NOT: nvvm.vote
+// CHECK: scf.if
+// CHECK: wgmma.mma_async
+func.func @block_decides(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
+  %zero = arith.constant 0 : i32
+  %yes = arith.constant dense<true> : tensor<64xi1, #rows>
+  %a = arith.constant dense<1.0> : tensor<64x16xbf16, #acc>
+  %c = tile.splat %x : f32 -> tensor<64x16xf32, #acc>
+  %b = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 16x16xbf16, #narrow>
+  %r = tile.select_lazy %yes usual(%c) : tensor<64xi1, #rows>, tensor<64x16xf32, #acc> -> tensor<64x16xf32, #acc> {
+    %d = tilegpu.dot_async %a, %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>, transposed_b} : tensor<64x16xbf16, #acc>, !tilegpu.buffer<1 x 16x16xbf16, #narrow>, tensor<64x16xf32, #acc>
+    %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x16xf32, #acc>
+    tile.yield %e : tensor<64x16xf32, #acc>
+  }
+  tile.device_print "r", %r : tensor<64x16xf32, #acc>
+  return
+}
