@@ -11,6 +11,7 @@
 // high low + high high (Tf32Parts.h), which is exact to about 2^-22 and IEEE's for infinite operands.
 // The instruction truncates its sums, an error that grows with the accumulator: each step's products are summed from zero, and the sum is
 // added by an ordinary addition, which rounds to nearest.
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/nvidia/Fragments.h"
 #include "compiler/nvidia/Machine.h"
@@ -43,20 +44,17 @@ StringRef ptxName(Type type) {
   return "tf32";
 }
 
-/// The deepest instruction for these operands that `depth` is a multiple of; nothing if there is none.
-std::optional<Instruction> instructionFor(tile::DotOp op, int capability) {
+/// The intrinsic of the instruction that the dot becomes; nothing if there is none.
+std::optional<Instruction> instructionFor(tile::DotOp op) {
   Type a = op.getA().getType().getElementType(), b = op.getB().getType().getElementType();
   Type accumulator = op.getAcc().getType().getElementType();
-  int64_t depth = op.getA().getType().getDimSize(1);
+  std::optional<tilegpu::DotInstruction> chosen = tilegpu::instructionOf(op);
+  if (!chosen || op.getA().getType().getDimSize(1) % chosen->depth) return std::nullopt;
   Builder builder(op.getContext());
   Instruction result;
   result.bits = static_cast<int>(a.getIntOrFloatBitWidth());
   bool fp8 = isa<FloatType>(a) && result.bits == 8;
-  if (fp8 && capability < 89) return std::nullopt;
-  int deepest = 256 / result.bits, shallowest = fp8 ? deepest : deepest / 2;
-  if (result.bits == 32) shallowest = deepest;
-  result.k = depth % deepest == 0 ? deepest : shallowest;
-  if (depth % result.k) return std::nullopt;
+  result.k = static_cast<int>(chosen->depth);
   result.name = "llvm.nvvm.mma.m16n8k" + std::to_string(result.k) + ".row.col.";
   result.operandWord = builder.getI32Type();
   result.accumulatorWord = accumulator;
@@ -210,7 +208,7 @@ class DotEmitter {
 }  // namespace
 
 LogicalResult Machine::dot(Lowering& to, tile::DotOp op) {
-  std::optional<Instruction> instruction = instructionFor(op, capability_);
+  std::optional<Instruction> instruction = instructionFor(op);
   if (!instruction)
     return op.emitOpError() << "has no matrix instruction of sm_" << capability_ << " for a of " << op.getA().getType()
                             << "; legal are 16 bits with k a multiple of 8, f32 with 8, i8 with 16, and, from sm_89 on, f8 with 32";

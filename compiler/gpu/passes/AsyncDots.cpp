@@ -27,17 +27,6 @@ struct SharedOperand {
   tile::TransOp trans;
 };
 
-bool isWrittenBetween(Operation* from, Operation* to, Value buffer) {
-  for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
-    WalkResult found = op->walk([&](Operation* inner) {
-      auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
-      return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (found.wasInterrupted()) return true;
-  }
-  return false;
-}
-
 bool isReadableByUnit(BufferType buffer) {
   const layout::LinearLayout& layout = buffer.getLayout().getLayout();
   return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType())),

@@ -79,6 +79,17 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
   return found.wasInterrupted();
 }
 
+bool isWrittenBetween(Operation* from, Operation* to, Value buffer) {
+  for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
+    WalkResult found = op->walk([&](Operation* inner) {
+      auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
+      return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (found.wasInterrupted()) return true;
+  }
+  return false;
+}
+
 bool splitsOperands(tile::DotOp dot) {
   return dot.getA().getType().getElementType().isF32() && dot.getPrecision() == tile::Precision::ieee;
 }

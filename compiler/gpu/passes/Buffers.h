@@ -30,6 +30,9 @@ llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
 /// Whether `op` or anything in its regions touches one of these buffers.
 bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& buffers);
 
+/// Whether something between `from` and `to`, in one block, writes the buffer.
+bool isWrittenBetween(mlir::Operation* from, mlir::Operation* to, mlir::Value buffer);
+
 /// 32-bit registers a thread needs for a tile; 0 for anything else.
 int64_t registersOf(mlir::Type type);
 

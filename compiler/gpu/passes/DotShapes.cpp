@@ -46,8 +46,9 @@ std::optional<DotInstruction> instructionOf(tile::DotOp dot) {
   }
   const gpu::MatrixInstruction* row = instructionFor(a, b, target);
   int64_t depth = dot.getA().getType().getDimSize(1);
-  for (int64_t k : {row ? row->k : 0, row ? row->k / 2 : 0})
-    if (k != 0 && depth % k == 0) return DotInstruction{row, k};
+  if (!row) return std::nullopt;
+  for (int64_t k : {static_cast<int64_t>(row->k), granuleOf(dot, *row).k})
+    if (depth % k == 0) return DotInstruction{row, k};
   return std::nullopt;
 }
 

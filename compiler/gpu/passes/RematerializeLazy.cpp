@@ -79,16 +79,7 @@ class Rematerializer {
     if (auto dot = dyn_cast<tile::DotOp>(op); dot && isReadFromShared(dot, 1)) return false;
     if (isMemoryEffectFree(op)) return true;
     auto load = dyn_cast<LoadBufferOp>(op);
-    if (!load) return false;
-    for (Operation* later = op->getNextNode(); later != lazy; later = later->getNextNode()) {
-      WalkResult written = later->walk([&](Operation* inner) {
-        for (const BufferAccess& access : accessesOf(inner))
-          if (access.write && access.buffer == load.getBuffer()) return WalkResult::interrupt();
-        return WalkResult::advance();
-      });
-      if (written.wasInterrupted()) return false;
-    }
-    return true;
+    return load && !isWrittenBetween(load, lazy, load.getBuffer());
   }
 
   /// Everything to compute again for `value`, operands first; false where something cannot be.

@@ -57,18 +57,6 @@ std::optional<LinearLayout> narrow(const LinearLayout& whole, int d, int64_t siz
   return result.isSurjective() ? std::optional(result) : std::nullopt;
 }
 
-/// Whether something between `from` and `to`, in one block, writes the buffer.
-bool writtenBetween(Operation* from, Operation* to, Value buffer) {
-  for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
-    WalkResult found = op->walk([&](Operation* inner) {
-      auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
-      return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    if (found.wasInterrupted()) return true;
-  }
-  return false;
-}
-
 /// One operand of a dot, to be cut along dimension `along`.
 class Operand {
  public:
@@ -84,7 +72,7 @@ class Operand {
     Value source = value;
     if (auto trans = value.getDefiningOp<tile::TransOp>(); trans && trans->hasOneUse()) result.trans = trans, source = trans.getInput();
     auto load = source.getDefiningOp<LoadBufferOp>();
-    bool movable = load && load->hasOneUse() && load->getBlock() == dot->getBlock() && !writtenBetween(load, dot, load.getBuffer());
+    bool movable = load && load->hasOneUse() && load->getBlock() == dot->getBlock() && !isWrittenBetween(load, dot, load.getBuffer());
     if (movable) result.load = load;
     return result;
   }
