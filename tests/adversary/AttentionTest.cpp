@@ -6,7 +6,7 @@
 #include "compiler/dialect/Tile.h"
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
-#include "kernels/AttentionForward.h"
+#include "kernels/attention/AttentionForward.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/adversary/CheckProgram.h"
 

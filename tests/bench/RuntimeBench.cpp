@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fattn/Host.h"
-#include "kernels/AttentionLaunch.h"
-#include "kernels/KernelCache.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/KernelCache.h"
 #include "tests/unit/runtime/TestObject.h"
 
 namespace {

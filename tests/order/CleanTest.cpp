@@ -8,8 +8,8 @@
 
 #include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
-#include "kernels/AttentionForward.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "tests/generator/Draw.h"
 #include "tests/order/Emitted.h"
 #include "tests/support/Context.h"

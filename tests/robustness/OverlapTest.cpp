@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
-#include "kernels/AttentionLaunch.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/Overlap.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/core/Overlap.h"
 #include "tests/robustness/Attack.h"
 
 namespace fattn {

@@ -9,7 +9,7 @@
 #include "compiler/driver/Compile.h"
 #include "dsl/Internal.h"
 #include "fattn/dsl/Dsl.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "tools/io/Random.h"
 
 namespace fattn::bench {

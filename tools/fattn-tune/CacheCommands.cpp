@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "kernels/AttentionSupport.h"
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/TunedAttention.h"
 #include "runtime/cache/Settings.h"
 #include "runtime/cache/Verify.h"
 #include "tools/common/Terminal.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels/AttentionSpace.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/AttentionSpace.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/TunedAttention.h"
 #include "runtime/cache/Settings.h"
 #include "tools/common/Terminal.h"
 #include "tools/fattn-tune/Report.h"

@@ -13,8 +13,8 @@
 #include <set>
 #include <tuple>
 
-#include "kernels/AttentionSupport.h"
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/TunedAttention.h"
 #include "tools/fattn-tune/Report.h"
 #include "tools/io/File.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/TuneAttention.h"
+#include "kernels/attention/TuneAttention.h"
 
 namespace fattn::tuner {
 

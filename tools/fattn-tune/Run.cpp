@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/TunedAttention.h"
 #include "runtime/tune/Watchdog.h"
 #include "tools/common/Interrupt.h"
 #include "tools/common/Terminal.h"

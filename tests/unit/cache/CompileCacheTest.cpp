@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/TunedAttention.h"
 #include "tests/support/Command.h"
 #include "tests/unit/cache/Support.h"
 

@@ -181,7 +181,7 @@ TEST(Dump, SassKnowsItsSource) {
   const Result r = run("--target nvidia:sm_90 --head-dim 64 --emit sass -g");
   ASSERT_EQ(r.code, tool::kOk) << r.err;
   EXPECT_NE(r.out.find("HMMA"), std::string::npos);
-  EXPECT_NE(r.out.find("//## File \"kernels/AttentionForward.cpp\", line "), std::string::npos);
+  EXPECT_NE(r.out.find("//## File \"kernels/attention/AttentionForward.cpp\", line "), std::string::npos);
 }
 
 TEST(Dump, ACubinIsTheObjectOfAnNvidiaKernel) {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/AttentionLaunch.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/AttentionSupport.h"
 
 namespace fattn {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionSupport.h"
 
 namespace fattn {
 namespace {

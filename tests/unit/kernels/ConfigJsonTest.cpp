@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "kernels/ConfigJson.h"
+#include "kernels/c/ConfigJson.h"
 
 namespace fattn::kernels {
 namespace {

@@ -10,8 +10,8 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
-#include "kernels/AttentionForward.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "tests/support/Command.h"
 
 namespace fattn {

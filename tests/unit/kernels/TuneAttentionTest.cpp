@@ -13,11 +13,11 @@
 #include <memory>
 #include <thread>
 
-#include "kernels/AttentionSpace.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/AttentionTrial.h"
-#include "kernels/TuneAttention.h"
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/AttentionSpace.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/AttentionTrial.h"
+#include "kernels/attention/TuneAttention.h"
+#include "kernels/attention/TunedAttention.h"
 
 namespace fattn::kernels {
 namespace {

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/AttentionLaunch.h"
-#include "kernels/KernelCache.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/KernelCache.h"
 #include "tests/support/Allocations.h"
 #include "tests/unit/runtime/TestObject.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionSupport.h"
 
 #include <algorithm>
 #include <bit>

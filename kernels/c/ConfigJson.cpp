@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/ConfigJson.h"
+#include "kernels/c/ConfigJson.h"
 
 #include <algorithm>
 #include <array>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/KernelCache.h"
+#include "kernels/attention/KernelCache.h"
 
 #include <bit>
 #include <new>
 
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/AttentionTrial.h"
+#include "kernels/attention/AttentionTrial.h"
 
 #include <fmt/format.h>
 

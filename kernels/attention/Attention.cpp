@@ -2,8 +2,8 @@
 // The public face of attention: a handle to a compiled kernel.
 #include "fattn/Attention.h"
 
-#include "kernels/AttentionLaunch.h"
-#include "kernels/KernelCache.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/KernelCache.h"
 
 namespace fattn {
 namespace {

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <thread>
 
-#include "kernels/AttentionLaunch.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/KernelCache.h"
+#include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/KernelCache.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/base/Threads.h"

@@ -3,7 +3,7 @@
 // overflows. So a block of keys keeps the reference of the blocks before it, and needs no maximum and no rescaling; only if a row's sum of
 // exponentials leaves [0, limit), or is NaN, is the block redone with the true maximum (Milakov and Gimelshein, arXiv 1805.02867, for every
 // block; here for almost none). It starts with m = -inf: the first block overflows and so finds its maximum in the same way.
-#include "kernels/AttentionForward.h"
+#include "kernels/attention/AttentionForward.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/TunedAttention.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include "compiler/driver/Identity.h"
 #include "compiler/emit/HostCode.h"
 #include "dsl/Internal.h"
-#include "kernels/AttentionForward.h"
-#include "kernels/AttentionSpace.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/TuneAttention.h"
+#include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/AttentionSpace.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/TuneAttention.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/cache/Hash.h"

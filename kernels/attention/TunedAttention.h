@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fattn/Attention.h"
-#include "kernels/KernelCache.h"
+#include "kernels/attention/KernelCache.h"
 #include "runtime/cache/Shipped.h"
 #include "runtime/cache/TunedStore.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/Overlap.h"
+#include "kernels/core/Overlap.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/TuneAttention.h"
+#include "kernels/attention/TuneAttention.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <mutex>
 #include <set>
 
-#include "kernels/AttentionSpace.h"
-#include "kernels/AttentionSupport.h"
-#include "kernels/AttentionTrial.h"
-#include "kernels/TunedAttention.h"
+#include "kernels/attention/AttentionSpace.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/AttentionTrial.h"
+#include "kernels/attention/TunedAttention.h"
 #include "runtime/base/Log.h"
 #include "runtime/cache/Settings.h"
 

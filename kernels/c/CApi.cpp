@@ -12,7 +12,7 @@
 
 #include "fattn/c_api.h"
 #include "fattn/fattn.h"
-#include "kernels/ConfigJson.h"
+#include "kernels/c/ConfigJson.h"
 
 struct fattn_kernel {
   fattn::Kernel kernel;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/Variants.h"
+#include "kernels/core/Variants.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 
-#include "kernels/KernelCache.h"
+#include "kernels/attention/KernelCache.h"
 
 namespace fattn::kernels {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "compiler/emit/Binary.h"
 #include "fattn/Attention.h"
-#include "kernels/Variants.h"
+#include "kernels/core/Variants.h"
 
 namespace fattn {
 

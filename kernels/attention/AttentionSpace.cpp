@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/AttentionSpace.h"
+#include "kernels/attention/AttentionSpace.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 #include "compiler/driver/Compile.h"
 #include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
-#include "kernels/AttentionForward.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/AttentionSupport.h"
 
 namespace fattn::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/AttentionLaunch.h"
+#include "kernels/attention/AttentionLaunch.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "kernels/Overlap.h"
+#include "kernels/core/Overlap.h"
 
 namespace fattn::kernels {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/gpu/Target.h"
-#include "kernels/AttentionSupport.h"
+#include "kernels/attention/AttentionSupport.h"
 
 namespace fattn::kernels {
 namespace {
