@@ -15,6 +15,9 @@ mlir::ModuleOp module(const Program& program);
 /// other thread meanwhile.
 Program traceInto(mlir::MLIRContext& context, std::string_view name, const std::function<void(Params&)>& kernel, Loc loc = Loc::current());
 
+/// The same program in the same context, which the first one keeps alive.
+Program copy(const Program& program);
+
 }  // namespace fattn::dsl::internal
 
 #endif

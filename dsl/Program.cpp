@@ -7,25 +7,17 @@
 
 #include "compiler/dialect/Tile.h"
 #include "dsl/Internal.h"
+#include "dsl/ProgramImpl.h"
 #include "dsl/Recorder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/Verifier.h"
 
 namespace fattn::dsl {
 
 using namespace internal;
-
-struct Program::Impl {
-  std::unique_ptr<mlir::MLIRContext> own;  // absent where the caller lent a context; declared first, so destroyed last
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::string name;
-  std::vector<Param> params;
-};
 
 struct ParamsAccess {
   static Params make() { return Params(); }
@@ -89,12 +81,12 @@ Program record(std::unique_ptr<Program::Impl> impl, mlir::MLIRContext& context, 
   return Program(std::move(impl));
 }
 
-void loadDialects(mlir::MLIRContext& context) {
+}  // namespace
+
+void internal::loadDialects(mlir::MLIRContext& context) {
   context
       .loadDialect<tile::TileDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
 }
-
-}  // namespace
 
 Ptr Params::ptr(std::string_view name, DType element, std::int64_t divisibility, Aliasing aliasing, Loc loc) {
   Step step("ptr", loc);
@@ -141,6 +133,14 @@ Program trace(std::string_view name, const std::function<void(Params&)>& kernel,
 }
 
 mlir::ModuleOp internal::module(const Program& program) { return *program.impl().module; }
+
+Program internal::copy(const Program& program) {
+  auto impl = std::make_unique<Program::Impl>();
+  impl->module = program.impl().module->clone();
+  impl->name = program.impl().name;
+  impl->params = program.impl().params;
+  return Program(std::move(impl));
+}
 
 Program internal::traceInto(mlir::MLIRContext& context, std::string_view name, const std::function<void(Params&)>& kernel, Loc loc) {
   auto impl = std::make_unique<Program::Impl>();

@@ -3,6 +3,7 @@
 #include "fattn/Attention.h"
 
 #include "kernels/attention/AttentionLaunch.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/KernelCache.h"
 
 namespace fattn {
@@ -16,25 +17,25 @@ namespace {
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
-  const kernels::LoadedKernel* code = impl_->code.get();
-  if (code->device == nullptr)
-    throw Error(ErrorCode::InvalidArgument, "this Kernel is code for '" + code->info.config.target + "', which no device is opened for",
-                "compile it for a device of this machine to launch it, for example target 'cuda'");
+  const kernels::LoadedCode* code = impl_->code.get();
+  Device& device = code->requireDevice();
   if (impl_->variants) {
     const auto& q = args.q.shape;
-    code = impl_->variants->pick(kernels::ShapeBucket::of(q[0], q[1], q[2], args.k.shape[2]), code);
+    code = impl_->variants->pick(kernels::attentionBucket(q[0], q[1], q[2], args.k.shape[2]), code);
   }
-  kernels::AttentionLaunch launch = kernels::packAttention(code->info.config, args, code->maxGrid);
+  const kernels::AttentionCode* own = &kernels::attentionOf(*code);
+  kernels::AttentionLaunch launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
   if (!launch.aligned) {
-    code = &code->forAnyAlignment();
-    launch = kernels::packAttention(code->info.config, args, code->maxGrid);
+    code = &own->forAnyAlignment();
+    own = &kernels::attentionOf(*code);
+    launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
   }
-  code->device->launch(*code->module, launch.grid, launch.slots, stream);
+  device.launch(*code->module, launch.grid, std::span(launch.slots).first(own->slots.count), stream);
 }
 
 const KernelInfo& Kernel::info() const {
   if (!impl_) failEmpty();
-  return impl_->code->info;
+  return kernels::attentionOf(*impl_->code).info;
 }
 
 }  // namespace fattn

@@ -9,10 +9,9 @@
 
 namespace fattn {
 
-/// Grid (ceil(Sq / BLOCK_M), Hq, B). Arguments, in order: pointers q, k, v, o, lse; i64 strides in elements (batch, head, row) of each of
-/// them; i32 heads (Hq), group (query heads a
-/// key/value head serves), seq_q, seq_k; f32 scale; i32 write_lse (0: lse is not touched).
-/// The head dimension is contiguous. `tile` has block_m and block_n set.
+/// Grid (ceil(Sq / BLOCK_M), Hq, B). Arguments, by name: of each operand (q, k, v, o, lse) the pointer and the i64 strides NAME_batch,
+/// NAME_head and NAME_row in elements; i32 heads (Hq), group (query heads a key/value head serves), seq_q, seq_k; f32 scale; i32 write_lse
+/// (0: lse is not touched). The head dimension is contiguous. `tile` has block_m and block_n set.
 dsl::Program traceAttentionForward(const AttentionConfig& config, const TileConfig& tile);
 
 }  // namespace fattn

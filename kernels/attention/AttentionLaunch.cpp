@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/core/Overlap.h"
+#include "kernels/core/SlotTable.h"
 
 namespace fattn::kernels {
 namespace {
@@ -63,16 +64,18 @@ void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes
 // Programs write rows in no particular order, so rows must not share memory. Sorted by stride, every dimension has to step over
 // all that the ones before it cover.
 void checkDistinct(const char* tensor, const TensorView& view) {
-  std::array<std::pair<std::int64_t, std::int64_t>, 4> steps;  // stride, extent
-  int count = 0;
+  std::array<std::pair<std::int64_t, std::int64_t>, TensorView::kMaxRank> steps;  // stride, extent
+  std::size_t count = 0;
   for (int d = 0; d < view.rank; ++d) {
     if (view.shape[d] == 0) return;
-    if (view.shape[d] > 1) steps[static_cast<std::size_t>(count++)] = {view.strides[d], view.shape[d]};
+    if (view.shape[d] <= 1) continue;
+    std::size_t at = count++;
+    for (; at > 0 && steps[at - 1].first > view.strides[d]; --at) steps[at] = steps[at - 1];
+    steps[at] = {view.strides[d], view.shape[d]};
   }
-  std::sort(steps.begin(), steps.begin() + count);
   std::int64_t covered = 1;
-  for (int i = 0; i < count; ++i) {
-    auto [stride, extent] = steps[static_cast<std::size_t>(i)];
+  for (std::size_t i = 0; i < count; ++i) {
+    auto [stride, extent] = steps[i];
     if (stride < covered)
       fail(tensor, view.toString() + " holds elements that overlap in memory; the elements of an output must be distinct");
     covered += stride * (extent - 1);  // no overflow: below checkedBytes()
@@ -96,6 +99,8 @@ inline void checkApart(const Operand& written, const Operand& read) {
   if (!areApart(written.view, written.bytes, read.view, read.bytes)) [[unlikely]]
     failIfShared(written, read);
 }
+
+}  // namespace
 
 void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
   const auto& [q, k, v, o, lse, scale] = args;
@@ -128,6 +133,8 @@ void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
   checkApart({"lse", *lse, lseBytes}, {"o", o, oBytes});
 }
 
+namespace {
+
 // The bits that a data pointer and the strides in use, in bytes, have set.
 std::uint64_t addressBits(const TensorView& view) {
   std::uint64_t bits = reinterpret_cast<std::uint64_t>(view.data);
@@ -138,7 +145,24 @@ std::uint64_t addressBits(const TensorView& view) {
 
 }  // namespace
 
-AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs& args, const std::array<std::int64_t, 3>& maxGrid) {
+AttentionSlots::AttentionSlots(std::span<const compiler::ArgInfo> declared, DType dtype) {
+  SlotTable table(declared);
+  auto operand = [&](const std::string& name, DType type) {
+    auto stride = [&](const char* of) { return table.scalar(name + of, DType::I64); };
+    return Operand{.base = table.pointer(name, type), .batch = stride("_batch"), .head = stride("_head"), .row = stride("_row")};
+  };
+  q = operand("q", dtype), k = operand("k", dtype), v = operand("v", dtype), o = operand("o", dtype);
+  lse = operand("lse", DType::F32);
+  heads = table.scalar("heads", DType::I32), group = table.scalar("group", DType::I32);
+  seqQ = table.scalar("seq_q", DType::I32), seqK = table.scalar("seq_k", DType::I32);
+  scale = table.scalar("scale", DType::F32), writeLse = table.scalar("write_lse", DType::I32);
+  table.requireAllTaken();
+  count = table.size();
+  if (count > kMost) throw Error(ErrorCode::Internal, "attention has more arguments than its launch has room for");
+}
+
+AttentionLaunch packAttention(const AttentionConfig& config, const AttentionSlots& slots, const AttentionArgs& args,
+                              const std::array<std::int64_t, 3>& maxGrid) {
   checkOperands(config, args);
   const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2];
   const std::int64_t block = config.tile->block_m;
@@ -151,20 +175,20 @@ AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs
   std::uint64_t bits = addressBits(args.q) | addressBits(args.k) | addressBits(args.v) | addressBits(args.o);
   launch.aligned = (bits & static_cast<std::uint64_t>(config.alignment - 1)) == 0;
 
-  std::size_t slot = 0;
-  auto put = [&](std::uint64_t bits) { launch.slots[slot++] = bits; };
+  auto put = [&](std::size_t slot, std::int64_t value) { launch.slots[slot] = static_cast<std::uint64_t>(value); };
+  auto operand = [&](const AttentionSlots::Operand& at, const TensorView& view) {
+    launch.slots[at.base] = reinterpret_cast<std::uint64_t>(view.data);
+    put(at.batch, view.strides[0]), put(at.head, view.strides[1]), put(at.row, view.strides[2]);
+  };
   static const TensorView none;
-  const TensorView& lse = args.lse ? *args.lse : none;
-  const TensorView* views[] = {&args.q, &args.k, &args.v, &args.o, &lse};
-  for (const TensorView* view : views) put(reinterpret_cast<std::uint64_t>(view->data));
-  for (const TensorView* view : views)
-    for (int d = 0; d < 3; ++d) put(static_cast<std::uint64_t>(view->strides[d]));
-  put(static_cast<std::uint64_t>(heads));
-  put(static_cast<std::uint64_t>(heads == 0 ? 1 : heads / args.k.shape[1]));
-  put(static_cast<std::uint64_t>(rows));
-  put(static_cast<std::uint64_t>(args.k.shape[2]));
-  put(std::bit_cast<std::uint32_t>(args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)))));
-  put(args.lse ? 1 : 0);
+  operand(slots.q, args.q), operand(slots.k, args.k), operand(slots.v, args.v), operand(slots.o, args.o);
+  operand(slots.lse, args.lse ? *args.lse : none);
+  put(slots.heads, heads);
+  put(slots.group, heads == 0 ? 1 : heads / args.k.shape[1]);
+  put(slots.seqQ, rows);
+  put(slots.seqK, args.k.shape[2]);
+  put(slots.scale, std::bit_cast<std::uint32_t>(args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)))));
+  put(slots.writeLse, args.lse ? 1 : 0);
   return launch;
 }
 

@@ -1,27 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the operands of a launch to the argument slots of the kernel.
-#ifndef FATTN_KERNELS_ATTENTIONLAUNCH_H
-#define FATTN_KERNELS_ATTENTIONLAUNCH_H
+#ifndef FATTN_KERNELS_ATTENTION_ATTENTIONLAUNCH_H
+#define FATTN_KERNELS_ATTENTION_ATTENTIONLAUNCH_H
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include "compiler/emit/Binary.h"
 #include "fattn/Attention.h"
 
 namespace fattn::kernels {
 
-/// The slots, in the order of traceAttentionForward's parameters: pointers q k v o lse; strides in elements (batch, heads, rows)
-/// of q k v o lse; heads, heads of q for each of k, rows of q, rows of k; scale; whether lse is written.
-inline constexpr std::size_t kAttentionSlots = 26;
+/// Where each value of a launch goes, by the names that the program declared.
+struct AttentionSlots {
+  /// Throws Error{Internal} where the program declared other arguments than a launch packs.
+  AttentionSlots(std::span<const compiler::ArgInfo> declared, DType dtype);
+
+  static constexpr std::size_t kMost = 32;
+  struct Operand {
+    std::size_t base, batch, head, row;  ///< the pointer, and strides in elements
+  };
+  Operand q, k, v, o, lse;
+  std::size_t heads, group, seqQ, seqK, scale, writeLse;
+  std::size_t count;  ///< of all
+};
 
 struct AttentionLaunch {
   Grid grid;
   bool aligned = true;  ///< whether the operands are what config.alignment says
-  std::array<std::uint64_t, kAttentionSlots> slots;
+  std::array<std::uint64_t, AttentionSlots::kMost> slots;
 };
 
-/// `config` is resolved. Throws Error{InvalidArgument} where the operands contradict it, each other or `maxGrid`.
-AttentionLaunch packAttention(const AttentionConfig& config, const AttentionArgs& args, const std::array<std::int64_t, 3>& maxGrid);
+/// Throws Error{InvalidArgument} where the operands contradict the resolved configuration or each other.
+void checkOperands(const AttentionConfig& config, const AttentionArgs& args);
+
+/// The same, and where the operands are more than `maxGrid` has room for.
+AttentionLaunch packAttention(const AttentionConfig& config, const AttentionSlots& slots, const AttentionArgs& args,
+                              const std::array<std::int64_t, 3>& maxGrid);
 
 }  // namespace fattn::kernels
 

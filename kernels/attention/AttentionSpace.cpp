@@ -8,11 +8,10 @@
 #include <cmath>
 #include <tuple>
 
-#include "compiler/driver/Compile.h"
 #include "compiler/gpu/Target.h"
-#include "dsl/Internal.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/core/CompileProgram.h"
 
 namespace fattn::kernels {
 namespace {
@@ -96,13 +95,9 @@ std::optional<std::string> beyondMachine(const AttentionConfig& config, const Ti
 std::vector<std::string> offeredSchedules(const AttentionConfig& config, const TileConfig& tile) try {
   TileConfig plain = tile;
   plain.schedule.clear();
-  dsl::Program program = traceAttentionForward(config, plain);
-  compiler::CompileOptions options;
-  options.target = codeTarget(config.target);
-  options.config = plain;
-  return compiler::offeredSchedules(dsl::internal::module(program), options);
+  return offeredSchedules(config.target, plain, traceAttentionForward(config, plain));
 } catch (const Error&) {
-  return {};  // what does not compile has no variants; whoever compiles it says why
+  return {};  // what cannot be traced has no variants; whoever compiles it says why
 }
 
 std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {

@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
-
-#include "compiler/gpu/Target.h"
 
 namespace fattn {
 namespace kernels {
@@ -22,44 +19,6 @@ void requireHeadDim(std::string_view member, std::int64_t value) {
   std::string hint = "the nearest supported " + name + " is " + std::to_string(nearest);
   if (value > 0) hint += "; columns of zeros up to it change no result if the scale stays that of " + std::to_string(value);
   throw Error(ErrorCode::Unsupported, constraint, hint);
-}
-
-}  // namespace
-
-const std::string& defaultTarget() {
-  static const std::string* name = new std::string(openDevice("").name());
-  return *name;
-}
-
-bool namesChip(std::string_view target) { return target.starts_with("nvidia:") || target.starts_with("amd:"); }
-
-std::string codeTarget(const std::string& target) {
-  if (target.starts_with("host") || namesChip(target)) return target;
-  // Names are "nvidia:sm_<number>". One with a letter behind it has all instructions of that chip, and runs on no other.
-  std::string have = openDevice(target).chip();
-  for (std::string_view name : gpu::targetNames())
-    if (name.size() == have.size() + 1 && name.starts_with(have) && !std::isdigit(static_cast<unsigned char>(name.back())))
-      return std::string(name);
-  auto number = [](std::string_view name) { return std::stoi(std::string(name.substr(std::string_view("nvidia:sm_").size()))); };
-  std::string best;
-  for (std::string_view name : gpu::targetNames())
-    if (name.starts_with("nvidia:") && name.back() >= '0' && name.back() <= '9' && number(name) <= number(have) &&
-        (best.empty() || number(name) > number(best)))
-      best = name;
-  if (best.empty())
-    throw Error(ErrorCode::Unsupported, "target is '" + target + "', which is " + have + "; fattn compiles for sm_80 and later");
-  return best;
-}
-
-namespace {
-
-void requireTarget(const std::string& target) {
-  if (target.empty()) return;
-  if (!namesChip(target)) return void(codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name()));
-  if (target.starts_with("amd:"))
-    throw Error(ErrorCode::Unsupported, "target is '" + target + "', a chip that fattn has no back end for",
-                "the nearest supported target is 'host'");
-  gpu::findTarget(target);
 }
 
 void requireAlignment(const AttentionConfig& config) {
@@ -95,14 +54,19 @@ void requireSupported(const AttentionConfig& config) {
 
 AttentionConfig resolve(const AttentionConfig& config) {
   AttentionConfig resolved = config;
-  if (resolved.target.empty()) resolved.target = defaultTarget();
-  bool onHost = resolved.target.starts_with("host");
-  if (!onHost && !namesChip(resolved.target)) resolved.target = openDevice(resolved.target).name();  // "cuda" is "cuda:0"
+  resolved.target = resolveTarget(resolved.target);
+  const bool onHost = namesHost(resolved.target);
   if (onHost || resolved.alignment == 0) resolved.alignment = onHost ? sizeInBytes(resolved.dtype) : kWidestAccess;
   if (resolved.head_dim_v == 0) resolved.head_dim_v = resolved.head_dim;
   resolved.tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(resolved));
   resolved.shape.reset();
   return resolved;
+}
+
+std::string textOf(const AttentionConfig& config) {
+  std::string text = "attention " + std::string(name(config.dtype)) + " head_dim " + std::to_string(config.head_dim);
+  if (config.head_dim_v != config.head_dim) text += "/" + std::to_string(config.head_dim_v);
+  return text + (config.causal ? " causal" : "") + " for " + config.target;
 }
 
 }  // namespace kernels

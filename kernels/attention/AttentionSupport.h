@@ -4,16 +4,10 @@
 #define FATTN_KERNELS_ATTENTIONSUPPORT_H
 
 #include "fattn/Attention.h"
+#include "kernels/core/Target.h"
+#include "kernels/core/Variants.h"
 
 namespace fattn::kernels {
-
-/// The name of the device compile() takes for target "".
-const std::string& defaultTarget();
-
-/// Whether a target names a chip, for which code can be made without a device.
-bool namesChip(std::string_view target);
-/// What the compiler is asked for to run on a resolved target: that of the device, or the newest chip it knows whose code the device runs.
-std::string codeTarget(const std::string& target);
 
 /// Throws what supports() returns.
 void requireSupported(const AttentionConfig& config);
@@ -24,6 +18,15 @@ AttentionConfig resolve(const AttentionConfig& config);
 
 /// Whether the caller left the tile configuration to us.
 inline bool leavesTileOpen(const AttentionConfig& config) { return !config.tile || *config.tile == TileConfig{}; }
+
+/// "attention f16 head_dim 64 causal for host": a resolved configuration for people.
+std::string textOf(const AttentionConfig& resolved);
+
+/// The bucket of a shape: batch entries times heads, rows of q, rows of k.
+inline ShapeBucket attentionBucket(std::int64_t batch, std::int64_t heads, std::int64_t seqQ, std::int64_t seqK) {
+  const auto all = static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads);  // of what is illegal as well
+  return ShapeBucket::of({static_cast<std::int64_t>(all), seqQ, seqK});
+}
 
 /// The tile configuration for a resolved target and head dimensions where the caller chose none.
 TileConfig defaultTile(const AttentionConfig& config);

@@ -6,9 +6,46 @@
 
 #include "kernels/attention/AttentionSupport.h"
 #include "runtime/base/Lifecycle.h"
-#include "runtime/base/Log.h"
 
 namespace fattn {
+namespace {
+
+struct Callback {
+  std::mutex mutex;
+  std::shared_ptr<const std::function<void(const CompileProgress&)>> function;
+};
+Callback& callback() {
+  static auto* callback = new Callback;  // never destroyed: objects that outlive main may compile
+  return *callback;
+}
+
+void report(const CompileProgress& progress) {
+  std::unique_lock lock(callback().mutex);
+  auto held = callback().function;
+  lock.unlock();
+  if (held && *held) (*held)(progress);
+}
+
+AttentionConfig withTile(AttentionConfig config, const TileConfig& tile) {
+  config.tile = tile;
+  return config;
+}
+
+// Everything that shapes the code but the tile.
+std::string keyText(const AttentionConfig& resolved) {
+  return "attention " + std::string(name(resolved.dtype)) + (resolved.causal ? " causal " : " ") + std::to_string(resolved.head_dim) + " " +
+         std::to_string(resolved.head_dim_v) + " " + std::to_string(resolved.alignment) + " " + resolved.target;
+}
+
+}  // namespace
+
+void setCompileCallback(std::function<void(const CompileProgress&)> function) {
+  auto held = std::make_shared<const std::function<void(const CompileProgress&)>>(std::move(function));
+  const Busy busy;
+  std::lock_guard lock(callback().mutex);
+  callback().function = std::move(held);
+}
+
 namespace kernels {
 
 std::size_t KernelCache::Hash::operator()(const KeyView& key) const {
@@ -45,116 +82,71 @@ Kernel KernelCache::get(const AttentionConfig& config) {
   const KeyView key = keyOf(config);
   {
     std::shared_lock lock(mutex_);
-    auto found = entries_.find(key);
-    if (found != entries_.end() && found->second->ready.load(std::memory_order_acquire)) return Kernel(found->second->kernel);
+    auto found = handles_.find(key);
+    if (found != handles_.end()) return Kernel(found->second);
   }
   const Busy busy;
   requireSupported(config);
-  std::shared_ptr<Entry> entry = leavesTileOpen(config) ? builtOpen(config) : builtClosed(config);
+  const Source source = sourceOf(config);
+  KernelHandle handle;
+  if (leavesTileOpen(config))
+    handle = codes_.open(source, choose_ ? choose_(config) : TileChoice(std::nullopt));
+  else
+    handle = codes_.closed(source, *config.tile);
+  auto made = std::make_shared<const Kernel::Impl>(Kernel::Impl{std::move(handle)});
   std::lock_guard lock(mutex_);
-  if (!entries_.contains(key)) entries_.emplace(Key(key), entry);
-  return Kernel(entry->kernel);
+  return Kernel(handles_.emplace(Key(key), std::move(made)).first->second);
 }
 
 void KernelCache::lockAcrossForks() {
+  codes_.lockAcrossForks();
   // A lock of this kind knows the thread that took it, which has another number in the child: there it begins anew.
   atFork([this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { new (&mutex_) std::shared_mutex; });
 }
 
-std::shared_ptr<KernelCache::Entry> KernelCache::built(const AttentionConfig& resolved) {
-  std::shared_ptr<Entry> entry = entryOf(keyOf(resolved));
-  std::lock_guard compiling(entry->compiling);
-  if (!entry->ready.load(std::memory_order_relaxed)) {
-    std::shared_ptr<LoadedKernel> code = loadKernel(resolved, compile_);
-    code->get = [this](const AttentionConfig& config) { return get(config).impl_->code; };
-    entry->kernel = std::make_shared<const Kernel::Impl>(Kernel::Impl{.code = std::move(code)});
-    entry->ready.store(true, std::memory_order_release);
-  }
-  return entry;
-}
-
-// The handle of an open configuration: its own kernel, and those of other shapes.
-std::shared_ptr<KernelCache::Entry> KernelCache::builtOpen(const AttentionConfig& config) {
-  const AttentionConfig safe = resolve(config);
-  TileChoice choice = choose_ ? choose_(config) : TileChoice(std::nullopt);
-  AttentionConfig chosen = safe;
-  if (choice.tile) chosen.tile = choice.tile->withDefaults(*safe.tile);
-  std::shared_ptr<const LoadedKernel> code = builtOrSafe(chosen, safe);
-  std::shared_ptr<Variants> variants = variantsOf(safe);
-  variants->learn(std::move(choice.shapes));
-  variants->add(*chosen.tile, code);
-  return entryWith(std::move(code), std::move(variants));
-}
-
-// A schedule that the caller chose has to fit; one that the defaults filled in gives way.
-std::shared_ptr<KernelCache::Entry> KernelCache::builtClosed(const AttentionConfig& config) {
-  const AttentionConfig resolved = resolve(config);
-  if (resolved.tile->schedule.empty() || !config.tile->schedule.empty()) return built(resolved);
-  return entryWith(builtOrSafe(resolved, resolved), nullptr);
-}
-
-std::shared_ptr<KernelCache::Entry> KernelCache::entryWith(std::shared_ptr<const LoadedKernel> code,
-                                                           std::shared_ptr<const Variants> variants) {
-  auto entry = std::make_shared<Entry>();
-  entry->kernel = std::make_shared<const Kernel::Impl>(Kernel::Impl{.code = std::move(code), .variants = std::move(variants)});
-  entry->ready.store(true, std::memory_order_release);
-  return entry;
-}
-
-// What was tuned with another compiler or driver may not work with this one: its schedule may not fit the loop any more, or all of it may
-// be too much. The compiler's own order, and then the defaults, do; a file never fails a compilation.
-std::shared_ptr<const LoadedKernel> KernelCache::builtOrSafe(const AttentionConfig& chosen, const AttentionConfig& safe) {
-  if (chosen.tile == safe.tile && chosen.tile->schedule.empty()) return built(safe)->kernel->code;
-  AttentionConfig unordered = chosen;
-  unordered.tile->schedule.clear();
-  std::string failure;
-  auto tried = [&](const AttentionConfig& config) -> std::shared_ptr<const LoadedKernel> {
-    try {
-      return built(config)->kernel->code;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::CompileError && config.tile == safe.tile) throw;
-      failure = error.constraint();
-      return nullptr;
-    }
+Source KernelCache::sourceOf(const AttentionConfig& config) {
+  AttentionConfig open = config;
+  open.tile.reset();
+  const AttentionConfig resolved = resolve(open);
+  Source source{.key = keyText(resolved), .text = textOf(resolved), .target = resolved.target, .safe = *resolved.tile};
+  source.compile = [this, resolved](const TileConfig& tile) { return compile_(withTile(resolved, tile)); };
+  source.accept = [resolved](const compiler::Binary& binary) { (void)AttentionSlots(binary.args, resolved.dtype); };
+  source.client = [this, resolved](const LoadedCode& code) { return attentionCode(resolved, code); };
+  source.progress = [resolved](const TileConfig& tile, bool done, double ms) {
+    report({.config = withTile(resolved, tile), .done = done, .ms = ms});
   };
-  if (auto code = tried(chosen)) return code;
-  if (!chosen.tile->schedule.empty())
-    if (auto code = tried(unordered)) {
-      log::write(log::Level::Warning,
-                 "the schedule of the configuration does not fit the loop, and the compiler's first choice takes its "
-                 "place: " +
-                     describe(chosen) + ": " + failure);
-      return code;
-    }
-  if (chosen.tile == safe.tile) return built(unordered)->kernel->code;  // fails again, and says why
-  log::write(log::Level::Warning, "the tuned configuration does not compile, and the default " + safe.tile->toString() +
-                                      " takes its place: " + describe(chosen) + ": " + failure);
-  return builtOrSafe(safe, safe);
+  return source;
 }
 
-std::shared_ptr<KernelCache::Entry> KernelCache::entryOf(const KeyView& key) {
+std::shared_ptr<const AttentionCode> KernelCache::attentionCode(const AttentionConfig& resolved, const LoadedCode& code) {
+  const KernelCode& from = code.info;
+  KernelInfo info{.config = withTile(resolved, from.tile),
+                  .tile = from.tile,
+                  .device = from.device,
+                  .entry = from.entry,
+                  .from_cache = from.from_cache,
+                  .compile_ms = from.compile_ms,
+                  .binary_bytes = from.binary_bytes,
+                  .scratch_bytes = from.scratch_bytes,
+                  .shared_bytes = from.shared_bytes,
+                  .threads = from.threads,
+                  .registers = from.registers,
+                  .spill_bytes = from.spill_bytes};
+  auto attention = std::make_shared<AttentionCode>(std::move(info), AttentionSlots(code.args, resolved.dtype));
+  attention->get = [this](const AttentionConfig& config) { return get(config).impl_->code; };
+  return attention;
+}
+
+const LoadedCode& AttentionCode::forAnyAlignment() const {
+  if (const LoadedCode* found = anyAlignment_.load(std::memory_order_acquire)) return *found;
+  AttentionConfig any = info.config;
+  any.alignment = sizeInBytes(any.dtype);
+  const Busy busy;
+  std::shared_ptr<const LoadedCode> made = get(any);
   std::lock_guard lock(mutex_);
-  auto found = entries_.find(key);
-  if (found != entries_.end()) return found->second;
-  return entries_.emplace(Key(key), std::make_shared<Entry>()).first->second;
-}
-
-std::shared_ptr<Variants> KernelCache::variantsOf(const AttentionConfig& resolved) {
-  AttentionConfig open = resolved;
-  open.tile.reset();
-  const KeyView key = keyOf(open);
-  std::lock_guard lock(mutex_);
-  auto found = variants_.find(key);
-  if (found != variants_.end()) return found->second;
-  return variants_.emplace(Key(key), std::make_shared<Variants>()).first->second;
-}
-
-std::shared_ptr<const Variants> KernelCache::variants(const AttentionConfig& config) {
-  AttentionConfig open = resolve(config);
-  open.tile.reset();
-  std::shared_lock lock(mutex_);
-  auto found = variants_.find(keyOf(open));
-  return found == variants_.end() ? nullptr : found->second;
+  if (!anyAlignmentOwner_) anyAlignmentOwner_ = std::move(made);
+  anyAlignment_.store(anyAlignmentOwner_.get(), std::memory_order_release);
+  return *anyAlignmentOwner_;
 }
 
 }  // namespace kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether two strided tensors share memory.
-#ifndef FATTN_KERNELS_OVERLAP_H
-#define FATTN_KERNELS_OVERLAP_H
+#ifndef FATTN_KERNELS_CORE_OVERLAP_H
+#define FATTN_KERNELS_CORE_OVERLAP_H
 
 #include "fattn/TensorView.h"
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdlib>
 
-#include "kernels/attention/KernelCache.h"
+#include "kernels/core/LoadedCode.h"
 
 namespace fattn::kernels {
 namespace {
@@ -14,16 +14,17 @@ std::int8_t ceilLog2(std::uint64_t extent) { return static_cast<std::int8_t>(ext
 
 }  // namespace
 
-ShapeBucket ShapeBucket::of(std::int64_t batch, std::int64_t heads, std::int64_t seqQ, std::int64_t seqK) {
-  return {{ceilLog2(static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads)), ceilLog2(static_cast<std::uint64_t>(seqQ)),
-           ceilLog2(static_cast<std::uint64_t>(seqK))}};
+ShapeBucket ShapeBucket::of(std::span<const std::int64_t> extents) {
+  ShapeBucket bucket;
+  for (std::size_t i = 0; i < extents.size(); ++i) bucket.log2[i] = ceilLog2(static_cast<std::uint64_t>(extents[i]));
+  return bucket;
 }
 
-const LoadedKernel* Variants::pick(const ShapeBucket& bucket, const LoadedKernel* otherwise) const {
+const LoadedCode* Variants::pick(const ShapeBucket& bucket, const LoadedCode* otherwise) const {
   const Table* table = table_.load(std::memory_order_acquire);
   if (table == nullptr) return otherwise;
-  const LoadedKernel* found = otherwise;
-  int least = 3 * kFarthest + 1;
+  const LoadedCode* found = otherwise;
+  int least = static_cast<int>(kMostExtents) * kFarthest + 1;
   for (const Row& row : *table) {
     int sum = 0, most = 0;
     for (std::size_t i = 0; i < bucket.log2.size(); ++i) {
@@ -47,14 +48,14 @@ void Variants::learn(std::vector<TunedShape> shapes) {
   publish();
 }
 
-void Variants::add(const TileConfig& asked, std::shared_ptr<const LoadedKernel> kernel) {
+void Variants::add(const TileConfig& asked, std::shared_ptr<const LoadedCode> kernel) {
   std::lock_guard lock(mutex_);
   if (find(asked)) return;
   kernels_.emplace_back(asked, std::move(kernel));
   publish();
 }
 
-std::shared_ptr<const LoadedKernel> Variants::find(const TileConfig& tile) const {
+std::shared_ptr<const LoadedCode> Variants::find(const TileConfig& tile) const {
   const auto found = std::ranges::find(kernels_, tile, [](const auto& entry) -> const TileConfig& { return entry.first; });
   return found == kernels_.end() ? nullptr : found->second;
 }
@@ -62,12 +63,12 @@ std::shared_ptr<const LoadedKernel> Variants::find(const TileConfig& tile) const
 void Variants::publish() {
   auto table = std::make_unique<Table>();
   for (const TunedShape& shape : shapes_)
-    if (std::shared_ptr<const LoadedKernel> kernel = find(shape.tile)) table->push_back({shape.bucket, kernel.get()});
+    if (std::shared_ptr<const LoadedCode> kernel = find(shape.tile)) table->push_back({shape.bucket, kernel.get()});
   table_.store(table.get(), std::memory_order_release);
   tables_.push_back(std::move(table));
 }
 
-std::shared_ptr<const LoadedKernel> Variants::kernelFor(const TileConfig& asked) const {
+std::shared_ptr<const LoadedCode> Variants::kernelFor(const TileConfig& asked) const {
   std::lock_guard lock(mutex_);
   return find(asked);
 }

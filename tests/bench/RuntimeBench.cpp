@@ -8,22 +8,19 @@
 #include "fattn/Host.h"
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
+#include "tests/unit/kernels/AttentionArgs.h"
 #include "tests/unit/runtime/TestObject.h"
 
 namespace {
 
 using namespace fattn;
 
-compiler::Binary emptyKernel() {
-  compiler::Binary binary =
-      test::hostBinary("define void @kernel(ptr %a, ptr %g, ptr %s) {\n ret void\n}", static_cast<int>(kernels::kAttentionSlots));
-  for (std::size_t i = 0; i < binary.args.size(); ++i)
-    binary.args[i] = {.name = "a", .isPointer = i < 5, .type = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32};
-  return binary;
+compiler::Binary emptyKernel(const AttentionConfig& config) {
+  return test::forAttention(test::hostBinary("define void @kernel(ptr %a, ptr %g, ptr %s) {\n ret void\n}", 0), config);
 }
 
 kernels::KernelCache& cache() {
-  static kernels::KernelCache cache([](const AttentionConfig&) { return emptyKernel(); });
+  static kernels::KernelCache cache(emptyKernel);
   return cache;
 }
 
@@ -52,11 +49,10 @@ void launchWithVariants(benchmark::State& state) {
   const std::int64_t count = state.range(0);
   std::vector<kernels::TunedShape> shapes;
   for (std::int64_t i = count - 1; i >= 0; --i)
-    shapes.push_back({.bucket = kernels::ShapeBucket::of(1, 1, std::int64_t{8} << i % 12, std::int64_t{8} << i / 12),
+    shapes.push_back({.bucket = kernels::ShapeBucket::of({1, std::int64_t{8} << i % 12, std::int64_t{8} << i / 12}),
                       .name = "",
                       .tile = {.block_m = 64, .block_n = 64}});
-  kernels::KernelCache tuned([](const AttentionConfig&) { return emptyKernel(); },
-                             [&](const AttentionConfig&) { return kernels::TileChoice(std::nullopt, shapes); });
+  kernels::KernelCache tuned(emptyKernel, [&](const AttentionConfig&) { return kernels::TileChoice(std::nullopt, shapes); });
   Kernel kernel = tuned.get({.dtype = DType::F32, .head_dim = 8, .target = "host"});
   alignas(64) static float memory[2 * 8 * 8];
   TensorView view(memory, DType::F32, {1, 1, 8, 8}), out(memory + 8 * 8, DType::F32, {1, 1, 8, 8});

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "fattn/fattn.h"
+#include "kernels/attention/AttentionBench.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/AttentionTrial.h"
 
 namespace {
 

@@ -58,7 +58,7 @@ std::string verdictText(const Result& r, bool color) {
 }
 
 nlohmann::ordered_json jsonOf(const Result& r) {
-  const AttentionConfig& c = r.plan.config;
+  const AttentionConfig& c = r.config;
   nlohmann::ordered_json json = {
       {"dtype", name(c.dtype)},
       {"head_dim", c.head_dim},
@@ -116,9 +116,9 @@ std::string timeText(double us) {
 std::string printTable(const std::vector<Result>& results, double seconds, bool color) {
   std::string out;
   if (!results.empty())
-    out += tool::styled(fmt::format("{} ({})", results[0].plan.config.target, results[0].plan.key.device), Style::Bold, color) + "\n";
+    out += tool::styled(fmt::format("{} ({})", results[0].config.target, results[0].plan.key.device), Style::Bold, color) + "\n";
   for (const Result& r : results) {
-    const std::string line = fmt::format("{:<18} {:<18} {}", kernelText(r.plan.config), shapeText(r.plan.config), verdictText(r, color));
+    const std::string line = fmt::format("{:<18} {:<18} {}", kernelText(r.config), shapeText(r.config), verdictText(r, color));
     out += line + "\n";
     if (r.status != Status::Planned) continue;
     const std::size_t shown = std::min(r.plan.pruned.size(), kShownReasons);
@@ -135,7 +135,7 @@ std::string printTable(const std::vector<Result>& results, double seconds, bool 
 std::string printJson(const std::vector<Result>& results, double seconds, bool interrupted) {
   nlohmann::ordered_json json;
   if (!results.empty()) {
-    json["target"] = results[0].plan.config.target;
+    json["target"] = results[0].config.target;
     json["device"] = results[0].plan.key.device;
     json["driver"] = results[0].plan.key.driver;
   }

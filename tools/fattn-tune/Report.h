@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention/TuneAttention.h"
+#include "fattn/Attention.h"
+#include "kernels/core/Tuning.h"
 
 namespace fattn::tuner {
 
@@ -20,6 +21,7 @@ std::string timeText(double us);
 struct Result {
   enum class Status : std::uint8_t { Tuned, Known, Cancelled, NotReached, Planned, Failed, Unfinished };
 
+  AttentionConfig config;  ///< resolved, its shape complete
   kernels::TunePlan plan;
   Status status = Status::NotReached;
   tune::Outcome outcome;                    ///< of Tuned, Cancelled and Unfinished

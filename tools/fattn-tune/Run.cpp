@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/TunedAttention.h"
 #include "runtime/tune/Watchdog.h"
 #include "tools/common/Interrupt.h"
@@ -42,6 +43,8 @@ std::vector<Result> planAll(const Attempt& attempt) {
   for (const AttentionConfig& problem : options.problems) {
     Result& result = results.emplace_back();
     result.plan = kernels::planTuning(problem);
+    result.config = kernels::resolve(problem);
+    result.config.shape = kernels::tunedShape(problem);
     if (!options.dryRun) kernels::recordBlame(result.plan, attempt.blamed, kernels::tunedStore());
     if (attempt.resumes()) result.winner = kernels::tunedStore().read(result.plan.key).winner;
     if (result.winner && (result.winner->untried != 0 || result.winner->timeMs < attempt.knownSinceMs())) result.winner.reset();
@@ -54,16 +57,16 @@ std::vector<Result> planAll(const Attempt& attempt) {
 // An error of one problem, which may be that its operands do not fit into memory, is no reason not to tune the others; a lost device, or a
 // cache that cannot be written, is one.
 void tuneOne(const Attempt& attempt, Result& result, double budget, const tool::Interrupt& interrupt, Display& display) try {
-  result.outcome = kernels::tuneAttention(result.plan,
-                                          {.budgetSeconds = budget,
-                                           .jobs = attempt.options.jobs,
-                                           .mustKeep = true,
-                                           .resume = attempt.resumes(),
-                                           .knownSinceMs = attempt.knownSinceMs(),
-                                           .watched = &attempt.watched,
-                                           .stop = interrupt.token(),
-                                           .progress = [&](const tune::Progress& progress) { display.update(progress); }},
-                                          kernels::tunedStore());
+  result.outcome = kernels::runTuning(result.plan,
+                                      {.budgetSeconds = budget,
+                                       .jobs = attempt.options.jobs,
+                                       .mustKeep = true,
+                                       .resume = attempt.resumes(),
+                                       .knownSinceMs = attempt.knownSinceMs(),
+                                       .watched = &attempt.watched,
+                                       .stop = interrupt.token(),
+                                       .progress = [&](const tune::Progress& progress) { display.update(progress); }},
+                                      kernels::tunedStore());
   result.winner = result.outcome.winner;
   result.status = result.winner                                       ? Result::Status::Tuned
                   : result.outcome.ending == tune::Ending::Unfinished ? Result::Status::Unfinished
@@ -85,7 +88,7 @@ void tuneAll(const Attempt& attempt, std::vector<Result>& results, const tool::I
     if (result.status != Result::Status::NotReached) continue;
     const double share = (end - now()) / static_cast<double>(left--);  // what one problem leaves over is for the others
     if (share <= 0 || interrupt.happened()) break;
-    display.begin(problem++, kernelText(result.plan.config) + " " + shapeText(result.plan.config));
+    display.begin(problem++, kernelText(result.config) + " " + shapeText(result.config));
     tuneOne(attempt, result, share, interrupt, display);
   }
 }

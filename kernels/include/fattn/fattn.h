@@ -8,6 +8,7 @@
 #include "fattn/Device.h"
 #include "fattn/Error.h"
 #include "fattn/Host.h"
+#include "fattn/Kernel.h"
 #include "fattn/TensorView.h"
 #include "fattn/TileConfig.h"
 #include "fattn/Version.h"

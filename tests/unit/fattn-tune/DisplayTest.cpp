@@ -42,13 +42,13 @@ TEST(Report, TimesHaveTheirUnit) {
 
 Result tuned() {
   Result result;
-  result.plan.config = {.dtype = DType::BF16,
-                        .head_dim = 64,
-                        .head_dim_v = 64,
-                        .causal = true,
-                        .target = "host",
-                        .tile = TileConfig{.block_m = 64, .block_n = 64},
-                        .shape = ShapeHint{.batch = 1, .heads = 8, .seq_q = 512, .seq_k = 512}};
+  result.config = {.dtype = DType::BF16,
+                   .head_dim = 64,
+                   .head_dim_v = 64,
+                   .causal = true,
+                   .target = "host",
+                   .tile = TileConfig{.block_m = 64, .block_n = 64},
+                   .shape = ShapeHint{.batch = 1, .heads = 8, .seq_q = 512, .seq_k = 512}};
   result.plan.key.device = "a cpu";
   result.plan.candidates.resize(49);
   result.status = Result::Status::Tuned;

@@ -7,6 +7,7 @@
 
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "tests/unit/kernels/AttentionArgs.h"
 
 namespace fattn {
 namespace {
@@ -23,7 +24,9 @@ struct Launch {
                      .lse = TensorView(memory + 4096, DType::F32, {2, 4, 10})};
   std::array<std::int64_t, 3> maxGrid{1000, 1000, 1000};
 
-  kernels::AttentionLaunch pack() const { return kernels::packAttention(config, args, maxGrid); }
+  kernels::AttentionLaunch pack() const {
+    return kernels::packAttention(config, kernels::AttentionSlots(test::attentionArgs(DType::F32), DType::F32), args, maxGrid);
+  }
   std::string error() const try {
     pack();
     return "no error";
@@ -33,7 +36,9 @@ struct Launch {
   }
 };
 
-TEST(AttentionLaunch, PacksInTheOrderOfTheKernelsParameters) {
+std::uint64_t slotOf(const kernels::AttentionLaunch& packed, const std::string& name) { return packed.slots[test::attentionSlot(name)]; }
+
+TEST(AttentionLaunch, PacksEachValueUnderItsName) {
   Launch launch;
   float* memory = launch.memory;
   launch.args = {.q = TensorView(memory, DType::F32, {2, 10, 4, 16}).transposed(1, 2),
@@ -46,50 +51,36 @@ TEST(AttentionLaunch, PacksInTheOrderOfTheKernelsParameters) {
   EXPECT_EQ(packed.grid.x, 2);
   EXPECT_EQ(packed.grid.y, 4);
   EXPECT_EQ(packed.grid.z, 2);
-  auto at = [&](int i) { return reinterpret_cast<std::uint64_t>(memory + i); };
-  std::array<std::uint64_t, 26> expected = {at(0),
-                                            at(1),
-                                            at(2),
-                                            at(2048),
-                                            at(4096),  //
-                                            640,
-                                            16,
-                                            64,
-                                            384,
-                                            192,
-                                            16,
-                                            10'000'000'000,
-                                            1000,
-                                            30,
-                                            960,
-                                            240,
-                                            24,
-                                            40,
-                                            10,
-                                            1,
-                                            4,
-                                            2,
-                                            10,
-                                            12,
-                                            std::bit_cast<std::uint32_t>(0.5f),
-                                            1};
-  EXPECT_EQ(packed.slots, expected);
+  auto expectOperand = [&](const std::string& name, int offset, std::array<std::uint64_t, 3> strides) {
+    EXPECT_EQ(slotOf(packed, name), reinterpret_cast<std::uint64_t>(memory + offset)) << name;
+    EXPECT_EQ((std::array{slotOf(packed, name + "_batch"), slotOf(packed, name + "_head"), slotOf(packed, name + "_row")}), strides)
+        << name;
+  };
+  expectOperand("q", 0, {640, 16, 64});
+  expectOperand("k", 1, {384, 192, 16});
+  expectOperand("v", 2, {10'000'000'000, 1000, 30});
+  expectOperand("o", 2048, {960, 240, 24});
+  expectOperand("lse", 4096, {40, 10, 1});
+  EXPECT_EQ((std::array{slotOf(packed, "heads"), slotOf(packed, "group"), slotOf(packed, "seq_q"), slotOf(packed, "seq_k")}),
+            (std::array<std::uint64_t, 4>{4, 2, 10, 12}));
+  EXPECT_EQ(slotOf(packed, "scale"), std::bit_cast<std::uint32_t>(0.5f));
+  EXPECT_EQ(slotOf(packed, "write_lse"), 1u);
 }
 
 TEST(AttentionLaunch, DefaultsWithoutLseAndScale) {
   Launch launch;
   launch.args.lse.reset();
   kernels::AttentionLaunch packed = launch.pack();
-  EXPECT_EQ(packed.slots[4], 0u);
-  EXPECT_EQ(packed.slots[25], 0u);
-  EXPECT_EQ(std::bit_cast<float>(static_cast<std::uint32_t>(packed.slots[24])), 0.25f);
+  EXPECT_EQ(slotOf(packed, "lse"), 0u);
+  EXPECT_EQ(slotOf(packed, "write_lse"), 0u);
+  EXPECT_EQ(std::bit_cast<float>(static_cast<std::uint32_t>(slotOf(packed, "scale"))), 0.25f);
 }
 
 TEST(AttentionLaunch, EmptyTensorsNeedNoMemory) {
   Launch launch;
   launch.args.k = {nullptr, DType::F32, {2, 2, 0, 16}};
   launch.args.v = {nullptr, DType::F32, {2, 2, 0, 24}};
-  EXPECT_EQ(launch.pack().slots[23], 0u);
+  EXPECT_EQ(slotOf(launch.pack(), "seq_k"), 0u);
   launch.args = {.q = {nullptr, DType::F32, {0, 4, 10, 16}},
                  .k = {nullptr, DType::F32, {0, 2, 12, 16}},
                  .v = {nullptr, DType::F32, {0, 2, 12, 24}},

@@ -11,6 +11,7 @@
 
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
+#include "tests/unit/kernels/AttentionArgs.h"
 #include "tests/unit/runtime/TestObject.h"
 
 namespace fattn {
@@ -18,29 +19,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A kernel with attention's signature that copies its 26 slots to the memory of lse.
+// A kernel that copies its slots to the memory of lse.
 compiler::Binary slotCopier() {
-  compiler::Binary binary = test::hostBinary(R"(
+  const std::size_t slots = test::attentionArgs(DType::F32).size();
+  const std::string ir = R"(
 declare ptr @memcpy(ptr, ptr, i64)
 define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
-  %p = getelementptr i64, ptr %args, i64 4
+  %p = getelementptr i64, ptr %args, i64 )" +
+                         std::to_string(test::attentionSlot("lse")) + R"(
   %out = load ptr, ptr %p
-  %r = call ptr @memcpy(ptr %out, ptr %args, i64 208)
+  %r = call ptr @memcpy(ptr %out, ptr %args, i64 )" +
+                         std::to_string(8 * slots) + R"()
   ret void
-})",
-                                             kernels::kAttentionSlots);
-  for (std::size_t i = 0; i < binary.args.size(); ++i)
-    binary.args[i] = {.name = "a", .isPointer = i < 5, .type = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32};
-  return binary;
+})";
+  return test::hostBinary(ir.c_str(), static_cast<int>(slots));
 }
 
 struct Counting {
   std::atomic<int> compiles{0};
   compiler::Binary binary = slotCopier();
-  kernels::KernelCache cache{[this](const AttentionConfig&) {
+  kernels::KernelCache cache{[this](const AttentionConfig& config) {
     ++compiles;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return binary;
+    return test::forAttention(binary, config);
   }};
 };
 
@@ -79,9 +80,9 @@ TEST(KernelCache, DifferentKeysCompileInParallel) {
   // Each compilation waits for the other one to have begun.
   compiler::Binary binary = slotCopier();
   std::barrier both(2);
-  kernels::KernelCache cache([&](const AttentionConfig&) {
+  kernels::KernelCache cache([&](const AttentionConfig& config) {
     both.arrive_and_wait();
-    return binary;
+    return test::forAttention(binary, config);
   });
   std::jthread other([&] { cache.get({.head_dim = 64}); });
   EXPECT_TRUE(cache.get({.head_dim = 128}));
@@ -116,9 +117,9 @@ TEST(KernelCache, OpenChoicesShareTheKernelTheyResolveTo) {
 TEST(KernelCache, AFailureIsReportedAndTriedAgain) {
   compiler::Binary binary = slotCopier();
   int calls = 0;
-  kernels::KernelCache cache([&](const AttentionConfig&) {
+  kernels::KernelCache cache([&](const AttentionConfig& config) {
     if (++calls == 1) throw Error(ErrorCode::OutOfMemory, "first try");
-    return binary;
+    return test::forAttention(binary, config);
   });
   EXPECT_THROW(cache.get({.head_dim = 64}), Error);
   EXPECT_TRUE(cache.get({.head_dim = 64}));
@@ -130,7 +131,7 @@ TEST(KernelCache, ATunedConfigurationThatDoesNotCompileGivesWayToTheDefault) {
   kernels::KernelCache cache(
       [&](const AttentionConfig& resolved) {
         if (resolved.tile->block_m == 16) throw Error(ErrorCode::CompileError, "16 is too few");
-        return binary;
+        return test::forAttention(binary, resolved);
       },
       [](const AttentionConfig&) { return TileConfig{.block_m = 16}; });
   testing::internal::CaptureStderr();
@@ -146,9 +147,9 @@ TEST(KernelCache, WhatWasTunedIsAskedForOpenTilesOnly) {
   Counting counting;
   std::vector<std::int64_t> asked;
   kernels::KernelCache cache(
-      [&](const AttentionConfig&) {
+      [&](const AttentionConfig& config) {
         ++counting.compiles;
-        return counting.binary;
+        return test::forAttention(counting.binary, config);
       },
       [&](const AttentionConfig& config) -> std::optional<TileConfig> {
         asked.push_back(config.shape ? config.shape->seq_q : 0);
@@ -168,7 +169,7 @@ TEST(KernelCache, WhatWasTunedIsAskedForOpenTilesOnly) {
 }
 
 TEST(KernelCache, ABinaryThatDoesNotLoadIsMadeAnew) {
-  compiler::Binary good = slotCopier(), bad = good;
+  compiler::Binary good = test::forAttention(slotCopier(), {.dtype = DType::F16}), bad = good;
   bad.bytes = "no object file";
   int made = 0;
   auto again = [&] {
@@ -197,16 +198,40 @@ TEST(KernelCache, UnsupportedConfigurationsNeverReachTheCompiler) {
 }
 
 TEST(KernelCache, ASignatureThatDiffersIsABugOfOurs) {
-  compiler::Binary binary = slotCopier();
-  binary.args[24].type = DType::I32;
-  kernels::KernelCache cache([&](const AttentionConfig&) { return binary; });
-  try {
-    cache.get({.head_dim = 64});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Internal);
-    EXPECT_STREQ(error.what(), "the attention kernel's arguments are not the ones its launch packs");
-  }
+  compiler::Binary binary = test::forAttention(slotCopier(), {.dtype = DType::F16});
+  auto failure = [&](const std::vector<compiler::ArgInfo>& args) -> std::string {
+    kernels::KernelCache cache([&](const AttentionConfig&) {
+      compiler::Binary other = binary;
+      other.args = args;
+      return other;
+    });
+    try {
+      cache.get({.head_dim = 64});
+      return "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Internal);
+      return error.what();
+    }
+  };
+  std::vector<compiler::ArgInfo> args = binary.args;
+  args[test::attentionSlot("scale")].type = DType::I32;
+  EXPECT_EQ(failure(args), "the kernel declares the argument scale, a scalar of i32; its launch packs scale, a scalar of f32");
+  args = binary.args;
+  args[test::attentionSlot("k_row")].name = "k_column";
+  EXPECT_EQ(failure(args), "the kernel declares no argument k_row, a scalar of i64, which its launch packs");
+  args = binary.args;
+  args.push_back({"window", false, DType::I32});
+  EXPECT_EQ(failure(args), "the kernel declares the argument window, a scalar of i32, which its launch does not pack");
+}
+
+// Where a program declares its arguments in another order, a launch follows it.
+TEST(KernelCache, TheOrderOfTheSlotsIsThatOfTheProgram) {
+  std::vector<compiler::ArgInfo> args = test::attentionArgs(DType::F32);
+  std::ranges::rotate(args, args.begin() + 7);
+  const kernels::AttentionSlots before(test::attentionArgs(DType::F32), DType::F32), after(args, DType::F32);
+  EXPECT_EQ(before.count, after.count);
+  EXPECT_EQ((before.scale + before.count - 7) % before.count, after.scale);
+  EXPECT_EQ((before.q.base + before.count - 7) % before.count, after.q.base);
 }
 
 TEST(KernelCache, CallbackTellsBeginAndEnd) {
@@ -241,8 +266,9 @@ TEST(KernelCache, TheLaunchReachesTheKernel) {
                      .o = {out.data(), DType::F32, {1, 1, 60, 8}},
                      .lse = TensorView(slots.data(), DType::F32, {1, 1, 60})};
   kernel.launch({}, args);
-  kernels::AttentionLaunch expected = kernels::packAttention(kernel.info().config, args, {1, 1, 1});
-  EXPECT_EQ(std::memcmp(slots.data(), expected.slots.data(), sizeof(expected.slots)), 0);
+  kernels::AttentionLaunch expected =
+      kernels::packAttention(kernel.info().config, kernels::AttentionSlots(test::attentionArgs(DType::F32), DType::F32), args, {1, 1, 1});
+  EXPECT_EQ(std::memcmp(slots.data(), expected.slots.data(), 8 * test::attentionArgs(DType::F32).size()), 0);
 }
 
 // The best of several rounds, as other processes share the machine.

@@ -13,10 +13,9 @@
 #include <memory>
 #include <thread>
 
+#include "kernels/attention/AttentionBench.h"
 #include "kernels/attention/AttentionSpace.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/AttentionTrial.h"
-#include "kernels/attention/TuneAttention.h"
 #include "kernels/attention/TunedAttention.h"
 
 namespace fattn::kernels {
@@ -186,7 +185,7 @@ TEST_F(ShippedTuning, WithoutAShapeTheConfigurationIsThatOfAllLengthsTogether) {
   ASSERT_EQ(told.nearby.size(), 1u);
   EXPECT_EQ(cache::bucketName(told.nearby[0]->shape), "heads=32,seq_k=2048,seq_q=2048");
   EXPECT_EQ(told.tile, told.nearby[0]->winner.tile);
-  EXPECT_EQ(tunedShapes(c, told).size(), 6u);
+  EXPECT_EQ(tunedShapes(problemOf(c), told).size(), 6u);
   c.shape = ShapeHint{.batch = 1, .heads = 32, .seq_q = 1, .seq_k = 4096};
   const TunedLookup far = lookUpTuned(c);
   EXPECT_EQ(far.rule, TunedRule::Default);
@@ -268,7 +267,7 @@ TEST(TuneWithinCompile, ACandidateThatHangsIsGivenUpAndTheCallerGoesOn) {
     return tune::Outcome{};
   };
   testing::internal::CaptureStderr();
-  EXPECT_FALSE(tuneWithinCompile(problem, search));
+  EXPECT_FALSE(tuneWithinCompile(problemOf(problem), search));
   const std::string warning = testing::internal::GetCapturedStderr();
   EXPECT_NE(warning.find("BLOCK_M=16,BLOCK_N=32 is given up: it gave no result within 0.2 s; what was known before is used"),
             std::string::npos)
@@ -284,7 +283,7 @@ TEST(TuneWithinCompile, ACandidateThatHangsIsGivenUpAndTheCallerGoesOn) {
 
   AttentionConfig other = problem;
   other.head_dim = 16;
-  EXPECT_FALSE(tuneWithinCompile(other, search)) << "its device may be taken";
+  EXPECT_FALSE(tuneWithinCompile(problemOf(other), search)) << "its device may be taken";
   EXPECT_EQ(*searches, 1);
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
 #include "tests/support/Allocations.h"
+#include "tests/unit/kernels/AttentionArgs.h"
 #include "tests/unit/runtime/TestObject.h"
 
 namespace fattn {
@@ -23,20 +24,18 @@ using kernels::TunedShape;
 compiler::Binary marker(std::int32_t blockM) {
   const std::string ir = R"(
 define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
-  %p = getelementptr i64, ptr %args, i64 4
+  %p = getelementptr i64, ptr %args, i64 )" +
+                         std::to_string(test::attentionSlot("lse")) + R"(
   %out = load ptr, ptr %p
   store i32 )" + std::to_string(blockM) +
                          R"(, ptr %out
   ret void
 })";
-  compiler::Binary binary = test::hostBinary(ir.c_str(), kernels::kAttentionSlots);
-  for (std::size_t i = 0; i < binary.args.size(); ++i)
-    binary.args[i] = {.name = "a", .isPointer = i < 5, .type = i < 20 ? DType::I64 : i == 24 ? DType::F32 : DType::I32};
-  return binary;
+  return test::forAttention(test::hostBinary(ir.c_str(), 0), {.dtype = DType::F32});
 }
 
 TunedShape tuned(std::int64_t q, std::int64_t k, std::int32_t blockM) {
-  return {.bucket = ShapeBucket::of(1, 1, q, k), .name = std::to_string(q), .tile = {.block_m = blockM, .block_n = 64}};
+  return {.bucket = ShapeBucket::of({1, q, k}), .name = std::to_string(q), .tile = {.block_m = blockM, .block_n = 64}};
 }
 
 constexpr std::int64_t kMostRows = 16384;
@@ -53,7 +52,7 @@ struct VariantsTest : testing::Test {
                              [this](const AttentionConfig& config) {
                                std::optional<TileConfig> tile;
                                for (const TunedShape& shape : shapes)
-                                 if (config.shape && ShapeBucket::of(1, 1, config.shape->seq_q, config.shape->seq_k) == shape.bucket)
+                                 if (config.shape && ShapeBucket::of({1, config.shape->seq_q, config.shape->seq_k}) == shape.bucket)
                                    tile = shape.tile;
                                return kernels::TileChoice(tile, shapes);
                              }};
@@ -192,9 +191,11 @@ TEST_F(VariantsTest, LaunchesBesideCompilationsTakeOneOfTheKernels) {
 }
 
 TEST(ShapeBucket, IsThePowerOfTwoThatIsNotBelow) {
-  EXPECT_EQ(ShapeBucket::of(2, 3, 1, 1025).log2, (std::array<std::int8_t, 3>{3, 0, 11}));
-  EXPECT_EQ(ShapeBucket::of(0, 0, 0, 0).log2, (std::array<std::int8_t, 3>{0, 0, 0}));
-  EXPECT_EQ(ShapeBucket::of(-1, 1, -5, INT64_MIN).log2, (std::array<std::int8_t, 3>{64, 64, 63})) << "what is illegal is far";
+  using Log2 = std::array<std::int8_t, kernels::kMostExtents>;
+  EXPECT_EQ(kernels::attentionBucket(2, 3, 1, 1025).log2, (Log2{3, 0, 11}));
+  EXPECT_EQ(kernels::attentionBucket(0, 0, 0, 0).log2, (Log2{0, 0, 0}));
+  EXPECT_EQ(kernels::attentionBucket(-1, 1, -5, INT64_MIN).log2, (Log2{64, 64, 63})) << "what is illegal is far";
+  EXPECT_EQ(ShapeBucket::of({5, 4, 3, 2}).log2, (Log2{3, 2, 2, 1}));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fattn/Error.h"
 #include "fattn/dsl/Types.h"
@@ -28,6 +29,27 @@ struct Param {
   /// What the caller promises: the address in bytes, or the integer, is a multiple of this. 1: nothing.
   std::int64_t divisibility = 1;
   Aliasing aliasing = Aliasing::Possible;  ///< of a pointer
+  int rank = -1;                           ///< of a tensor's pointer (Params::tensor): its dimensions; -1: it was declared without any
+  bool rows = false;                       ///< of a tensor's pointer: the elements of its last dimension lie side by side
+};
+
+/// How the memory of a tensor argument looks.
+struct TensorForm {
+  /// Bytes that the address, and all strides but the last, are multiples of: 16 lets a GPU load widely.
+  std::int64_t alignment = 1;
+  /// The elements of the last dimension lie side by side: its stride is 1, and no argument.
+  bool rows = true;
+  Aliasing aliasing = Aliasing::Possible;
+};
+
+/// A tensor among the arguments of a program: its pointer, its extents and its strides in elements.
+struct TensorArg {
+  Ptr base;
+  std::vector<Scalar> size;    ///< I64, dimension by dimension
+  std::vector<Scalar> stride;  ///< I64; the last one is the constant 1 where the form says so
+
+  /// The window of `shape` at `offsets`, which may be partly outside.
+  BlockPtr block(const Scalars& offsets, const Shape& shape, Loc loc = Loc::current()) const;
 };
 
 /// Declares the arguments of the program being traced; each call appends one.
@@ -37,6 +59,8 @@ class Params {
           Loc loc = Loc::current());
   /// i1, i8, i32, i64 or f32.
   Scalar scalar(std::string_view name, DType type, std::int64_t divisibility = 1, Loc loc = Loc::current());
+  /// A pointer NAME and the I64 scalars NAME_size0, NAME_size1 .. NAME_stride0 .., which a launch fills from the TensorView for NAME.
+  TensorArg tensor(std::string_view name, DType element, int rank, const TensorForm& form = {}, Loc loc = Loc::current());
 
  private:
   friend struct ParamsAccess;
@@ -66,6 +90,10 @@ class Program {
 /// Runs `kernel` once and records what it does. Throws Error{TraceError} naming the kernel's file and line where it
 /// breaks a rule of the language. Traces on different threads are independent; a trace inside a trace is a program of its own.
 Program trace(std::string_view name, const std::function<void(Params&)>& kernel, Loc loc = Loc::current());
+
+/// The program that a text of `tile` IR records, as Program::mlir() prints it: a module with one function that has the attribute
+/// tile.kernel. Arguments are called by their attributes tile.name, else arg0, arg1 ... Throws Error{CompileError} with the text's line.
+Program parse(std::string_view text);
 
 }  // namespace fattn::dsl
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/attention/TuneAttention.h"
+#include "kernels/core/Tuning.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <mutex>
 #include <set>
 
-#include "kernels/attention/AttentionSpace.h"
-#include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/AttentionTrial.h"
-#include "kernels/attention/TunedAttention.h"
+#include "fattn/Device.h"
+#include "kernels/core/Bench.h"
+#include "kernels/core/Target.h"
+#include "kernels/core/TunedLookup.h"
 #include "runtime/base/Log.h"
 #include "runtime/cache/Settings.h"
 
@@ -20,30 +20,24 @@ namespace {
 
 constexpr double kCompileSeconds = 300;  // of one candidate, while others are compiled on the other cores
 
-std::optional<std::string> misfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
-  if (std::optional<std::string> reason = attentionMisfit(config, tile, chip)) return reason;
-  AttentionConfig candidate = config;
-  candidate.tile = tile;
-  std::expected<void, Error> verdict = supports(candidate);
-  return verdict ? std::nullopt : std::optional(verdict.error().constraint());
+std::optional<std::string> misfitOf(const TuneProblem& problem, const TileConfig& tile) {
+  if (problem.misfit)
+    if (std::optional<std::string> reason = problem.misfit(tile)) return reason;
+  return problem.refusal ? problem.refusal(tile) : std::nullopt;
 }
 
 }  // namespace
 
-TunePlan planTuning(const AttentionConfig& config) {
-  requireSupported(config);
-  TunePlan plan;
-  plan.config = resolve(config);
-  if (namesChip(plan.config.target))
-    throw Error(ErrorCode::Unsupported, "target '" + plan.config.target + "' names a chip to compile for; only a device can be tuned for",
+TunePlan planTuning(TuneProblem problem) {
+  if (namesChip(problem.target))
+    throw Error(ErrorCode::Unsupported, "target '" + problem.target + "' names a chip to compile for; only a device can be tuned for",
                 "devices are 'host' and 'cuda[:N]'");
-  plan.config.tile = defaultTile(plan.config);
-  plan.config.shape = tunedShape(config);
-  plan.key = tuneKey(plan.config);
-  plan.candidates = attentionSpace(plan.config);
-  const std::string chip = codeTarget(plan.config.target);
+  TunePlan plan;
+  plan.key = tuneKey(problem);
+  plan.candidates = problem.space();
   for (const TileConfig& tile : plan.candidates)
-    if (std::optional<std::string> reason = misfit(plan.config, tile, chip)) plan.pruned.emplace_back(tile, std::move(*reason));
+    if (std::optional<std::string> reason = misfitOf(problem, tile)) plan.pruned.emplace_back(tile, std::move(*reason));
+  plan.problem = std::move(problem);
   return plan;
 }
 
@@ -51,10 +45,10 @@ std::string blameText(const TunePlan& plan, const TileConfig& tile) {
   return cache::TunedStore::folderOf(plan.key).string() + " " + tile.toString();
 }
 
-tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
+tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
   tune::Watched nobody;
   tune::Watched& watched = options.watched != nullptr ? *options.watched : nobody;
-  AttentionBench bench(plan.config, *plan.config.shape);
+  const std::unique_ptr<Bench> bench = plan.problem.bench();
   tune::Callbacks callbacks;
   callbacks.reject = [&](const TileConfig& tile) -> std::optional<std::string> {
     for (const auto& [pruned, reason] : plan.pruned)
@@ -62,16 +56,13 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
     return std::nullopt;
   };
   callbacks.compile = [&](const TileConfig& tile) {
-    AttentionConfig candidate = plan.config;
-    candidate.tile = tile;
-    candidate.shape.reset();
     const std::string what = blameText(plan, tile);
     const tune::Watched::Piece piece(watched, what, kCompileSeconds);
-    return watched.guard(bench.trial(compile(candidate)), what);
+    return watched.guard(bench->trial(tile), what);
   };
   callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) {
     const tune::Watched::Piece piece(watched, tune::Watched::nameOf(candidate), kCompileSeconds);
-    return bench.check(tune::Watched::inner(candidate), tune::Watched::inner(safe));
+    return bench->check(tune::Watched::inner(candidate), tune::Watched::inner(safe));
   };
   callbacks.keep = [&](std::span<const cache::TunePoint> points, const std::optional<cache::TuneWinner>& winner) {
     if (!store.record(plan.key, points, winner) && options.mustKeep)
@@ -80,11 +71,11 @@ tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, ca
   };
   callbacks.progress = options.progress;
   tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
-  settings.overlap = openDevice(plan.config.target).kind() != DeviceKind::Host;
+  settings.overlap = openDevice(plan.problem.target).kind() != DeviceKind::Host;
   if (options.resume) settings.known = store.read(plan.key).points;
   std::erase_if(settings.known, [&](const cache::TunePoint& point) { return point.timeMs < options.knownSinceMs; });
-  tune::Space space{.candidates = plan.candidates, .safe = *plan.config.tile};
-  space.variants = [&](const TileConfig& tile) { return attentionVariants(plan.config, tile); };
+  tune::Space space{.candidates = plan.candidates, .safe = plan.problem.safe};
+  space.variants = plan.problem.variants;
   return tune::search(space, callbacks, settings);
 }
 
@@ -114,21 +105,21 @@ struct Tuning {
 void logOutcome(const Tuning& tuning) {
   if (!log::enabled(log::Level::Info) || !tuning.outcome.winner) return;
   log::write(log::Level::Info, fmt::format("tuned {} for {}: {} is {:.3f} times as fast as the default, in {:.1f} s",
-                                           problemName(tuning.plan.config), cache::bucketName(cache::bucketOf(tuning.plan.key.shape)),
+                                           tuning.plan.problem.name, cache::bucketName(cache::bucketOf(tuning.plan.key.shape)),
                                            tuning.outcome.winner->tile.toString(), tuning.outcome.gain, tuning.outcome.seconds));
 }
 
 }  // namespace
 
-bool tuneWithinCompile(const AttentionConfig& config) { return tuneWithinCompile(config, tuneAttention); }
+bool tuneWithinCompile(const TuneProblem& problem) { return tuneWithinCompile(problem, runTuning); }
 
-bool tuneWithinCompile(const AttentionConfig& config, const TuneSearch& search) try {
+bool tuneWithinCompile(const TuneProblem& problem, const TuneSearch& search) try {
   static std::mutex mutex;
   static auto* tried = new std::set<std::string>;
   static bool leftOne = false;
   std::lock_guard lock(mutex);
   if (leftOne) return false;
-  auto tuning = std::make_shared<Tuning>(planTuning(config), search);
+  auto tuning = std::make_shared<Tuning>(planTuning(problem), search);
   // A problem that could not be tuned is not tried again at every compilation; another thread may just have done it.
   if (!tried->insert(cache::TunedStore::folderOf(tuning->plan.key).string()).second) return true;
   const std::optional<tune::Blame> blame = tune::watch([tuning](tune::Watched& watched) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunes attention: the search of runtime/tune on fattn::compile's kernels, its figures in the store of tuned configurations.
-#ifndef FATTN_KERNELS_TUNEATTENTION_H
-#define FATTN_KERNELS_TUNEATTENTION_H
+// Tunes a kernel: the search of runtime/tune, its figures in the store of tuned configurations.
+#ifndef FATTN_KERNELS_CORE_TUNING_H
+#define FATTN_KERNELS_CORE_TUNING_H
 
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "fattn/Attention.h"
+#include "kernels/core/TuneProblem.h"
 #include "runtime/cache/TunedStore.h"
 #include "runtime/tune/Search.h"
 #include "runtime/tune/Watchdog.h"
@@ -17,13 +17,13 @@ namespace fattn::kernels {
 
 /// What a tuning would do.
 struct TunePlan {
-  AttentionConfig config;  ///< resolved, its tile the safe one; its shape is complete
+  TuneProblem problem;
   cache::TuneKey key;
   std::vector<TileConfig> candidates;                      ///< all, the safe one among them or not
   std::vector<std::pair<TileConfig, std::string>> pruned;  ///< of them, and why
 };
-/// Throws what supports() returns, and Error{Unsupported} for a target that is no device.
-TunePlan planTuning(const AttentionConfig& config);
+/// Throws Error{Unsupported} for a target that is no device.
+TunePlan planTuning(TuneProblem problem);
 
 struct TuneOptions {
   double budgetSeconds = 60;
@@ -38,7 +38,7 @@ struct TuneOptions {
 /// One candidate of one problem, as a line that a tune::Blame names it by.
 std::string blameText(const TunePlan& plan, const TileConfig& tile);
 /// Tunes, and keeps what it finds in the store as it finds it. Throws Error.
-tune::Outcome tuneAttention(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
+tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
 
 /// Keeps the candidates of this problem that were given up as failures, so that they are not tried again.
 void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cache::TunedStore& store);
@@ -46,10 +46,10 @@ void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cach
 /// For compile() with FATTN_TUNE=on: tunes into this process's store within FATTN_TUNE_BUDGET, one thread at a time, once in a process for
 /// each problem. Whether it did. A failure is a warning. A candidate that hangs is given up and kept as a failure, and the thread that
 /// measures it left to itself; the process tunes nothing after that.
-bool tuneWithinCompile(const AttentionConfig& config);
-/// The same with another search than tuneAttention(). What `search` refers to has to live as long as the process.
+bool tuneWithinCompile(const TuneProblem& problem);
+/// The same with another search than runTuning(). What `search` refers to has to live as long as the process.
 using TuneSearch = std::function<tune::Outcome(const TunePlan&, const TuneOptions&, cache::TunedStore&)>;
-bool tuneWithinCompile(const AttentionConfig& config, const TuneSearch& search);
+bool tuneWithinCompile(const TuneProblem& problem, const TuneSearch& search);
 
 }  // namespace fattn::kernels
 

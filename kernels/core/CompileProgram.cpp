@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/core/CompileProgram.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Identity.h"
+#include "dsl/Internal.h"
+#include "fattn/Error.h"
+#include "kernels/core/Target.h"
+#include "runtime/base/Lifecycle.h"
+#include "runtime/base/Threads.h"
+#include "runtime/cache/BinaryStore.h"
+#include "runtime/cache/Settings.h"
+
+namespace fattn::kernels {
+namespace {
+
+compiler::CompileOptions optionsOf(const ProgramJob& job) {
+  compiler::CompileOptions options;
+  options.target = codeTarget(job.target);
+  options.config = job.tile;
+  const char* directory = std::getenv("FATTN_DUMP_DIR");
+  if (directory == nullptr || *directory == '\0') return options;
+  // A folder for each kernel, so that several compilations do not overwrite each other's stages.
+  std::string folder = job.folder;
+  std::ranges::replace_if(folder, [](char c) { return c == ':' || c == ',' || c == '=' || c == ' ' || c == '/'; }, '-');
+  options.dumpDir = std::string(directory) + "/" + folder;
+  return options;
+}
+
+cache::BinaryStore& binaryStore() {
+  static auto* store = new cache::BinaryStore(cache::Directory::process(), cache::binaryBytes(), &cache::Directory::shared());
+  return *store;
+}
+
+compiler::Binary compiled(const ProgramJob& job) {
+  dsl::Program program = job.trace();
+  return compiler::compile(dsl::internal::module(program), optionsOf(job));
+}
+
+}  // namespace
+
+Compiled compileProgram(const ProgramJob& job) {
+  dsl::Program program = job.trace();
+  const compiler::CompileOptions options = optionsOf(job);
+  mlir::ModuleOp module = dsl::internal::module(program);
+  // Of a GPU's kernel the machine code is kept, which is for one architecture, whatever chip the text was written for.
+  const std::string architecture = namesChip(job.target) ? "any" : openDevice(job.target).chip();
+  const cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));
+  auto keep = [key](const compiler::Binary& binary) { binaryStore().save(key, binary); };
+  if (options.dumpDir.empty() && !cache::alwaysCompile())
+    if (std::optional<compiler::Binary> found = binaryStore().load(key)) return {std::move(*found), [job] { return compiled(job); }, keep};
+  return {compiler::compile(module, options), {}, keep};
+}
+
+std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program) try {
+  compiler::CompileOptions options;
+  options.target = codeTarget(target);
+  options.config = tile;
+  options.config.schedule.clear();
+  return compiler::offeredSchedules(dsl::internal::module(program), options);
+} catch (const Error&) {
+  return {};
+}
+
+void inParallel(std::size_t count, const std::function<void(std::size_t)>& make) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(count);
+  auto work = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < count;) try {
+        make(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+  };
+  {
+    const std::size_t threads = std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1u));
+    std::vector<std::jthread> helpers;
+    helpers.reserve(threads);
+    for (std::size_t i = 1; i < threads; ++i)
+      if (std::optional<std::jthread> helper = tryThread(work)) helpers.push_back(std::move(*helper));
+    work();
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void asErrors(const std::function<void()>& work) try { work(); } catch (const Error&) {
+  throw;
+} catch (const std::bad_alloc&) {
+  throw Error(ErrorCode::OutOfMemory, "the host has no memory left to compile in");
+} catch (const std::exception& error) {
+  throw Error(ErrorCode::Internal, std::string("while compiling: ") + error.what());
+}
+
+CodeCache& programCache() {
+  static constinit Immortal<CodeCache> cache;  // objects that outlive main may launch
+  return cache.get([] {
+    auto made = std::make_unique<CodeCache>();
+    made->lockAcrossForks();
+    return made.release();
+  });
+}
+
+}  // namespace fattn::kernels

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// A source's binary onto its device, with progress reported.
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "fattn/Error.h"
+#include "kernels/core/LoadedCode.h"
+#include "kernels/core/Target.h"
+#include "runtime/base/Lifecycle.h"
+#include "runtime/base/Log.h"
+#include "runtime/base/Threads.h"
+
+namespace fattn {
+namespace {
+
+struct ProgressCallback {
+  std::mutex mutex;
+  std::shared_ptr<const std::function<void(const KernelProgress&)>> function;
+};
+ProgressCallback& progressCallback() {
+  static auto* callback = new ProgressCallback;  // never destroyed: objects that outlive main may compile
+  return *callback;
+}
+
+void reportProgress(const kernels::Source& source, const TileConfig& tile, bool done, double ms) {
+  if (source.progress) source.progress(tile, done, ms);
+  std::unique_lock lock(progressCallback().mutex);
+  auto held = progressCallback().function;
+  lock.unlock();
+  if (held && *held) (*held)({.kernel = kernels::describe(source, tile), .done = done, .ms = ms});
+}
+
+}  // namespace
+
+void setProgressCallback(std::function<void(const KernelProgress&)> function) {
+  auto held = std::make_shared<const std::function<void(const KernelProgress&)>>(std::move(function));
+  const Busy busy;
+  std::lock_guard lock(progressCallback().mutex);
+  progressCallback().function = std::move(held);
+}
+
+namespace kernels {
+
+std::string describe(const Source& source, const TileConfig& tile) {
+  const std::string choices = tile.toString();
+  return choices.empty() ? source.text : source.text + " with " + choices;
+}
+
+Device& LoadedCode::requireDevice() const {
+  if (device != nullptr) [[likely]]
+    return *device;
+  throw Error(ErrorCode::InvalidArgument, "this Kernel is code for '" + info.target + "', which no device is opened for",
+              "compile it for a device of this machine to launch it, for example target 'cuda'");
+}
+
+namespace {
+
+void useBinary(const Source& source, LoadedCode& code, compiler::Binary& binary) {
+  if (source.accept) source.accept(binary);
+  if (binary.args.size() > kMostSlots)
+    throw Error(ErrorCode::Unsupported, "kernel '" + binary.entry + "' has " + std::to_string(binary.args.size()) +
+                                            " arguments; a launch takes up to " + std::to_string(kMostSlots));
+  if (code.device == nullptr) return;
+  code.module = code.device->load(binary);
+  if (!code.module->machineCode().empty()) binary.bytes = code.module->machineCode();
+  binary.registers = code.module->registers();
+  binary.spillBytes = static_cast<int>(code.module->localBytes());
+}
+
+// A GPU gets ready while the compiler works. What fails then fails again, and is reported, when the code is loaded.
+std::optional<std::jthread> prepareBeside(Device* device) {
+  if (device == nullptr || device->kind() == DeviceKind::Host) return std::nullopt;
+  return tryThread([device] {
+    try {
+      device->prepare();
+    } catch (const std::exception& error) {
+      log::write(log::Level::Debug, error.what());
+    }
+  });
+}
+
+KernelCode infoOf(const Source& source, const TileConfig& tile, const LoadedCode& code, const compiler::Binary& binary) {
+  return {.target = source.target,
+          .tile = tile,
+          .device = code.device != nullptr ? code.device->description() : "none",
+          .entry = binary.entry,
+          .binary_bytes = static_cast<std::int64_t>(binary.bytes.size()),
+          .scratch_bytes = binary.scratchBytes,
+          .shared_bytes = binary.sharedBytes,
+          .threads = binary.threads,
+          .registers = binary.registers,
+          .spill_bytes = binary.spillBytes};
+}
+
+}  // namespace
+
+std::shared_ptr<const LoadedCode> loadCode(const Source& source, const TileConfig& tile) {
+  auto begin = std::chrono::steady_clock::now();
+  reportProgress(source, tile, false, 0);
+  auto code = std::make_shared<LoadedCode>();
+  if (!namesChip(source.target)) code->device = &openDevice(source.target);
+  if (code->device != nullptr) code->maxGrid = code->device->capabilities().maxGrid;
+  std::optional<std::jthread> preparing = prepareBeside(code->device);
+  auto [binary, recompile, keep] = source.compile(tile);
+  preparing.reset();  // joins it
+  bool fromCache = recompile != nullptr;
+  try {
+    useBinary(source, *code, binary);
+  } catch (const Error& error) {
+    if (!fromCache) throw;
+    log::write(log::Level::Info, "a binary from the cache is compiled anew: " + error.constraint());
+    fromCache = false;
+    binary = recompile();
+    useBinary(source, *code, binary);
+  }
+  if (!fromCache && keep) keep(binary);
+  std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
+  code->info = infoOf(source, tile, *code, binary);
+  code->info.from_cache = fromCache;
+  code->info.compile_ms = time.count();
+  code->args = std::move(binary.args);
+  if (source.client) code->client = source.client(*code);
+  if (log::enabled(log::Level::Info))
+    log::write(log::Level::Info,
+               (fromCache ? "found in the cache: " : "compiled ") + describe(source, tile) + " in " + std::to_string(time.count()) + " ms");
+  reportProgress(source, tile, true, time.count());
+  return code;
+}
+
+}  // namespace kernels
+}  // namespace fattn
