@@ -22,7 +22,7 @@ AttentionBench::AttentionBench(const AttentionConfig& config, const ShapeHint& s
   });
 }
 
-std::unique_ptr<tune::Trial> AttentionBench::trial(Kernel kernel) {
+std::unique_ptr<tuning::Trial> AttentionBench::trial(Kernel kernel) {
   return trial([this, kernel = std::move(kernel)](Stream stream) { kernel.launch(stream, args_); });
 }
 

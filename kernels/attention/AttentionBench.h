@@ -15,7 +15,7 @@ class AttentionBench : public Bench {
 
   using Bench::trial;
   /// A kernel of the bench's configuration, but for its tile, with these operands.
-  std::unique_ptr<tune::Trial> trial(Kernel kernel);
+  std::unique_ptr<tuning::Trial> trial(Kernel kernel);
 
  private:
   AttentionArgs args_;

@@ -126,7 +126,7 @@ class Bench::Buffer {
   void* data_;
 };
 
-class Bench::BenchTrial final : public tune::Trial {
+class Bench::BenchTrial final : public tuning::Trial {
  public:
   BenchTrial(Bench& bench, Launch launch) : bench_(bench), launch_(std::move(launch)) {}
   void measure(std::span<double> us) override { bench_.measure(launch_, us); }
@@ -173,7 +173,7 @@ Bench::~Bench() {
   }
 }
 
-std::unique_ptr<tune::Trial> Bench::trial(Launch launch) { return std::make_unique<BenchTrial>(*this, std::move(launch)); }
+std::unique_ptr<tuning::Trial> Bench::trial(Launch launch) { return std::make_unique<BenchTrial>(*this, std::move(launch)); }
 
 // What the last launch left in the caches is not what the next one finds in a model, where other kernels run in between. On the host a big
 // fill would go past the caches, so every line is touched.
@@ -224,7 +224,7 @@ std::vector<std::vector<double>> Bench::resultsOf(const Launch& launch) {
   return values;
 }
 
-std::optional<std::string> Bench::check(tune::Trial& candidate, tune::Trial& safe) {
+std::optional<std::string> Bench::check(tuning::Trial& candidate, tuning::Trial& safe) {
   if (expected_.empty()) expected_ = resultsOf(dynamic_cast<BenchTrial&>(safe).launch());
   const std::vector<std::vector<double>> found = resultsOf(dynamic_cast<BenchTrial&>(candidate).launch());
   for (std::size_t r = 0; r < results_.size(); ++r) {

@@ -36,12 +36,12 @@ class Bench {
   void setCompile(Compile compile) { compile_ = std::move(compile); }
 
   /// The kernel of a tile configuration with these operands.
-  std::unique_ptr<tune::Trial> trial(const TileConfig& tile) { return trial(compile_(tile)); }
-  std::unique_ptr<tune::Trial> trial(Launch launch);
+  std::unique_ptr<tuning::Trial> trial(const TileConfig& tile) { return trial(compile_(tile)); }
+  std::unique_ptr<tuning::Trial> trial(Launch launch);
 
   /// How the results of a trial differ from those of the safe one, beyond what rounding explains; nothing where they agree. Both are
   /// trials of this bench; the safe one's results are computed once.
-  std::optional<std::string> check(tune::Trial& candidate, tune::Trial& safe);
+  std::optional<std::string> check(tuning::Trial& candidate, tuning::Trial& safe);
 
  private:
   class BenchTrial;

@@ -45,11 +45,11 @@ std::string blameText(const TunePlan& plan, const TileConfig& tile) {
   return cache::TunedStore::folderOf(plan.key).string() + " " + tile.toString();
 }
 
-tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
-  tune::Watched nobody;
-  tune::Watched& watched = options.watched != nullptr ? *options.watched : nobody;
+tuning::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store) {
+  tuning::Watched nobody;
+  tuning::Watched& watched = options.watched != nullptr ? *options.watched : nobody;
   const std::unique_ptr<Bench> bench = plan.problem.bench();
-  tune::Callbacks callbacks;
+  tuning::Callbacks callbacks;
   callbacks.reject = [&](const TileConfig& tile) -> std::optional<std::string> {
     for (const auto& [pruned, reason] : plan.pruned)
       if (pruned == tile) return reason;
@@ -57,12 +57,12 @@ tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache:
   };
   callbacks.compile = [&](const TileConfig& tile) {
     const std::string what = blameText(plan, tile);
-    const tune::Watched::Piece piece(watched, what, kCompileSeconds);
+    const tuning::Watched::Piece piece(watched, what, kCompileSeconds);
     return watched.guard(bench->trial(tile), what);
   };
-  callbacks.check = [&](tune::Trial& candidate, tune::Trial& safe) {
-    const tune::Watched::Piece piece(watched, tune::Watched::nameOf(candidate), kCompileSeconds);
-    return bench->check(tune::Watched::inner(candidate), tune::Watched::inner(safe));
+  callbacks.check = [&](tuning::Trial& candidate, tuning::Trial& safe) {
+    const tuning::Watched::Piece piece(watched, tuning::Watched::nameOf(candidate), kCompileSeconds);
+    return bench->check(tuning::Watched::inner(candidate), tuning::Watched::inner(safe));
   };
   callbacks.keep = [&](std::span<const cache::TunePoint> points, const std::optional<cache::TuneWinner>& winner) {
     if (!store.record(plan.key, points, winner) && options.mustKeep)
@@ -70,19 +70,19 @@ tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache:
                   "FATTN_CACHE_DIR names a folder that can be written");
   };
   callbacks.progress = options.progress;
-  tune::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
+  tuning::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
   settings.overlap = openDevice(plan.problem.target).kind() != DeviceKind::Host;
   if (options.resume) settings.known = store.read(plan.key).points;
   std::erase_if(settings.known, [&](const cache::TunePoint& point) { return point.timeMs < options.knownSinceMs; });
-  tune::Space space{.candidates = plan.candidates, .safe = plan.problem.safe};
+  tuning::Space space{.candidates = plan.candidates, .safe = plan.problem.safe};
   space.variants = plan.problem.variants;
-  return tune::search(space, callbacks, settings);
+  return tuning::search(space, callbacks, settings);
 }
 
-void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cache::TunedStore& store) {
+void recordBlame(const TunePlan& plan, std::span<const tuning::Blame> blamed, cache::TunedStore& store) {
   const std::string problem = blameText(plan, {});
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  for (const tune::Blame& blame : blamed) {
+  for (const tuning::Blame& blame : blamed) {
     if (!blame.what.starts_with(problem)) continue;
     const cache::TunePoint point{.tile = TileConfig::parse(std::string_view(blame.what).substr(problem.size())),
                                  .status = cache::TunePoint::Status::Failed,
@@ -99,7 +99,7 @@ struct Tuning {
   TunePlan plan;
   TuneSearch search;
   std::stop_source stop{};
-  tune::Outcome outcome{};
+  tuning::Outcome outcome{};
 };
 
 void logOutcome(const Tuning& tuning) {
@@ -122,7 +122,7 @@ bool tuneWithinCompile(const TuneProblem& problem, const TuneSearch& search) try
   auto tuning = std::make_shared<Tuning>(planTuning(problem), search);
   // A problem that could not be tuned is not tried again at every compilation; another thread may just have done it.
   if (!tried->insert(cache::TunedStore::folderOf(tuning->plan.key).string()).second) return true;
-  const std::optional<tune::Blame> blame = tune::watch([tuning](tune::Watched& watched) {
+  const std::optional<tuning::Blame> blame = tuning::watch([tuning](tuning::Watched& watched) {
     const TuneOptions options{
         .budgetSeconds = cache::tuneBudgetSeconds(), .resume = true, .watched = &watched, .stop = tuning->stop.get_token()};
     tuning->outcome = tuning->search(tuning->plan, options, tunedStore());

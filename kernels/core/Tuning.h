@@ -27,28 +27,28 @@ TunePlan planTuning(TuneProblem problem);
 
 struct TuneOptions {
   double budgetSeconds = 60;
-  int jobs = 0;                      ///< threads that compile; 0: one a core
-  bool mustKeep = false;             ///< throws Error{IoError} where a figure cannot be written to the store
-  bool resume = false;               ///< takes what is known of this bucket instead of measuring it again
-  std::int64_t knownSinceMs = 0;     ///< of that only what is not older, in milliseconds since 1970
-  tune::Watched* watched = nullptr;  ///< who watches over compilations and measurements, if anybody does
+  int jobs = 0;                        ///< threads that compile; 0: one a core
+  bool mustKeep = false;               ///< throws Error{IoError} where a figure cannot be written to the store
+  bool resume = false;                 ///< takes what is known of this bucket instead of measuring it again
+  std::int64_t knownSinceMs = 0;       ///< of that only what is not older, in milliseconds since 1970
+  tuning::Watched* watched = nullptr;  ///< who watches over compilations and measurements, if anybody does
   std::stop_token stop{};
-  std::function<void(const tune::Progress&)> progress{};
+  std::function<void(const tuning::Progress&)> progress{};
 };
-/// One candidate of one problem, as a line that a tune::Blame names it by.
+/// One candidate of one problem, as a line that a tuning::Blame names it by.
 std::string blameText(const TunePlan& plan, const TileConfig& tile);
 /// Tunes, and keeps what it finds in the store as it finds it. Throws Error.
-tune::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
+tuning::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cache::TunedStore& store);
 
 /// Keeps the candidates of this problem that were given up as failures, so that they are not tried again.
-void recordBlame(const TunePlan& plan, std::span<const tune::Blame> blamed, cache::TunedStore& store);
+void recordBlame(const TunePlan& plan, std::span<const tuning::Blame> blamed, cache::TunedStore& store);
 
 /// For compile() with FATTN_TUNE=on: tunes into this process's store within FATTN_TUNE_BUDGET, one thread at a time, once in a process for
 /// each problem. Whether it did. A failure is a warning. A candidate that hangs is given up and kept as a failure, and the thread that
 /// measures it left to itself; the process tunes nothing after that.
 bool tuneWithinCompile(const TuneProblem& problem);
 /// The same with another search than runTuning(). What `search` refers to has to live as long as the process.
-using TuneSearch = std::function<tune::Outcome(const TunePlan&, const TuneOptions&, cache::TunedStore&)>;
+using TuneSearch = std::function<tuning::Outcome(const TunePlan&, const TuneOptions&, cache::TunedStore&)>;
 bool tuneWithinCompile(const TuneProblem& problem, const TuneSearch& search);
 
 }  // namespace fattn::kernels

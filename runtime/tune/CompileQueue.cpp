@@ -6,7 +6,7 @@
 #include "fattn/Error.h"
 #include "runtime/base/Threads.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 std::size_t threadsFor(int jobs, std::size_t tiles) {
@@ -83,4 +83,4 @@ std::optional<CompileQueue::Result> CompileQueue::next() {
   return result;
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

@@ -15,7 +15,7 @@
 
 #include "runtime/tune/Search.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 class CompileQueue {
  public:
@@ -57,6 +57,6 @@ class CompileQueue {
   std::vector<std::jthread> threads_;  // last: they use the rest
 };
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

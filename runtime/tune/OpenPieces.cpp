@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 void OpenPieces::hear(const std::string& line) {
   char* rest = nullptr;
@@ -56,4 +56,4 @@ std::optional<Blame> OpenPieces::listen(int pipe) {
   }
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

@@ -10,7 +10,7 @@
 
 #include "runtime/tune/Watchdog.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 /// What is worked at writes lines to a pipe: "+<number> <seconds> <what>" when a piece begins, "-<number>" when it has ended.
 class OpenPieces {
@@ -37,6 +37,6 @@ class OpenPieces {
   std::map<unsigned, Piece> open_;
 };
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 constexpr double kTurnUs = 2000;  // launches of a turn are to take this long
@@ -48,4 +48,4 @@ Verdict judge(std::span<const Contestant> contestants) {
   return verdict;
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

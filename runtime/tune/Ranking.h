@@ -9,7 +9,7 @@
 #include "runtime/tune/Search.h"
 #include "runtime/tune/Statistics.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 struct Contestant {
   TileConfig tile;
@@ -34,6 +34,6 @@ struct Verdict {
 /// Precondition: at least one contestant, all with the same number of turns, which is even.
 Verdict judge(std::span<const Contestant> contestants);
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

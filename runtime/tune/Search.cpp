@@ -11,7 +11,7 @@
 #include "runtime/tune/CompileQueue.h"
 #include "runtime/tune/Ranking.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 using cache::TunePoint;
@@ -371,4 +371,4 @@ Outcome search(const Space& space, const Callbacks& callbacks, const Settings& s
   return Session(space, callbacks, settings).run();
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

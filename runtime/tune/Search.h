@@ -25,7 +25,7 @@
 
 #include "runtime/cache/Tuned.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 /// One candidate, compiled and loaded. Used by one thread at a time.
 class Trial {
@@ -103,6 +103,6 @@ struct Outcome {
 /// Throws Error where the safe configuration cannot be compiled or launched, and where the device is lost.
 Outcome search(const Space& space, const Callbacks& callbacks, const Settings& settings);
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

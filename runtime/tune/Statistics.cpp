@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 double quantile(std::span<const double> values, double share) {
   std::vector<double> sorted(values.begin(), values.end());
@@ -29,4 +29,4 @@ Estimate estimate(std::span<const double> values) {
   return {middle, kMedian * kDeviation * median(deviations) / std::sqrt(static_cast<double>(values.size()))};
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

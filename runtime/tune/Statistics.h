@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 /// The value below which a share of the values lies, between neighbours interpolated; 0.5 is the median. Precondition: not empty.
 double quantile(std::span<const double> values, double share);
@@ -20,6 +20,6 @@ struct Estimate {
 /// Precondition: not empty. Of fewer than 3 values nothing is known about the error: it is taken to be 5% of the value.
 Estimate estimate(std::span<const double> values);
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

@@ -20,7 +20,7 @@
 #include "runtime/base/Log.h"
 #include "runtime/tune/OpenPieces.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 constexpr double kFirstSeconds = 120;  // a measurement when nothing is known: loading, and operands that are copied for the first time
@@ -203,4 +203,4 @@ std::optional<Blame> watch(const std::function<void(Watched&)>& work) {
   return std::nullopt;
 }
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

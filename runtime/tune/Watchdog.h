@@ -15,7 +15,7 @@
 
 #include "runtime/tune/Search.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 
 /// The working process's end: says what it is at. Thread-safe.
 class Watched {
@@ -67,6 +67,6 @@ int supervise(const std::function<int(Watched&, std::span<const Blame>)>& work);
 /// left to itself, and the blame is returned: all that `work` refers to has to live on, and what it holds, a GPU perhaps, stays taken.
 std::optional<Blame> watch(const std::function<void(Watched&)>& work);
 
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
 
 #endif

@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
 
 struct Lane {
   const char* name;
-  std::unique_ptr<tune::Trial> trial;
+  std::unique_ptr<tuning::Trial> trial;
   std::vector<double> us{};  // one a turn
 };
 

@@ -25,8 +25,8 @@ std::string_view name(Verdict verdict) {
 }
 
 Timing timingOf(const std::vector<double>& us) {
-  const tune::Estimate estimate = tune::estimate(us);
-  return {estimate.value, tune::quantile(us, 0.25), tune::quantile(us, 0.75), estimate.value > 0 ? estimate.error / estimate.value : 0,
+  const tuning::Estimate estimate = tuning::estimate(us);
+  return {estimate.value, tuning::quantile(us, 0.25), tuning::quantile(us, 0.75), estimate.value > 0 ? estimate.error / estimate.value : 0,
           static_cast<int>(us.size())};
 }
 

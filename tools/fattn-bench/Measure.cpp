@@ -29,7 +29,7 @@ class Stopwatch {
 
 bool preciseEnough(const std::vector<Contestant>& contestants, double precision) {
   return std::ranges::all_of(contestants, [=](const Contestant& c) {
-    const tune::Estimate estimate = tune::estimate(c.us);
+    const tuning::Estimate estimate = tuning::estimate(c.us);
     return estimate.error <= precision * estimate.value;
   });
 }

@@ -25,21 +25,21 @@ bool isTerminal() {
 }
 
 // How much of a problem is done. The sweep is most of it; what comes after it takes about half of its time again.
-double share(const tune::Progress& p) {
+double share(const tuning::Progress& p) {
   const double part = p.total == 0 ? 0 : static_cast<double>(p.done) / static_cast<double>(p.total);
   switch (p.step) {
-    case tune::Step::Sweep:
+    case tuning::Step::Sweep:
       return 0.65 * part;
-    case tune::Step::Halve:
+    case tuning::Step::Halve:
       return 0.65 + 0.15 * part;
-    case tune::Step::Rank:
+    case tuning::Step::Rank:
       break;
   }
   return 0.8 + 0.2 * part;
 }
 
 // The steps so far predict the rest, unless the budget ends it before.
-std::string eta(std::size_t problem, std::size_t problems, const tune::Progress& p) {
+std::string eta(std::size_t problem, std::size_t problems, const tuning::Progress& p) {
   const double done = share(p);
   if (done <= 0) return "?";
   const double each = std::min(p.seconds / done, p.budgetSeconds);
@@ -48,7 +48,9 @@ std::string eta(std::size_t problem, std::size_t problems, const tune::Progress&
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
 
-const char* stepText(tune::Step step) { return step == tune::Step::Sweep ? "trying" : step == tune::Step::Halve ? "comparing" : "ranking"; }
+const char* stepText(tuning::Step step) {
+  return step == tuning::Step::Sweep ? "trying" : step == tuning::Step::Halve ? "comparing" : "ranking";
+}
 
 }  // namespace
 
@@ -57,7 +59,7 @@ Display::Display(std::size_t problems) : problems_(problems), bar_(isTerminal())
   if (bar_ && ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) columns_ = size.ws_col;
 }
 
-std::string Display::line(std::size_t problem, std::size_t problems, const std::string& title, const tune::Progress& p, int columns) {
+std::string Display::line(std::size_t problem, std::size_t problems, const std::string& title, const tuning::Progress& p, int columns) {
   const int full = static_cast<int>(share(p) * kBar);
   std::string text = fmt::format("[{}/{}] {}  [{:#<{}}{:-<{}}] {} {}/{}  ETA {}", problem + 1, problems, title, "", full, "", kBar - full,
                                  stepText(p.step), p.done, p.total, eta(problem, problems, p));
@@ -74,7 +76,7 @@ void Display::begin(std::size_t problem, const std::string& title) {
   if (!bar_) fmt::print(stderr, "[{}/{}] {}\n", problem + 1, problems_, title);
 }
 
-void Display::update(const tune::Progress& p) {
+void Display::update(const tuning::Progress& p) {
   if (!bar_) {
     if (p.point == nullptr) return;
     const cache::TunePoint& point = *p.point;

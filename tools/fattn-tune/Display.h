@@ -18,13 +18,14 @@ class Display {
   Display& operator=(const Display&) = delete;
 
   void begin(std::size_t problem, const std::string& title);
-  void update(const tune::Progress& progress);
+  void update(const tuning::Progress& progress);
   /// Erases the bar.
   void clear();
 
   /// The bar and what follows it, without the sequences that replace it: "[2/6] f16 d64 1x32x2048  [#####-----]  23/49  ETA 0:12  best
   /// ...".
-  static std::string line(std::size_t problem, std::size_t problems, const std::string& title, const tune::Progress& progress, int columns);
+  static std::string line(std::size_t problem, std::size_t problems, const std::string& title, const tuning::Progress& progress,
+                          int columns);
 
  private:
   std::size_t problems_, problem_ = 0;

@@ -18,7 +18,7 @@ using tool::Style;
 constexpr std::size_t kShownReasons = 5;
 constexpr const char* kOutcomes[] = {"tuned", "known", "cancelled", "not-reached", "planned", "failed", "unfinished"};
 
-std::string triedText(const tune::Outcome& o) {
+std::string triedText(const tuning::Outcome& o) {
   std::string text = fmt::format("{} measured", o.measured);
   const auto add = [&](std::size_t count, const char* what) {
     if (count != 0) text += fmt::format(", {} {}", count, what);
@@ -49,7 +49,7 @@ std::string verdictText(const Result& r, bool color) {
     case Status::Tuned:
       break;
   }
-  const tune::Outcome& o = r.outcome;
+  const tuning::Outcome& o = r.outcome;
   const std::string gain = o.safeIsBest ? "the default is the best"
                                         : fmt::format("{} than the default, {} +- {:.1f}%",
                                                       tool::styled(fmt::format("{:.1f}% faster", (o.gain - 1) * 100), Style::Good, color),
@@ -81,7 +81,7 @@ nlohmann::ordered_json jsonOf(const Result& r) {
     json["spread_us"] = r.winner->spreadUs;
   }
   if (r.status != Status::Tuned && r.status != Status::Cancelled && r.status != Status::Unfinished) return json;
-  const tune::Outcome& o = r.outcome;
+  const tuning::Outcome& o = r.outcome;
   json["default_us"] = o.safeUs;
   json["gain"] = o.gain;
   json["gain_noise"] = o.gainNoise;

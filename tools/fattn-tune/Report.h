@@ -24,7 +24,7 @@ struct Result {
   AttentionConfig config;  ///< resolved, its shape complete
   kernels::TunePlan plan;
   Status status = Status::NotReached;
-  tune::Outcome outcome;                    ///< of Tuned, Cancelled and Unfinished
+  tuning::Outcome outcome;                  ///< of Tuned, Cancelled and Unfinished
   std::optional<cache::TuneWinner> winner;  ///< of Tuned and Known
   std::string error;                        ///< of Failed
 };

@@ -29,8 +29,8 @@ std::int64_t nowMs() {
 struct Attempt {
   const Options& options;
   std::int64_t beganMs;  // of the first one
-  tune::Watched& watched;
-  std::span<const tune::Blame> blamed;
+  tuning::Watched& watched;
+  std::span<const tuning::Blame> blamed;
 
   bool resumes() const { return options.resume || !blamed.empty(); }
   std::int64_t knownSinceMs() const { return options.resume ? 0 : beganMs; }
@@ -65,12 +65,12 @@ void tuneOne(const Attempt& attempt, Result& result, double budget, const tool::
                                        .knownSinceMs = attempt.knownSinceMs(),
                                        .watched = &attempt.watched,
                                        .stop = interrupt.token(),
-                                       .progress = [&](const tune::Progress& progress) { display.update(progress); }},
+                                       .progress = [&](const tuning::Progress& progress) { display.update(progress); }},
                                       kernels::tunedStore());
   result.winner = result.outcome.winner;
-  result.status = result.winner                                       ? Result::Status::Tuned
-                  : result.outcome.ending == tune::Ending::Unfinished ? Result::Status::Unfinished
-                                                                      : Result::Status::Cancelled;
+  result.status = result.winner                                         ? Result::Status::Tuned
+                  : result.outcome.ending == tuning::Ending::Unfinished ? Result::Status::Unfinished
+                                                                        : Result::Status::Cancelled;
 } catch (const Error& error) {
   if (error.code() == ErrorCode::DeviceError || error.code() == ErrorCode::IoError) throw;
   result.status = Result::Status::Failed;
@@ -109,10 +109,10 @@ int runOnce(const Attempt& attempt) {
 }  // namespace
 
 int run(const Options& options, const std::function<int(const std::function<int()>&)>& reporting) {
-  tune::Watched nobody;
+  tuning::Watched nobody;
   const std::int64_t begin = nowMs();
   if (options.dryRun) return runOnce({options, begin, nobody, {}});
-  return tune::supervise([&](tune::Watched& watched, std::span<const tune::Blame> blamed) {
+  return tuning::supervise([&](tuning::Watched& watched, std::span<const tuning::Blame> blamed) {
     return reporting([&] { return runOnce({options, begin, watched, blamed}); });
   });
 }

@@ -7,9 +7,9 @@
 namespace fattn::tuner {
 namespace {
 
-using tune::Step;
+using tuning::Step;
 
-tune::Progress progress(Step step, std::size_t done, std::size_t total, double seconds) {
+tuning::Progress progress(Step step, std::size_t done, std::size_t total, double seconds) {
   return {.step = step,
           .done = done,
           .total = total,

@@ -218,7 +218,7 @@ TEST(PlanTuning, AChipWithoutADeviceCannotBeTunedFor) try {
 }
 
 struct AttentionBenchTest : testing::TestWithParam<DType> {
-  std::unique_ptr<tune::Trial> trial(AttentionBench& bench, bool causal, std::int32_t blockM) {
+  std::unique_ptr<tuning::Trial> trial(AttentionBench& bench, bool causal, std::int32_t blockM) {
     AttentionConfig c = config("host", GetParam(), 16);
     c.causal = causal;
     c.tile = TileConfig{.block_m = blockM, .block_n = 32};
@@ -260,11 +260,11 @@ TEST(TuneWithinCompile, ACandidateThatHangsIsGivenUpAndTheCallerGoesOn) {
   auto search = [=](const TunePlan& plan, const TuneOptions& options, cache::TunedStore&) {
     ++*searches;
     {
-      const tune::Watched::Piece piece(*options.watched, blameText(plan, slow), 0.2);
+      const tuning::Watched::Piece piece(*options.watched, blameText(plan, slow), 0.2);
       while (!options.stop.stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     ended->set_value();
-    return tune::Outcome{};
+    return tuning::Outcome{};
   };
   testing::internal::CaptureStderr();
   EXPECT_FALSE(tuneWithinCompile(problemOf(problem), search));

@@ -8,7 +8,7 @@
 #include "runtime/tune/CompileQueue.h"
 #include "tests/unit/tune/FakeDevice.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 using namespace test;
@@ -84,4 +84,4 @@ TEST(CompileQueue, AnExceptionThatIsNoErrorPassesThrough) {
 }
 
 }  // namespace
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

@@ -13,7 +13,7 @@
 #include "fattn/Error.h"
 #include "runtime/tune/Search.h"
 
-namespace fattn::tune::test {
+namespace fattn::tuning::test {
 
 inline TileConfig tile(int m, int n) { return {.block_m = m, .block_n = n}; }
 
@@ -104,6 +104,6 @@ class FakeDevice {
   std::mutex mutex_;
 };
 
-}  // namespace fattn::tune::test
+}  // namespace fattn::tuning::test
 
 #endif

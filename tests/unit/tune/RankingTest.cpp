@@ -4,7 +4,7 @@
 #include "runtime/tune/Ranking.h"
 #include "tests/unit/tune/FakeDevice.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 using namespace test;
@@ -76,4 +76,4 @@ TEST(Ranking, ShortKernelsAreLaunchedSeveralTimesATurn) {
 }
 
 }  // namespace
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

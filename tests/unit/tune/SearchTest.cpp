@@ -7,7 +7,7 @@
 #include "runtime/tune/Search.h"
 #include "tests/unit/tune/FakeDevice.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 using namespace test;
@@ -273,4 +273,4 @@ TEST(Search, RepeatedCandidatesAreTriedOnce) {
 }
 
 }  // namespace
-}  // namespace fattn::tune
+}  // namespace fattn::tuning

@@ -14,7 +14,7 @@
 #include "runtime/tune/Watchdog.h"
 #include "tests/unit/tune/FakeDevice.h"
 
-namespace fattn::tune {
+namespace fattn::tuning {
 namespace {
 
 using namespace test;
@@ -165,4 +165,4 @@ TEST(Watchdog, WithoutAWatcherAGuardedTrialIsTheTrial) {
 }
 
 }  // namespace
-}  // namespace fattn::tune
+}  // namespace fattn::tuning
