@@ -12,7 +12,7 @@ set(map ${CMAKE_BINARY_DIR}/fattn.map)
 configure_file(scripts/cmake/fattn.map.in ${map} @ONLY)
 
 # The layers with public headers come in as objects: as archives they would lose the functions that nothing inside calls.
-set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_runtime_cuda fattn_dsl fattn_kernel_core fattn_kernel_layer fattn_attention fattn_kernels)
+set(FATTN_PUBLIC_LAYERS fattn_base fattn_runtime fattn_runtime_host fattn_runtime_cuda fattn_dsl fattn_kernel_core fattn_kernel_layer fattn_templates fattn_attention fattn_kernels)
 add_library(fattn SHARED)
 add_library(fattn::fattn ALIAS fattn)
 foreach(layer ${FATTN_PUBLIC_LAYERS})

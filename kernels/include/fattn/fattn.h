@@ -9,6 +9,8 @@
 #include "fattn/Error.h"
 #include "fattn/Host.h"
 #include "fattn/Kernel.h"
+#include "fattn/Library.h"
+#include "fattn/Template.h"
 #include "fattn/TensorView.h"
 #include "fattn/TileConfig.h"
 #include "fattn/Version.h"

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel templates: programs that leave their tile configuration open, which tuning chooses for each kind of shape.
+//   TemplateKernel kernel = compile(rowSum, {{"dtype", "f16"}});
+//   kernel.launch(stream, {rows, columns}, {{"x", x}, {"out", out}});
+#ifndef FATTN_TEMPLATE_H
+#define FATTN_TEMPLATE_H
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fattn/Kernel.h"
+
+namespace fattn {
+
+/// What the author of a template leaves to its users, by name: flags, integers and texts. A name is a letter, then letters, digits and _,
+/// all lower case.
+class Parameters {
+ public:
+  using Value = std::variant<bool, std::int64_t, std::string>;
+
+  Parameters() = default;
+  Parameters(std::initializer_list<std::pair<const std::string, Value>> values) : values_(values) {}
+
+  /// The value of a parameter. Throws Error{InvalidArgument} where there is none of that name and type.
+  bool flag(std::string_view name) const;
+  std::int64_t integer(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  /// A text that names an element type.
+  DType dtype(std::string_view name) const;
+
+  void set(const std::string& name, Value value) { values_.insert_or_assign(name, std::move(value)); }
+  const std::map<std::string, Value, std::less<>>& all() const { return values_; }
+  /// "causal=true,dtype=f16,width=128".
+  std::string toString() const;
+  bool operator==(const Parameters&) const = default;
+
+ private:
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+/// What code is made for.
+struct Machine {
+  std::string chip;               ///< "host", "host:avx2", "nvidia:sm_90a"
+  std::int64_t shared_bytes = 0;  ///< shared memory of a program; 0 on the host
+  bool isHost() const { return shared_bytes == 0; }
+};
+
+/// An argument that tuning launches a template with.
+struct Operand {
+  /// Memory of random numbers, row-major.
+  static Operand input(std::string name, DType dtype, std::vector<std::int64_t> shape) {
+    return {std::move(name), dtype, std::move(shape)};
+  }
+  /// Memory that every launch writes, all of it: what candidates compute is compared with what the default does.
+  static Operand output(std::string name, DType dtype, std::vector<std::int64_t> shape) {
+    return {std::move(name), dtype, std::move(shape), true};
+  }
+  /// A scalar.
+  static Operand number(std::string name, double value) { return {std::move(name), DType::F32, {}, false, true, value}; }
+  static Operand integer(std::string name, std::int64_t value) { return {std::move(name), DType::I64, {}, false, true, 0, value}; }
+
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape{};
+  bool written = false, isScalar = false;
+  double real = 0;
+  std::int64_t whole = 0;
+};
+
+/// What its author says of a kernel. Its functions may be called from any thread at any time. `program`, `grid` and `tile` have to be
+/// there; to be tuned, a template needs `space` and `operands`, too.
+struct KernelTemplate {
+  std::string name;                   ///< as a parameter's name; tuned configurations are kept under it
+  Parameters parameters{};            ///< all there are, with what they are where a user says nothing
+  std::vector<std::string> extents;   ///< the 1 to 4 extents that tuning tells shapes by, as parameters' names; bucketed to powers of two
+  std::vector<std::int64_t> typical;  ///< the shape that is tuned where a user tells none
+
+  /// The kernel itself.
+  std::function<void(dsl::Params&, const Parameters&, const TileConfig&)> program{};
+  /// The grid of a shape, whose extents come in the order of `extents`. Called by every launch: it should allocate nothing.
+  std::function<Grid(const Parameters&, const TileConfig&, std::span<const std::int64_t>)> grid{};
+  /// The configuration where nothing is tuned. It has to be right everywhere.
+  std::function<TileConfig(const Parameters&, const Machine&)> tile{};
+
+  /// Throws Error{Unsupported} for parameters that there is no kernel for.
+  std::function<void(const Parameters&)> check{};
+  /// The configurations that are worth trying, the promising ones first.
+  std::function<std::vector<TileConfig>(const Parameters&, const Machine&)> space{};
+  /// Why a configuration cannot work, or can only waste, for a shape, in one sentence; nothing where it may work.
+  std::function<std::optional<std::string>(const Parameters&, const TileConfig&, const Machine&, std::span<const std::int64_t>)> misfit{};
+  /// The arguments of a launch for a shape.
+  std::function<std::vector<Operand>(const Parameters&, std::span<const std::int64_t>)> operands{};
+};
+
+/// What the compilation of a template is asked for.
+struct TemplateFor {
+  std::string target{};                 ///< as in CompileFor
+  std::optional<TileConfig> tile{};     ///< none = what was tuned, else the template's; what is not chosen is taken from the template's
+  std::vector<std::int64_t> extents{};  ///< what launches will mostly look like, 0 = not known; chooses among tuned configurations
+};
+
+/// A compiled template. A cheap handle, as a TileKernel.
+class TemplateKernel {
+ public:
+  TemplateKernel() = default;
+  explicit operator bool() const { return impl_ != nullptr; }
+
+  /// Launches the kernel for a shape; arguments as in TileKernel::launch(). Where the tile was left open, the configuration is the one of
+  /// the shape's bucket, or the nearest one, of those that this process has compiled (warmup()). Allocates and compiles nothing.
+  void launch(Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments) const;
+  void launch(Stream stream, std::initializer_list<std::int64_t> extents, std::initializer_list<Argument> arguments) const {
+    launch(stream, std::span(extents.begin(), extents.size()), std::span(arguments.begin(), arguments.size()));
+  }
+
+  const KernelCode& info() const;
+  const Parameters& parameters() const;
+  std::span<const dsl::Param> args() const;
+
+  struct Impl;
+  explicit TemplateKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+/// Compiles a template for parameters, or finds its code in the process's cache or in the one on disk. Takes at least the time of a trace,
+/// about a millisecond: keep the handle. With FATTN_TUNE=on it tunes first what is not tuned. Throws Error.
+TemplateKernel compile(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
+std::expected<TemplateKernel, Error> try_compile(const KernelTemplate& from, const Parameters& parameters = {},
+                                                 const TemplateFor& how = {});
+/// Compiles the configurations that were tuned for these shapes, in parallel; launches of every handle to this kernel have them then.
+void warmup(const KernelTemplate& from, const Parameters& parameters, std::span<const std::vector<std::int64_t>> shapes,
+            const TemplateFor& how = {});
+/// Which configuration a compilation takes, who chose it, and the tuned shapes; or what is wrong with the parameters.
+std::string explain(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
+
+/// What tuning found for one shape.
+struct Tuned {
+  std::vector<std::int64_t> extents;
+  std::optional<TileConfig> tile;        ///< the fastest; none where the budget was too small for a verdict
+  double median_us = 0, default_us = 0;  ///< of one launch with it, and with the template's own configuration
+  double gain = 1, gain_noise = 0;       ///< default's time / winner's time in turns that alternate, and its standard error
+  std::size_t measured = 0, failed = 0, pruned = 0;
+};
+struct TuneFor {
+  std::string target{};
+  double seconds = 60;  ///< for all shapes together
+};
+/// Measures the configurations of a template's space for each shape, as docs/tuning.md explains, and keeps what it finds for all processes.
+/// A configuration counts only if it computes what the template's own does. Throws Error: InvalidArgument for a template without space or
+/// operands; DeviceError where a candidate hung or the device was lost.
+std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters, std::span<const std::vector<std::int64_t>> shapes,
+                        const TuneFor& how = {});
+
+/// Makes a template known by its name to the C interface and to the tools. A later one of the same name takes its place. fattn's own,
+/// "gemm", "row_softmax", "layer_norm" and "rms_norm", are known from the beginning.
+void registerTemplate(KernelTemplate what);
+/// The template of a name; throws Error{InvalidArgument} with the names that there are.
+std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);
+std::vector<std::string> templateNames();
+
+}  // namespace fattn
+
+#endif

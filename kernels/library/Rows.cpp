@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of rows: a program takes a few rows, in passes over blocks of their columns. What one pass has read is in a cache for the next.
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "fattn/dsl/Dsl.h"
+#include "kernels/library/Library.h"
+
+namespace fattn::kernels {
+namespace {
+
+using namespace dsl;
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();  // finite, so that -infinity less it is no NaN
+constexpr double kLog2E = 1.4426950408889634;
+
+// The rows of a program, and their blocks of columns.
+struct Rows {
+  DType type;
+  std::int64_t m, n;
+  TensorArg x, out;
+  Scalar row, columns;
+
+  Rows(Params& args, const Parameters& parameters, const TileConfig& tile)
+      : type(parameters.dtype("dtype")),
+        m(tile.block_m),
+        n(tile.block_n),
+        x(args.tensor("x", type, 2, {.alignment = parameters.integer("alignment")})),
+        out(args.tensor("out", type, 2, {.alignment = parameters.integer("alignment")})),
+        row(program_id(0) * m),
+        columns(cast(x.size[1], DType::I32)) {}
+
+  Tile block(const Scalar& i, float outside = 0) const { return cast(load(x.block({row, i}, {m, n}), {0, 1}, outside), DType::F32); }
+  void put(const Scalar& i, const Tile& y) const { store(out.block({row, i}, {m, n}), cast(y, type), {0, 1}); }
+  Tile inside(const Scalar& i) const { return expand(arange(0, n) + i < columns, 0); }
+};
+
+void softmaxProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  const Rows rows(args, parameters, tile);
+  auto exponentials = [&](const Tile& x, const Tile& top) { return exp2((x - expand(top, 1)) * kLog2E); };
+  auto [largest, sum] =
+      for_(0, rows.columns, rows.n, carry(full({rows.m}, kLowest, DType::F32), zeros({rows.m})), [&](Scalar i, Tile largest, Tile sum) {
+        Tile x = rows.block(i, -infinity);
+        Tile next = max(largest, reduce_max(x, 1));
+        Tile scaled = sum * exp2((largest - next) * kLog2E);
+        return carry(next, scaled + reduce_sum(exponentials(x, next), 1));
+      });
+  Tile scale = expand(rcp(sum), 1);
+  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, exponentials(rows.block(i, -infinity), largest) * scale); });
+}
+
+// A vector of weights, a block of it as a row.
+Tile weights(const TensorArg& vector, const Scalar& i, std::int64_t n) {
+  return expand(cast(load(vector.block({i}, {n}), {0}), DType::F32), 0);
+}
+
+struct Affine {
+  std::optional<TensorArg> weight, bias;
+  Tile operator()(Tile y, const Scalar& i, std::int64_t n) const {
+    if (weight) y = y * weights(*weight, i, n);
+    if (bias) y = y + weights(*bias, i, n);
+    return y;
+  }
+};
+
+Affine affine(Params& args, const Parameters& parameters, bool hasBias) {
+  const TensorForm form{.alignment = parameters.integer("alignment"), .aliasing = Aliasing::None};
+  Affine affine;
+  if (parameters.flag("weight")) affine.weight = args.tensor("weight", parameters.dtype("dtype"), 1, form);
+  if (hasBias) affine.bias = args.tensor("bias", parameters.dtype("dtype"), 1, form);
+  return affine;
+}
+
+void layerNormProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  const Rows rows(args, parameters, tile);
+  const Affine affineOf = affine(args, parameters, parameters.flag("bias"));
+  const Scalar eps = args.scalar("eps", DType::F32), count = cast(rows.columns, DType::F32);
+  auto [sum] =
+      for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile sum) { return sum + reduce_sum(rows.block(i), 1); });
+  const Tile mean = sum / count;
+  // In a pass of its own: the difference of two large sums would lose what a small variance is made of.
+  auto [squares] = for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
+    Tile centered = where(rows.inside(i), rows.block(i) - expand(mean, 1), 0);
+    return squares + reduce_sum(centered * centered, 1);
+  });
+  const Tile scale = expand(rsqrt(squares / count + eps), 1);
+  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, affineOf((rows.block(i) - expand(mean, 1)) * scale, i, rows.n)); });
+}
+
+void rmsNormProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  const Rows rows(args, parameters, tile);
+  const Affine affineOf = affine(args, parameters, false);
+  const Scalar eps = args.scalar("eps", DType::F32);
+  auto [squares] = for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
+    Tile x = rows.block(i);
+    return squares + reduce_sum(x * x, 1);
+  });
+  const Tile scale = expand(rsqrt(squares / cast(rows.columns, DType::F32) + eps), 1);
+  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, affineOf(rows.block(i) * scale, i, rows.n)); });
+}
+
+void checkRows(const Parameters& parameters) {
+  const DType type = parameters.dtype("dtype");
+  if (type != DType::F32 && type != DType::F16 && type != DType::BF16)
+    throw Error(ErrorCode::Unsupported, "dtype is " + std::string(name(type)) + "; it must be f32, f16 or bf16");
+}
+
+Grid rowsGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
+  return {(extents[0] + tile.block_m - 1) / tile.block_m, 1, 1};
+}
+
+TileConfig rowsTile(const Parameters&, const Machine& machine) {
+  return machine.isHost() ? TileConfig{.block_m = 4, .block_n = 512} : TileConfig{.block_m = 1, .block_n = 1024, .stages = 1, .warps = 4};
+}
+
+std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine) {
+  const bool host = machine.isHost();
+  std::vector<TileConfig> space = {rowsTile(parameters, machine)};
+  for (const std::int32_t m : host ? std::vector{1, 2, 4, 8, 16} : std::vector{1, 2, 4, 8, 16})
+    for (const std::int32_t n : host ? std::vector{64, 128, 256, 512, 1024} : std::vector{64, 128, 256, 512, 1024})
+      for (const std::int32_t warps : host ? std::vector{0} : std::vector{1, 2, 4, 8}) {
+        const TileConfig tile{.block_m = m, .block_n = n, .stages = host ? 0 : 1, .warps = warps};
+        if (tile != space.front()) space.push_back(tile);
+      }
+  return space;
+}
+
+std::optional<std::string> rowsMisfit(const Parameters&, const TileConfig& tile, const Machine& machine,
+                                      std::span<const std::int64_t> extents) {
+  constexpr std::int64_t kSmallest = 64, kMostElements = 64;  // a thread
+  const auto bucket = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extents[1])));
+  if (tile.block_n > std::max(bucket, kSmallest))
+    return "BLOCK_N=" + std::to_string(tile.block_n) + " is more than the " + std::to_string(bucket) + " columns of this bucket";
+  if (!machine.isHost() && std::int64_t{tile.block_m} * tile.block_n > kMostElements * 32 * tile.warps)
+    return "the block has too few threads for its elements";
+  return std::nullopt;
+}
+
+std::vector<Operand> rowsOperands(const Parameters& parameters, std::span<const std::int64_t> e) {
+  const DType type = parameters.dtype("dtype");
+  std::vector<Operand> operands = {Operand::input("x", type, {e[0], e[1]}), Operand::output("out", type, {e[0], e[1]})};
+  const auto has = [&](const char* name) { return parameters.all().contains(name) && parameters.flag(name); };
+  for (const char* vector : {"weight", "bias"})
+    if (has(vector)) operands.push_back(Operand::input(vector, type, {e[1]}));
+  if (parameters.all().contains("weight")) operands.push_back(Operand::number("eps", 1e-5));
+  return operands;
+}
+
+KernelTemplate* rowsTemplate(const char* name, void (*program)(Params&, const Parameters&, const TileConfig&)) {
+  return new KernelTemplate{.name = name,
+                            .parameters = {{"dtype", std::string("f32")}, {"alignment", std::int64_t{16}}},
+                            .extents = {"rows", "columns"},
+                            .typical = {4096, 1024},
+                            .program = program,
+                            .grid = rowsGrid,
+                            .tile = rowsTile,
+                            .check = checkRows,
+                            .space = rowsSpace,
+                            .misfit = rowsMisfit,
+                            .operands = rowsOperands};
+}
+
+}  // namespace
+
+const KernelTemplate& rowSoftmaxTemplate() {
+  static const KernelTemplate* what = rowsTemplate("row_softmax", softmaxProgram);
+  return *what;
+}
+
+const KernelTemplate& layerNormTemplate() {
+  static const KernelTemplate* what = [] {
+    KernelTemplate* made = rowsTemplate("layer_norm", layerNormProgram);
+    made->parameters.set("weight", true);
+    made->parameters.set("bias", true);
+    return made;
+  }();
+  return *what;
+}
+
+const KernelTemplate& rmsNormTemplate() {
+  static const KernelTemplate* what = [] {
+    KernelTemplate* made = rowsTemplate("rms_norm", rmsNormProgram);
+    made->parameters.set("weight", true);
+    return made;
+  }();
+  return *what;
+}
+
+}  // namespace fattn::kernels

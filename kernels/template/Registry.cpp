@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates by name.
+#include <map>
+#include <mutex>
+
+#include "fattn/Template.h"
+#include "kernels/library/Library.h"
+#include "kernels/template/Instance.h"
+
+namespace fattn {
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const KernelTemplate>, std::less<>> templates;
+
+  Registry() {
+    for (const KernelTemplate* own :
+         {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate()})
+      templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
+  }
+};
+
+Registry& registry() {
+  static auto* registry = new Registry;  // never destroyed: shared objects may register in any order
+  return *registry;
+}
+
+}  // namespace
+
+void registerTemplate(KernelTemplate what) {
+  auto held = std::make_shared<const KernelTemplate>(std::move(what));
+  std::lock_guard lock(registry().mutex);
+  registry().templates.insert_or_assign(held->name, held);
+}
+
+std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name) {
+  {
+    std::lock_guard lock(registry().mutex);
+    if (auto found = registry().templates.find(name); found != registry().templates.end()) return found->second;
+  }
+  std::string known;
+  for (const std::string& one : templateNames()) known += (known.empty() ? "" : ", ") + one;
+  throw Error(ErrorCode::InvalidArgument, "there is no template \"" + std::string(name) + "\"", "there are " + known);
+}
+
+std::vector<std::string> templateNames() {
+  std::lock_guard lock(registry().mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, held] : registry().templates) names.push_back(name);
+  return names;
+}
+
+}  // namespace fattn

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel templates of anybody: compiled with what is tuned, tuned with a numeric gate, launched with the kernel of their shape.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "fattn/Template.h"
+#include "fattn/dsl/Dsl.h"
+#include "tests/support/Allocations.h"
+
+namespace fattn {
+namespace {
+
+using namespace dsl;
+
+// out = the sums of x's rows. `wrong` is a block of columns that computes something else.
+KernelTemplate rowSum() {
+  KernelTemplate what{.name = "row_sum", .extents = {"rows", "columns"}, .typical = {64, 512}};
+  what.parameters = {{"dtype", std::string("f32")}, {"salt", std::int64_t{0}}, {"wrong", std::int64_t{0}}};
+  what.program = [](Params& args, const Parameters& parameters, const TileConfig& tile) {
+    const std::int64_t m = tile.block_m, n = tile.block_n;
+    TensorArg x = args.tensor("x", parameters.dtype("dtype"), 2), out = args.tensor("out", DType::F32, 1);
+    Scalar row = program_id(0) * m, columns = cast(x.size[1], DType::I32);
+    const double start = static_cast<double>(parameters.integer("salt") % 2) * 0;  // makes other text of other parameters
+    auto [sum] = for_(0, columns, n, carry(full({m}, start, DType::F32)),
+                      [&](Scalar i, Tile sum) { return sum + reduce_sum(cast(load(x.block({row, i}, {m, n}), {0, 1}), DType::F32), 1); });
+    if (parameters.integer("wrong") == n) sum = sum * 2;
+    store(out.block({row}, {m}), sum, {0});
+  };
+  what.grid = [](const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
+    return Grid{(extents[0] + tile.block_m - 1) / tile.block_m};
+  };
+  what.tile = [](const Parameters&, const Machine&) { return TileConfig{.block_m = 4, .block_n = 16}; };
+  what.space = [](const Parameters&, const Machine&) {
+    return std::vector<TileConfig>{{.block_m = 4, .block_n = 16}, {.block_m = 4, .block_n = 256}, {.block_m = 4, .block_n = 512}};
+  };
+  what.operands = [](const Parameters& parameters, std::span<const std::int64_t> e) {
+    return std::vector<Operand>{Operand::input("x", parameters.dtype("dtype"), {e[0], e[1]}), Operand::output("out", DType::F32, {e[0]})};
+  };
+  return what;
+}
+
+// What nobody has tuned before.
+Parameters fresh() {
+  static std::int64_t next = std::chrono::steady_clock::now().time_since_epoch().count() + getpid();
+  return {{"salt", next++}};
+}
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+    return "no error";
+  } catch (const Error& error) {
+    return error.constraint();
+  }
+}
+
+void expectSums(const TemplateKernel& kernel, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> x(static_cast<std::size_t>(rows * columns)), out(static_cast<std::size_t>(rows));
+  std::iota(x.begin(), x.end(), 0.0f);
+  kernel.launch({}, {rows, columns},
+                {{"x", TensorView(x.data(), DType::F32, {rows, columns})}, {"out", TensorView(out.data(), DType::F32, {rows})}});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const double first = static_cast<double>(i * columns),
+                 want = static_cast<double>(columns) * (first + static_cast<double>(columns - 1) / 2);
+    ASSERT_NEAR(out[static_cast<std::size_t>(i)], want, 1e-5 * want + 1e-6) << i;
+  }
+}
+
+TEST(Template, RunsWithItsOwnConfigurationWhereNothingIsTuned) {
+  const TemplateKernel kernel = compile(rowSum(), fresh(), {.target = "host"});
+  EXPECT_EQ(kernel.info().tile.toString(), "BLOCK_M=4,BLOCK_N=16");
+  EXPECT_EQ(kernel.parameters().text("dtype"), "f32");
+  expectSums(kernel, 9, 50);
+  expectSums(kernel, 1, 1);
+}
+
+TEST(Template, TheCallersConfigurationIsTheCallers) {
+  const TemplateKernel kernel = compile(rowSum(), fresh(), {.target = "host", .tile = TileConfig{.block_n = 64}});
+  EXPECT_EQ(kernel.info().tile.toString(), "BLOCK_M=4,BLOCK_N=64");
+  expectSums(kernel, 9, 100);
+}
+
+TEST(Template, WhatIsTunedIsTakenByCompilationsAndLaunches) {
+  const Parameters parameters = fresh();
+  const TemplateKernel before = compile(rowSum(), parameters, {.target = "host"});
+  const std::vector<std::vector<std::int64_t>> shapes = {{64, 2048}};
+  const std::vector<Tuned> tuned = tune(rowSum(), parameters, shapes, {.target = "host", .seconds = 4});
+  ASSERT_EQ(tuned.size(), 1u);
+  EXPECT_EQ(tuned[0].extents, shapes[0]);
+  EXPECT_EQ(tuned[0].measured, 3u);
+  EXPECT_GT(tuned[0].default_us, 0);
+  ASSERT_TRUE(tuned[0].tile);
+  const std::string winner = tuned[0].tile->toString();
+  EXPECT_EQ(compile(rowSum(), parameters, {.target = "host", .extents = {64, 2048}}).info().tile.toString(), winner);
+  EXPECT_EQ(compile(rowSum(), parameters, {.target = "host", .extents = {64, 1 << 20}}).info().tile.toString(), "BLOCK_M=4,BLOCK_N=16")
+      << "far";
+  const std::string text = explain(rowSum(), parameters, {.target = "host", .extents = {64, 2048}});
+  EXPECT_NE(text.find(" for host with " + winner + ": the winner of the tuning for this shape (columns=2048,rows=64, "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("columns=2048,rows=64: " + winner + " (at hand)"), std::string::npos) << text;
+  expectSums(before, 64, 2048);
+}
+
+// The fastest one computes something else: it is a failed one, and never the winner.
+TEST(Template, ACandidateThatComputesSomethingElseIsNoWinner) {
+  Parameters parameters = fresh();
+  parameters.set("wrong", std::int64_t{512});
+  const std::vector<std::vector<std::int64_t>> shapes = {{64, 4096}};
+  const std::vector<Tuned> tuned = tune(rowSum(), parameters, shapes, {.target = "host", .seconds = 4});
+  ASSERT_TRUE(tuned[0].tile);
+  EXPECT_NE(tuned[0].tile->block_n, 512);
+}
+
+TEST(Template, WhatIsNotLegalIsNamed) {
+  const KernelTemplate what = rowSum();
+  EXPECT_EQ(refusal([&] { compile(what, {{"dtyp", std::string("f16")}}, {.target = "host"}); }),
+            "template row_sum: there is no parameter dtyp");
+  EXPECT_EQ(refusal([&] { compile(what, {{"dtype", true}}, {.target = "host"}); }), "template row_sum: parameter dtype is of another type");
+  EXPECT_EQ(refusal([&] { compile(what, {{"dtype", std::string("f17")}}, {.target = "host"}); }),
+            "dtype is \"f17\"; it must name an element type");
+  EXPECT_EQ(refusal([&] { compile(what, {}, {.target = "host", .extents = {1, 2, 3}}); }),
+            "template row_sum: 3 extents are told; it has 2");
+  EXPECT_EQ(refusal([&] { compile(what, {}, {.target = "host", .extents = {-1}}); }),
+            "template row_sum: an extent is -1; legal extents are 0 to 2147483647");
+  EXPECT_EQ(refusal([&] { compile(what, {}, {.target = "host"}).launch({}, {1}, {}); }),
+            "a launch of template row_sum is given 1 extents; it has rows, columns");
+  KernelTemplate bad = what;
+  bad.name = "Row-Sum";
+  EXPECT_EQ(refusal([&] { compile(bad, {}, {.target = "host"}); }), "template Row-Sum: \"Row-Sum\" is no name");
+  bad = what;
+  bad.extents = {"rows"};
+  EXPECT_EQ(refusal([&] { compile(bad, {}, {.target = "host"}); }),
+            "template row_sum: it has 1 extents and 2 typical ones; 1 to 4 are needed, and as many typical ones");
+  bad = what;
+  bad.operands = {};
+  EXPECT_EQ(refusal([&] { tune(bad, {}, std::vector<std::vector<std::int64_t>>{{1, 1}}, {.target = "host"}); }),
+            "template row_sum: to be tuned it needs a space and operands");
+  EXPECT_EQ(refusal([&] { tune(what, {}, std::vector<std::vector<std::int64_t>>{{1, 1}}, {.target = "nvidia:sm_90"}); }),
+            "target 'nvidia:sm_90' names a chip to compile for; only a device can be tuned for");
+}
+
+TEST(Template, ALaunchAllocatesNothing) {
+  const TemplateKernel kernel = compile(rowSum(), fresh(), {.target = "host"});
+  float x[64] = {}, out[4];
+  const TensorView from(x, DType::F32, {4, 16}), to(out, DType::F32, {4});
+  kernel.launch({}, {4, 16}, {{"x", from}, {"out", to}});
+  const long before = test::allocations();
+  kernel.launch({}, {4, 16}, {{"x", from}, {"out", to}});
+  EXPECT_EQ(test::allocations(), before);
+}
+
+TEST(Template, RegisteredOnesAreFoundByName) {
+  KernelTemplate what = rowSum();
+  what.name = "registered_here";
+  registerTemplate(what);
+  EXPECT_EQ(findTemplate("registered_here")->extents, what.extents);
+  const std::vector<std::string> names = templateNames();
+  for (const char* name : {"gemm", "layer_norm", "registered_here", "rms_norm", "row_softmax"})
+    EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
+  EXPECT_EQ(refusal([] { findTemplate("gem"); }), "there is no template \"gem\"");
+}
+
+}  // namespace
+}  // namespace fattn
