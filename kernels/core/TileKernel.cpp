@@ -55,6 +55,12 @@ void TileKernel::launch(Stream stream, Grid grid, std::span<const Argument> argu
   device.launch(*impl_->code->module, grid, std::span(slots, impl_->arguments.slots()), stream);
 }
 
+void TileKernel::launchSlots(Stream stream, Grid grid, std::span<const std::uint64_t> slots) const {
+  if (!impl_) [[unlikely]]
+    failEmptyKernel();
+  impl_->code->requireDevice().launch(*impl_->code->module, grid, slots, stream);
+}
+
 const KernelCode& TileKernel::info() const {
   if (!impl_) failEmptyKernel();
   return impl_->code->info;

@@ -42,7 +42,7 @@ target_sources(fattn PUBLIC FILE_SET HEADERS BASE_DIRS ${roots} FILES ${public_h
 # libfattn_c.so: fattn/c_api.h. With LLVM linked in it is one self-contained file that shows nothing but its C functions, and so can be
 # loaded beside another LLVM. With a shared LLVM it is a thin layer over libfattn.so, because then MLIR needs names to be exported (above).
 set(c_map ${CMAKE_SOURCE_DIR}/scripts/cmake/fattn_c.map)
-add_library(fattn_c SHARED $<TARGET_OBJECTS:fattn_capi> $<TARGET_OBJECTS:fattn_config_json>)
+add_library(fattn_c SHARED $<TARGET_OBJECTS:fattn_capi> $<TARGET_OBJECTS:fattn_config_json> $<TARGET_OBJECTS:fattn_template_json>)
 add_library(fattn::fattn_c ALIAS fattn_c)
 set_target_properties(fattn_c PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX INSTALL_RPATH $ORIGIN LINK_DEPENDS ${c_map})

@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 1
+#define FATTN_C_API_VERSION 2
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -154,6 +154,80 @@ typedef struct fattn_attention_forward_args {
  * device's default stream; the host takes only NULL. Allocates no device memory and does not wait for the result, except on the
  * host, where it returns when the result is there. Rows that see no key get o = 0 and lse = -infinity. */
 FATTN_C_API fattn_status fattn_attention_forward(const fattn_kernel* kernel, void* stream, const fattn_attention_forward_args* args);
+
+/* ---- Programs and templates (version 2) ------------------------------------------------------------------------------------ */
+
+typedef struct fattn_tile_kernel fattn_tile_kernel; /* a reference-counted handle to a compiled program or template */
+
+/* Compiles a program from the text of its tile IR, as fattn::dsl::Program::mlir() prints it (docs/tile-ir.md): a function with the attribute
+ * tile.kernel, whose arguments are called by their attributes tile.name. `options` is a JSON object or NULL:
+ *
+ *   {"target": "cuda", "tile": {"stages": 2, "warps": 4, "schedule": "A B1 a"}}
+ *
+ * FATTN_COMPILE_ERROR where the text is not valid, with its line. */
+FATTN_C_API fattn_status fattn_compile_ir(const char* ir, const char* options, fattn_tile_kernel** kernel);
+
+/* Compiles a template that is known by its name: one of fattn's own (fattn/Library.h), or one that a C++ part of the program has registered
+ * (fattn/Template.h).
+ *
+ *   {"template": "gemm", "parameters": {"dtype": "bf16", "out": "bf16", "bias": true}, "target": "cuda",
+ *    "tile": {"block_m": 128, "block_n": 128, "block_k": 64}, "shape": {"m": 4096}}
+ *
+ * Without tile, what was tuned for the shape, else the template's own configuration. All but template may be missing. */
+FATTN_C_API fattn_status fattn_compile_template(const char* config, fattn_tile_kernel** kernel);
+
+/* Which configuration that compilation takes and who chose it; or what is wrong with the parameters. Compiles nothing. */
+FATTN_C_API fattn_status fattn_explain_template(const char* config, char** text);
+
+/* Every template that is known, as a JSON array of objects with the keys template, parameters (with what they are where a configuration says
+ * nothing) and shape (the names of the extents). */
+FATTN_C_API fattn_status fattn_templates(char** json);
+
+/* Tunes a template for the array "shapes" of its configuration, [{"m": 4096, "n": 4096, "k": 4096}, ...], within so many seconds for all of
+ * them, and keeps what it finds for all processes. Writes a JSON array of objects with the keys shape, tile (none where the time did not
+ * suffice), median_us, default_us, gain, gain_noise, measured, failed, pruned. */
+FATTN_C_API fattn_status fattn_tune_template(const char* config, double seconds, char** json);
+
+/* As fattn_kernel_retain(), fattn_kernel_release() and fattn_kernel_info(); its JSON has the keys target, tile, arguments (an array of objects
+ * with name, kind "pointer" or "scalar", dtype, divisibility, in the order of slots), device, entry, from_cache, compile_ms, binary_bytes,
+ * scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
+FATTN_C_API fattn_status fattn_tile_kernel_retain(fattn_tile_kernel* kernel);
+FATTN_C_API void fattn_tile_kernel_release(fattn_tile_kernel* kernel);
+FATTN_C_API fattn_status fattn_tile_kernel_info(const fattn_tile_kernel* kernel, char** json);
+
+typedef int32_t fattn_argument_kind; /* one of the values below */
+enum {
+  FATTN_TENSOR = 0,  /* a pointer, and the scalars NAME_sizeD and NAME_strideD where the program declares such */
+  FATTN_POINTER = 1, /* a pointer */
+  FATTN_INTEGER = 2, /* a scalar of any type that holds it */
+  FATTN_NUMBER = 3   /* a scalar of f32, to which it is rounded */
+};
+
+/* An argument of a launch by the name that the program declared. The struct never changes. */
+typedef struct fattn_argument {
+  const char* name;
+  fattn_argument_kind kind; /* which of the values is meant */
+  union {
+    const fattn_tensor* tensor;
+    void* pointer;
+    int64_t integer;
+    double number;
+  } value;
+} fattn_argument;
+
+/* Launches a program (fattn_compile_ir) on a grid of grid[0] x grid[1] x grid[2] programs. Every argument is given, in any order; names,
+ * types and promised divisibilities are checked. `stream` as in fattn_attention_forward(). Allocates nothing. */
+FATTN_C_API fattn_status fattn_launch(const fattn_tile_kernel* kernel, void* stream, const int64_t* grid, const fattn_argument* arguments,
+                                      size_t count);
+
+/* The same with slots: one value of 8 bytes for each argument in the order that fattn_tile_kernel_info() tells, at the beginning of its slot.
+ * Only their number is checked. */
+FATTN_C_API fattn_status fattn_launch_slots(const fattn_tile_kernel* kernel, void* stream, const int64_t* grid, const uint64_t* slots,
+                                            size_t count);
+
+/* Launches a template for a shape: as many extents as it has, in their order. */
+FATTN_C_API fattn_status fattn_launch_template(const fattn_tile_kernel* kernel, void* stream, const int64_t* extents, size_t extent_count,
+                                               const fattn_argument* arguments, size_t count);
 
 /* ---- Host device ----------------------------------------------------------------------------------------------------------- */
 

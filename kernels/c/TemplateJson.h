@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs and templates as JSON, for the C interface.
+#ifndef FATTN_KERNELS_C_TEMPLATEJSON_H
+#define FATTN_KERNELS_C_TEMPLATEJSON_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fattn/Template.h"
+
+namespace fattn::kernels {
+
+/// {"target": ..., "tile": {...}}, both of which may be missing. Throws Error{InvalidArgument}.
+CompileFor parseCompileFor(std::string_view text);
+
+/// {"template": ..., "parameters": {...}, "target": ..., "tile": {...}, "shape": {...} or "shapes": [{...}, ...]}.
+struct TemplateRequest {
+  std::shared_ptr<const KernelTemplate> from;
+  Parameters parameters;
+  TemplateFor how;
+  std::vector<std::vector<std::int64_t>> shapes;
+};
+TemplateRequest parseTemplateRequest(std::string_view text);
+
+std::string toJson(const KernelCode& code, std::span<const dsl::Param> args);
+std::string toJson(const std::vector<Tuned>& tuned, const KernelTemplate& from);
+/// Every registered template with its parameters and extents.
+std::string templatesJson();
+
+}  // namespace fattn::kernels
+
+#endif
