@@ -3,6 +3,10 @@
 // overflows. So a block of keys keeps the reference of the blocks before it, and needs no maximum and no rescaling; only if a row's sum of
 // exponentials leaves [0, limit), or is NaN, is the block redone with the true maximum (Milakov and Gimelshein, arXiv 1805.02867, for every
 // block; here for almost none). It starts with m = -inf: the first block overflows and so finds its maximum in the same way.
+//
+// Two things are left to a second look, behind the loop: scores so large that m, which is rounded, is beside all of them, and elements of v
+// that are not finite, which 0 times them carries into rows that do not see their keys. Both show in what the loop leaves, and then the
+// block is computed again (CarefulRows.h). So the loop has one FMA and one exponential for each score.
 #include "kernels/attention/AttentionForward.h"
 
 #include <algorithm>
@@ -10,13 +14,17 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/attention/CarefulRows.h"
+
 namespace fattn {
 namespace {
 
 using namespace dsl;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kFloor = -1e30f;  // a reference for rows that have seen no key yet: finite, so that -inf - m is -inf and not NaN
+/// Below this a reference is rounded by at most a quarter. Minus this is the reference of rows that have seen no key yet, or lower scores
+/// only: finite, so that -inf - m is -inf and not NaN.
+constexpr float kLargest = 0x1p22f;
 
 /// Sums below this cannot overflow, neither as f32 nor, cast to the element type, as one probability.
 float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
@@ -52,6 +60,21 @@ Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
   return {qs, ks, vs, os, ls, heads, group, seqQ, seqK, scale, i32("write_lse")};
 }
 
+/// The block's sums, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they are.
+RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
+  const auto& [o, l, m] = sums;
+  const std::int64_t M = l.dim(0);
+  Tile suspect = (m <= -kLargest) & (block.lastKeys(M) >= 0);
+  if (block.causal) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
+  auto [o2, l2, m2] = select_lazy((suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity)),
+                                  [&] {
+                                    RowSums again = carefulRows(block, M);
+                                    return carry(again.o, again.l, again.m);
+                                  },
+                                  o, l, m);
+  return {o2, l2, m2};
+}
+
 void forward(const AttentionConfig& config, const TileConfig& tile, Params& params) {
   const std::int64_t M = tile.block_m, N = tile.block_n, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
   Arguments a = declare(params, config.dtype, std::max<std::int64_t>(config.alignment, sizeInBytes(config.dtype)));
@@ -63,25 +86,27 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
   Tile q = load(make_block_ptr(a.q.slice(batch, head), {seqQ, D}, {a.q.row, 1}, {row0, 0}, {M, D}), {0});
   BlockPtr kPtr = make_block_ptr(a.k.slice(batch, kvHead), {seqK, D}, {a.k.row, 1}, {0, 0}, {N, D});
   BlockPtr vPtr = make_block_ptr(a.v.slice(batch, kvHead), {seqK, Dv}, {a.v.row, 1}, {0, 0}, {N, Dv});
-  Scalar scale = a.scale * std::numbers::log2e_v<float>;  // exponentials to base 2
-  Scalar shift = a.seqK - a.seqQ;                         // aligned at the bottom right
+  Scalar scale = a.scale * std::numbers::log2e_v<float>;                   // exponentials to base 2
+  scale = where(scale == 0.0f, std::numeric_limits<float>::min(), scale);  // so that hidden * scale is -inf
+  Scalar hidden = where(scale < 0.0f, kInfinity, -kInfinity);
+  Scalar shift = a.seqK - a.seqQ;  // aligned at the bottom right
   Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
   Scalar end = config.causal ? min(a.seqK, row0 + M + shift) : a.seqK;
 
   auto [o, l, m] =
       for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
-        Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0}))) * scale;
+        Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
         Tile column = columns + n;
         Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
-        Tile p = where(visible, exp2(s - expand(m, 1)), 0.0f);
+        Tile p = where(visible, exp2(fma(s, scale, -expand(m, 1))), 0.0f);
         Tile sum = reduce_sum(p, 1);
         auto [p2, l2, m2, o2] = select_lazy(
             !(sum < redoLimit(config.dtype)),
             [&] {
-              Tile seen = where(visible, s, -kInfinity);
-              Tile top = max(max(m, reduce_max(seen, 1)), kFloor);
+              Tile seen = where(visible, s, hidden);
+              Tile top = max(max(m, reduce_max(seen * scale, 1)), -kLargest);
               Tile alpha = exp2(m - top);
-              Tile exact = exp2(seen - expand(top, 1));
+              Tile exact = exp2(fma(seen, scale, -expand(top, 1)));
               return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
             },
             p, l + sum, m, o);
@@ -89,10 +114,13 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
         return carry(dot(cast(p2, config.dtype), v, o2), l2, m2);
       });
 
-  Tile empty = l == 0.0f;
-  Tile out = o * expand(rcp(where(empty, 1.0f, l)), 1);
+  HeadRows qs = {a.q.slice(batch, head), seqQ, a.q.row, D}, ks = {a.k.slice(batch, kvHead), seqK, a.k.row, D};
+  HeadRows vs = {a.v.slice(batch, kvHead), seqK, a.v.row, Dv};
+  RowSums sums = corrected({qs, ks, vs, row0, a.seqK, scale, shift, config.causal}, {o, l, m});
+  Tile empty = sums.l == 0.0f;
+  Tile out = sums.o * expand(rcp(where(empty, 1.0f, sums.l)), 1);
   store(make_block_ptr(a.o.slice(batch, head), {seqQ, Dv}, {a.o.row, 1}, {row0, 0}, {M, Dv}), cast(out, config.dtype), {0});
-  Tile lse = where(empty, -kInfinity, (m + log2(l)) * std::numbers::ln2_v<float>);
+  Tile lse = where(empty, -kInfinity, (sums.m + log2(sums.l)) * std::numbers::ln2_v<float>);
   if_(a.writeLse != 0, [&] { store(make_block_ptr(a.lse.slice(batch, head), {seqQ}, {a.lse.row}, {row0}, {M}), lse, {0}); });
 }
 
