@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,8 @@ namespace fattn::random {
 namespace {
 
 constexpr uint64_t kShards = 8, kPrograms = 400, kAssembled = 50;
+/// What a worker that runs a draw on a GPU has for it (Campaign.h).
+constexpr std::chrono::seconds kLimit{15};
 
 uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -85,18 +88,24 @@ TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
   const char* only = std::getenv("FATTN_RANDOM_DRAW");
   if (only && GetParam() > 0) GTEST_SKIP() << "the first shard runs the one draw asked for";
   Report report;
+  std::chrono::duration<double> longest{0};
   for (uint64_t i = GetParam(); i < programs; i += kShards) {
     generator::Draw draw = only ? generator::Draw::parse(only) : generator::draw(first + i, chips());
     bool assembles = only || i * kAssembled / kPrograms != (i + 1) * kAssembled / kPrograms;
     Result result{.draw = draw};
+    auto begin = std::chrono::steady_clock::now();
     result.outcome = compileAndCheck(result.draw, assembles);
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    longest = std::max(longest, took);
     report.add(result);
+    EXPECT_LT(took, kLimit) << result.draw.toString();
     EXPECT_NE(result.outcome.verdict, Verdict::Wrong) << "FATTN_RANDOM_DRAW=\"" << result.draw.toString() << "\"\n"
                                                       << result.outcome.message;
     if (only) break;
   }
   EXPECT_EQ(report.unknownRefusals(), 0U) << report.table();
   if (report.count(Verdict::Refused) > 0) std::cout << report.table();
+  std::cout << fmt::format("{} programs, the longest took {:.1f} s\n", report.draws(), longest.count());
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, CompiledPrograms, testing::Range<uint64_t>(0, kShards));
