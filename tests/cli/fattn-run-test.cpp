@@ -170,6 +170,18 @@ TEST(FattnRun, WrongUsageIsCodeTwoAndBrokenFilesAreCodeOne) {
   EXPECT_EQ(missing.err, "fattn-run: error: cannot read /none.npy: No such file or directory\n");
 }
 
+TEST(FattnRun, RunsTheKernelsBesideAttention) {
+  for (const char* command : {"gemm --shape 70,90,110 --bias --activation gelu --residual --layout nt", "gemm --shape 33,17,65 --dtype i8",
+                              "softmax --shape 9,3001 --dtype bf16", "layer-norm --shape 9,100 --dtype f16", "rms-norm --shape 7,1025"}) {
+    const Outcome r = start(std::string(command) + " --check --json --target host");
+    ASSERT_EQ(r.code, 0) << command << r.err << r.out;
+    EXPECT_TRUE(json::parse(r.out)["check"]["passed"].get<bool>()) << r.out;
+  }
+  const Outcome table = start("softmax --shape 9,30 --config BLOCK_M=2,BLOCK_N=16 --check --target host");
+  EXPECT_NE(table.out.find("config   BLOCK_M=2,BLOCK_N=16\n"), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find("passed: 9 of 9 rows"), std::string::npos) << table.out;
+}
+
 TEST(FattnRun, HelpAndVersionGoToStandardOutput) {
   const Outcome help = start("--help");
   EXPECT_EQ(help.code, 0);

@@ -18,6 +18,13 @@ namespace {
 
 int complain(const std::string& message, const std::string& hint, int code) { return tool::complain("fattn-run", message, hint, code); }
 
+int executeKernel(const Options& options, const KernelRunner& runKernel, Progress& progress) {
+  const KernelResult result = runKernel(options, progress);
+  fmt::print("{}", result.text);
+  if (!flushOutput()) return complain("cannot write to standard output", "", kFailure);
+  return result.passed ? kOk : kFailure;
+}
+
 int execute(const Options& options, const EngineFactory& makeEngine, Progress& progress) {
   Problem problem = makeProblem(options, progress);
   progress.step("compiling");
@@ -59,13 +66,13 @@ int execute(const Options& options, const EngineFactory& makeEngine, Progress& p
 
 }  // namespace
 
-int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine) {
+int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine, const KernelRunner& runKernel) {
   const std::expected<Options, UsageError> options = parseCommandLine(arguments);
   if (!options) return complain(options.error().message, options.error().hint, kUsage);
   if (!options->text.empty()) return tool::printText("fattn-run", options->text);
   Progress progress;
   try {
-    return execute(*options, makeEngine, progress);
+    return options->kernel ? executeKernel(*options, runKernel, progress) : execute(*options, makeEngine, progress);
   } catch (const Error& error) {
     progress.clear();
     return complain(error.constraint(), error.hint(), exitCode(error.code()));

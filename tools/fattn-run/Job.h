@@ -6,12 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "tools/common/Terminal.h"
 #include "tools/fattn-run/Engine.h"
 
 namespace fattn::run {
 
+/// What a subcommand found out, as it is printed, and whether the check passed or was not asked for.
+struct KernelResult {
+  std::string text;
+  bool passed = true;
+};
+using KernelRunner = std::function<KernelResult(const Options&, tool::Progress&)>;
+
 /// Runs the tool; results go to standard output, errors as a sentence to standard error. Returns the exit code.
-int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine);
+int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine, const KernelRunner& runKernel = {});
 
 }  // namespace fattn::run
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kDescription =
     "Runs the attention forward on real tensors or on random ones: compiles the kernel for the target, launches it, and, if asked, checks\n"
-    "the result against float64 and measures the speed.";
+    "the result against float64 and measures the speed. A subcommand does the same with another kernel, on random operands.";
 constexpr const char* kFooter = R"(
 Examples:
   fattn-run --shape 2,8,1024,64 --causal --check
@@ -29,6 +29,8 @@ Examples:
       tensors from files; the result as a NumPy file
   fattn-run --q x.safetensors:q0 --k x.safetensors:k0 --v x.safetensors:v0 --out y.safetensors --json
       bf16 lives in .safetensors; figures as JSON
+  fattn-run gemm --shape 1000,500,300 --dtype bf16 --bias --activation gelu --check
+      a matrix product with what is done to its result; softmax, layer-norm and rms-norm take rows
 
 Files: .npy and .safetensors[:NAME]; without NAME the only tensor of the file, or the one called q, k, v (o, lse when writing).
 Speed: TFLOP/s counts 2 (D + Dv) operations for each pair of a query and a key it sees.
@@ -40,6 +42,7 @@ Exit codes: 0 success, 1 failure (a check that does not pass, a broken file), 2 
 /// The options as text. A flag stays empty until it is given.
 struct Text {
   std::string q, k, v, out, lse, shape, layout, dtype, scale, target, config, seed, threads;
+  KernelText kernel;
 };
 
 template <typename Integer>
@@ -123,6 +126,17 @@ std::optional<io::FileSpec> parseFile(const char* option, const std::string& tex
        best.empty() ? "fattn-run --help lists the options" : fmt::format("did you mean {}?", best));
 }
 
+/// What attention and the other kernels are asked alike.
+void declareCommon(CLI::App& app, Text& text, Options& options, const char* operands) {
+  app.add_option("--seed", text.seed, "of the random inputs and of the rows --check samples (0)")->type_name("N")->group(operands);
+  app.add_option("--target", text.target, "where to run (the first GPU, else the host)")->type_name("TARGET")->group("Kernel");
+  app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
+  app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Kernel");
+  app.add_flag("--check", options.check, "compare with a float64 reference")->group("Actions");
+  app.add_flag("--bench", options.bench, "measure: median of many launches")->group("Actions");
+  app.add_flag("--json", options.json, "print one JSON object instead of the table")->group("Actions");
+}
+
 void declare(CLI::App& app, Text& text, Options& options) {
   const auto file = [&](const char* name, std::string& target, const char* what) {
     app.add_option(name, target, what)->type_name("FILE")->group("Tensors");
@@ -137,17 +151,28 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_option("--dtype", text.dtype, "element type; files are converted to it (that of the files, else f32)")
       ->type_name("f32|f16|bf16")
       ->group("Tensors");
-  app.add_option("--seed", text.seed, "of the random inputs and of the rows --check samples (0)")->type_name("N")->group("Tensors");
   app.add_flag("--causal", options.shape.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
   app.add_option("--scale", text.scale, "factor of the scores (1 / sqrt(D))")->type_name("X")->group("Kernel");
-  app.add_option("--target", text.target, "where to run (the first GPU, else the host)")->type_name("TARGET")->group("Kernel");
-  app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
-  app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Kernel");
-  app.add_flag("--check", options.check, "compare with a float64 reference")->group("Actions");
-  app.add_flag("--bench", options.bench, "measure: median of many launches")->group("Actions");
-  app.add_flag("--json", options.json, "print one JSON object instead of the table")->group("Actions");
+  declareCommon(app, text, options, "Tensors");
+  for (const std::string& kernel : kernelNames()) {
+    CLI::App* command = declareKernel(app, kernel, text.kernel);
+    declareCommon(*command, text, options, "Operands");
+    command->allow_extras();
+  }
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string(version()));
   app.footer(kFooter);
+}
+
+void interpretCommon(const Text& text, Options& options) {
+  if (!text.target.empty()) options.target = text.target;
+  if (!text.seed.empty()) options.seed = parseInteger<std::uint64_t>(text.seed, "--seed", 0, UINT64_MAX);
+  if (!text.threads.empty()) options.threads = parseInteger<int>(text.threads, "--threads", 1, 1024);
+  try {
+    options.config = TileConfig::parse(text.config);
+  } catch (const Error& error) {
+    fail("--config: " + error.constraint(), error.hint());
+  }
 }
 
 void interpret(const Text& text, Options& options) {
@@ -186,14 +211,7 @@ void interpret(const Text& text, Options& options) {
   if (options.out && options.out->format == io::FileFormat::Npy && options.dtype == DType::BF16)
     fail("--out: an .npy file cannot hold bf16", "write a .safetensors file, or choose --dtype f32 or f16");
   if (!text.scale.empty()) options.scale = parseScale(text.scale);
-  if (!text.target.empty()) options.target = text.target;
-  if (!text.seed.empty()) options.seed = parseInteger<std::uint64_t>(text.seed, "--seed", 0, UINT64_MAX);
-  if (!text.threads.empty()) options.threads = parseInteger<int>(text.threads, "--threads", 1, 1024);
-  try {
-    options.config = TileConfig::parse(text.config);
-  } catch (const Error& error) {
-    fail("--config: " + error.constraint(), error.hint());
-  }
+  interpretCommon(text, options);
 }
 
 }  // namespace
@@ -211,8 +229,15 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
     app.parse(reversed);
-    if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failUnknown(app, extras.front());
-    interpret(text, options);
+    const std::vector<CLI::App*> commands = app.get_subcommands();
+    const CLI::App& parsed = commands.empty() ? app : *commands.front();
+    if (const std::vector<std::string> extras = app.remaining(true); !extras.empty()) failUnknown(parsed, extras.front());
+    if (commands.empty()) {
+      interpret(text, options);
+    } else {
+      options.kernel = interpretKernel(commands.front()->get_name(), text.kernel);
+      interpretCommon(text, options);
+    }
   } catch (const CLI::CallForHelp&) {
     options.text = app.help();
   } catch (const CLI::CallForVersion&) {

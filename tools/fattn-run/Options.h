@@ -12,6 +12,7 @@
 #include "fattn/DType.h"
 #include "fattn/TileConfig.h"
 #include "tools/common/CommandLine.h"
+#include "tools/fattn-run/KernelOptions.h"
 #include "tools/io/HostTensor.h"
 #include "tools/io/Reference.h"
 #include "tools/io/TensorFile.h"
@@ -31,7 +32,8 @@ struct Options {
   TileConfig config;
   bool check = false, bench = false, json = false;
   std::uint64_t seed = 0;
-  int threads = 0;  ///< 0: the runtime's default
+  int threads = 0;                      ///< 0: the runtime's default
+  std::optional<KernelOptions> kernel;  ///< a subcommand; then of the above only target, config, check, bench, json, seed and threads count
 
   std::string text;  ///< not empty for --help and --version: print this and do nothing else
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// fattn-run: runs the attention forward on tensors from files or random ones, checks and measures it.
-#include "tools/fattn-run/Job.h"
+// fattn-run: runs the attention forward on tensors from files or random ones, checks and measures it; other kernels by subcommands.
+#include "tools/fattn-run/KernelJob.h"
 
-int main(int argc, char** argv) { return fattn::run::runJob({argv + (argc > 0 ? 1 : 0), argv + argc}, fattn::run::makeEngine); }
+int main(int argc, char** argv) {
+  return fattn::run::runJob({argv + (argc > 0 ? 1 : 0), argv + argc}, fattn::run::makeEngine, fattn::run::runKernel);
+}

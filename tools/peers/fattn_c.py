@@ -5,7 +5,7 @@ import json
 import os
 import pathlib
 
-DTYPES = {"f32": 0, "f16": 1, "bf16": 2}
+DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "i8": 6, "i32": 7}
 STATUS_OK, STATUS_UNSUPPORTED, STATUS_NO_DEVICE = 0, 2, 5
 
 
@@ -44,6 +44,17 @@ class ForwardArgs(ctypes.Structure):
     ]
 
 
+class Value(ctypes.Union):
+    _fields_ = [("tensor", ctypes.POINTER(Tensor)), ("pointer", ctypes.c_void_p), ("integer", ctypes.c_int64), ("number", ctypes.c_double)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int32), ("value", Value)]
+
+
+TENSOR, NUMBER = 0, 3
+
+
 def default_library():
     """$FATTN_LIBRARY, else the library of the build beside this source, else whatever the loader finds."""
     built = pathlib.Path(__file__).resolve().parents[2] / "build/lib/libfattn_c.so"
@@ -65,6 +76,14 @@ class Library:
             "fattn_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
             "fattn_attention_forward": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ForwardArgs)]),
             "fattn_host_set_num_threads": (ctypes.c_int32, [ctypes.c_int32]),
+            "fattn_compile_template": (ctypes.c_int32, [text, out]),
+            "fattn_tile_kernel_release": (None, [ctypes.c_void_p]),
+            "fattn_tile_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
+            "fattn_launch_template": (
+                ctypes.c_int32,
+                [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t, ctypes.POINTER(Argument), ctypes.c_size_t],
+            ),
+            "fattn_tune_template": (ctypes.c_int32, [text, ctypes.c_double, out]),
         }
         for name, (result, arguments) in signatures.items():
             function = getattr(self.c, name)
@@ -95,6 +114,12 @@ class Library:
     def compile(self, **config):
         return Kernel(self, {"op": "attention_forward", **config})
 
+    def compile_template(self, **config):
+        return TemplateKernel(self, config)
+
+    def tune_template(self, seconds, **config):
+        return self._json(self.c.fattn_tune_template, json.dumps(config).encode(), seconds)
+
 
 class Kernel:
     def __init__(self, library, config):
@@ -115,6 +140,39 @@ class Kernel:
 
         def launch(kernel=self):  # holds the kernel as long as the launch
             status = function(handle, stream, reference)
+            if status:
+                check(status)
+
+        return launch
+
+
+class TemplateKernel:
+    """A template for parameters, compiled."""
+
+    def __init__(self, library, config):
+        self.library, self.handle = library, ctypes.c_void_p()
+        library.check(library.c.fattn_compile_template(json.dumps(config).encode(), ctypes.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            self.library.c.fattn_tile_kernel_release(self.handle)
+
+    def info(self):
+        return self.library._json(self.library.c.fattn_tile_kernel_info, self.handle)
+
+    def prepare(self, extents, tensors, numbers=None, stream=None):
+        """A function that launches for a shape on tensors (Tensor) and numbers by name, which live as long as it does."""
+        numbers = numbers or {}
+        arguments = (Argument * (len(tensors) + len(numbers)))()
+        for argument, (name, tensor) in zip(arguments, tensors.items()):
+            argument.name, argument.kind, argument.value.tensor = name.encode(), TENSOR, ctypes.pointer(tensor)
+        for i, (name, number) in enumerate(numbers.items()):
+            arguments[len(tensors) + i] = Argument(name.encode(), NUMBER, Value(number=number))
+        shape = (ctypes.c_int64 * len(extents))(*extents)
+        function, handle, check = self.library.c.fattn_launch_template, self.handle, self.library.check
+
+        def launch(held=(self, tensors)):
+            status = function(handle, stream, shape, len(extents), arguments, len(arguments))
             if status:
                 check(status)
 

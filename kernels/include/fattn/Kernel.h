@@ -118,7 +118,8 @@ class TileKernel {
     launch(stream, grid, std::span(arguments.begin(), arguments.size()));
   }
 
-  /// The same with one slot of 8 bytes for each argument in the order of args(), its value at the slot's start. Only their number is checked.
+  /// The same with one slot of 8 bytes for each argument in the order of args(), its value at the slot's start. Only their number is
+  /// checked.
   void launchSlots(Stream stream, Grid grid, std::span<const std::uint64_t> slots) const;
 
   const KernelCode& info() const;

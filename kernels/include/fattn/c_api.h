@@ -159,8 +159,8 @@ FATTN_C_API fattn_status fattn_attention_forward(const fattn_kernel* kernel, voi
 
 typedef struct fattn_tile_kernel fattn_tile_kernel; /* a reference-counted handle to a compiled program or template */
 
-/* Compiles a program from the text of its tile IR, as fattn::dsl::Program::mlir() prints it (docs/tile-ir.md): a function with the attribute
- * tile.kernel, whose arguments are called by their attributes tile.name. `options` is a JSON object or NULL:
+/* Compiles a program from the text of its tile IR, as fattn::dsl::Program::mlir() prints it (docs/tile-ir.md): a function with the
+ * attribute tile.kernel, whose arguments are called by their attributes tile.name. `options` is a JSON object or NULL:
  *
  *   {"target": "cuda", "tile": {"stages": 2, "warps": 4, "schedule": "A B1 a"}}
  *
@@ -179,8 +179,8 @@ FATTN_C_API fattn_status fattn_compile_template(const char* config, fattn_tile_k
 /* Which configuration that compilation takes and who chose it; or what is wrong with the parameters. Compiles nothing. */
 FATTN_C_API fattn_status fattn_explain_template(const char* config, char** text);
 
-/* Every template that is known, as a JSON array of objects with the keys template, parameters (with what they are where a configuration says
- * nothing) and shape (the names of the extents). */
+/* Every template that is known, as a JSON array of objects with the keys template, parameters (with what they are where a configuration
+ * says nothing) and shape (the names of the extents). */
 FATTN_C_API fattn_status fattn_templates(char** json);
 
 /* Tunes a template for the array "shapes" of its configuration, [{"m": 4096, "n": 4096, "k": 4096}, ...], within so many seconds for all of
@@ -188,9 +188,9 @@ FATTN_C_API fattn_status fattn_templates(char** json);
  * suffice), median_us, default_us, gain, gain_noise, measured, failed, pruned. */
 FATTN_C_API fattn_status fattn_tune_template(const char* config, double seconds, char** json);
 
-/* As fattn_kernel_retain(), fattn_kernel_release() and fattn_kernel_info(); its JSON has the keys target, tile, arguments (an array of objects
- * with name, kind "pointer" or "scalar", dtype, divisibility, in the order of slots), device, entry, from_cache, compile_ms, binary_bytes,
- * scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
+/* As fattn_kernel_retain(), fattn_kernel_release() and fattn_kernel_info(); its JSON has the keys target, tile, arguments (an array of
+ * objects with name, kind "pointer" or "scalar", dtype, divisibility, in the order of slots), device, entry, from_cache, compile_ms,
+ * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
 FATTN_C_API fattn_status fattn_tile_kernel_retain(fattn_tile_kernel* kernel);
 FATTN_C_API void fattn_tile_kernel_release(fattn_tile_kernel* kernel);
 FATTN_C_API fattn_status fattn_tile_kernel_info(const fattn_tile_kernel* kernel, char** json);
@@ -220,8 +220,8 @@ typedef struct fattn_argument {
 FATTN_C_API fattn_status fattn_launch(const fattn_tile_kernel* kernel, void* stream, const int64_t* grid, const fattn_argument* arguments,
                                       size_t count);
 
-/* The same with slots: one value of 8 bytes for each argument in the order that fattn_tile_kernel_info() tells, at the beginning of its slot.
- * Only their number is checked. */
+/* The same with slots: one value of 8 bytes for each argument in the order that fattn_tile_kernel_info() tells, at the beginning of its
+ * slot. Only their number is checked. */
 FATTN_C_API fattn_status fattn_launch_slots(const fattn_tile_kernel* kernel, void* stream, const int64_t* grid, const uint64_t* slots,
                                             size_t count);
 

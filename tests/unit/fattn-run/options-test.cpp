@@ -163,5 +163,32 @@ TEST(Options, MissingAndRepeatedValuesAreUsageErrors) {
   EXPECT_NE(refused("--check=maybe").find("check"), std::string::npos);
 }
 
+TEST(KernelOptions, ASubcommandIsAnotherKernel) {
+  const Options gemm =
+      accepted("gemm --shape 10,20,30 --dtype bf16 --layout tn --bias --activation silu --residual --check --target host --seed 3");
+  ASSERT_TRUE(gemm.kernel);
+  EXPECT_EQ(gemm.kernel->extents, (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(gemm.kernel->dtype, DType::BF16);
+  EXPECT_TRUE(gemm.kernel->aColumns && !gemm.kernel->bColumns && gemm.kernel->bias && gemm.kernel->residual && gemm.check);
+  EXPECT_EQ(gemm.kernel->activation, "silu");
+  EXPECT_EQ(gemm.target, "host");
+  EXPECT_EQ(gemm.seed, 3U);
+  const Options rows = accepted("layer-norm --config BLOCK_M=2 --json");
+  EXPECT_EQ(rows.kernel->kernel, "layer-norm");
+  EXPECT_EQ(rows.kernel->extents, (std::vector<std::int64_t>{4096, 1024}));
+  EXPECT_EQ(rows.config.block_m, 2);
+  EXPECT_FALSE(accepted("").kernel);
+}
+
+TEST(KernelOptions, WhatASubcommandRefuses) {
+  EXPECT_EQ(refused("gemm --shape 1,2"), "--shape \"1,2\": expected M,N,K");
+  EXPECT_EQ(refused("softmax --shape 1,0"), "--shape \"1,0\": \"0\" is no integer from 1 to 2147483647");
+  EXPECT_EQ(refused("softmax --dtype i8"), "--dtype \"i8\": expected f32, f16 or bf16");
+  EXPECT_EQ(refused("gemm --dtype i8 --activation gelu"), "--activation gelu: there is none of i32 | choose another --dtype");
+  EXPECT_EQ(refused("gemm --layout ab"), "--layout \"ab\": expected nn, nt, tn or tt");
+  EXPECT_EQ(refused("gemm --casual"), "unknown option \"--casual\" | fattn-run --help lists the options");
+  EXPECT_EQ(refused("rms-norm --threads 0"), "--threads \"0\": expected an integer from 1 to 1024");
+}
+
 }  // namespace
 }  // namespace fattn::run

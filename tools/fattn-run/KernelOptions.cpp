@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-run/KernelOptions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "tools/common/CommandLine.h"
+#include "tools/io/HostTensor.h"
+
+namespace fattn::run {
+namespace {
+
+[[noreturn]] void failKernel(std::string message, std::string hint = "") { throw tool::UsageError{std::move(message), std::move(hint)}; }
+
+std::vector<std::int64_t> parseExtents(const std::string& text, std::size_t count, const char* form) {
+  const std::vector<std::string> fields = tool::split(text, ',');
+  if (fields.size() != count) failKernel(fmt::format("--shape {}: expected {}", io::quote(text), form));
+  std::vector<std::int64_t> extents;
+  for (const std::string& field : fields) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size() || value < 1 || value > INT32_MAX)
+      failKernel(fmt::format("--shape {}: {} is no integer from 1 to 2147483647", io::quote(text), io::quote(field)));
+    extents.push_back(value);
+  }
+  return extents;
+}
+
+bool isGemm(const std::string& kernel) { return kernel == "gemm"; }
+
+}  // namespace
+
+const std::vector<std::string>& kernelNames() {
+  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm"};
+  return names;
+}
+
+CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& text) {
+  static const std::vector<std::string> what = {"runs a matrix product, with what is done to its result", "runs a softmax of rows",
+                                                "runs a layer norm of rows", "runs an RMS norm of rows"};
+  const auto index = static_cast<std::size_t>(std::ranges::find(kernelNames(), kernel) - kernelNames().begin());
+  CLI::App* command = app.add_subcommand(kernel, what[index]);
+  if (!isGemm(kernel)) {
+    command->add_option("--shape", text.shape, "sizes of random inputs (4096,1024)")->type_name("ROWS,COLUMNS")->group("Operands");
+    command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
+    return command;
+  }
+  command->add_option("--shape", text.shape, "sizes of random inputs: [M, K] x [K, N] (1024,1024,1024)")
+      ->type_name("M,N,K")
+      ->group("Operands");
+  command->add_option("--dtype", text.dtype, "element type; of i8 the result is i32 (f32)")
+      ->type_name("f32|f16|bf16|i8")
+      ->group("Operands");
+  command
+      ->add_option("--layout", text.layout, "whether the rows (n) or the columns (t) of the first and second factor lie side by side (nn)")
+      ->type_name("nn|nt|tn|tt")
+      ->group("Operands");
+  command->add_flag("--bias", text.bias, "add a row to each row of the product")->group("Kernel");
+  command->add_option("--activation", text.activation, "what is applied then (none)")->type_name("none|gelu|silu")->group("Kernel");
+  command->add_flag("--residual", text.residual, "add a matrix at last")->group("Kernel");
+  return command;
+}
+
+KernelOptions interpretKernel(const std::string& kernel, const KernelText& text) {
+  KernelOptions options{.kernel = kernel, .extents = {}, .bias = text.bias, .residual = text.residual};
+  const bool gemm = isGemm(kernel);
+  if (gemm)
+    options.extents = text.shape.empty() ? std::vector<std::int64_t>{1024, 1024, 1024} : parseExtents(text.shape, 3, "M,N,K");
+  else
+    options.extents = text.shape.empty() ? std::vector<std::int64_t>{4096, 1024} : parseExtents(text.shape, 2, "ROWS,COLUMNS");
+  std::vector<DType> types = {DType::F32, DType::F16, DType::BF16};
+  if (gemm) types.push_back(DType::I8);
+  if (!text.dtype.empty()) {
+    const auto type = parseDType(text.dtype);
+    if (!type || std::ranges::find(types, *type) == types.end())
+      failKernel(fmt::format("--dtype {}: expected {}", io::quote(text.dtype), gemm ? "f32, f16, bf16 or i8" : "f32, f16 or bf16"));
+    options.dtype = *type;
+  }
+  if (!text.layout.empty()) {
+    const std::vector<std::string> legal = {"nn", "nt", "tn", "tt"};
+    if (std::ranges::find(legal, text.layout) == legal.end())
+      failKernel(fmt::format("--layout {}: expected nn, nt, tn or tt", io::quote(text.layout)));
+    options.aColumns = text.layout[0] == 't', options.bColumns = text.layout[1] == 't';
+  }
+  if (!text.activation.empty()) {
+    if (text.activation != "none" && text.activation != "gelu" && text.activation != "silu")
+      failKernel(fmt::format("--activation {}: expected none, gelu or silu", io::quote(text.activation)));
+    if (text.activation != "none" && options.dtype == DType::I8)
+      failKernel(fmt::format("--activation {}: there is none of i32", text.activation), "choose another --dtype");
+    options.activation = text.activation;
+  }
+  return options;
+}
+
+}  // namespace fattn::run

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subcommands of fattn-run: kernels beside attention.
+#ifndef FATTN_TOOLS_FATTN_RUN_KERNELOPTIONS_H
+#define FATTN_TOOLS_FATTN_RUN_KERNELOPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fattn/DType.h"
+
+namespace CLI {
+class App;
+}
+
+namespace fattn::run {
+
+/// What a subcommand asks for; the target, the configuration, the seed and the actions are in Options.
+struct KernelOptions {
+  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm"
+  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns
+  DType dtype = DType::F32;
+  bool aColumns = false, bColumns = false, bias = false, residual = false;
+  std::string activation = "none";
+};
+
+/// The texts of the options that only subcommands have.
+struct KernelText {
+  std::string shape, dtype, layout, activation;
+  bool bias = false, residual = false;
+};
+
+/// Throws UsageError.
+KernelOptions interpretKernel(const std::string& kernel, const KernelText& text);
+
+/// Declares one subcommand; in KernelOptions.cpp.
+CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& text);
+/// Their names, in the order of the help.
+const std::vector<std::string>& kernelNames();
+
+}  // namespace fattn::run
+
+#endif
