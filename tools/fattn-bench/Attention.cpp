@@ -29,6 +29,7 @@ Operands::Operands(Device& device, const std::vector<Case>& cases) {
   std::map<DType, std::array<std::int64_t, 3>> sizes;
   std::int64_t largestOutput = 0;
   for (const Case& one : cases) {
+    if (!one.isAttention()) continue;
     const io::AttentionShape& s = one.shape;
     const std::int64_t element = sizeInBytes(one.dtype), keys = s.batch * s.headsKv * s.lenKv;
     auto& [q, k, v] = sizes[one.dtype];

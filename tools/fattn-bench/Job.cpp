@@ -15,6 +15,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/fattn-bench/Attention.h"
 #include "tools/fattn-bench/Ceilings.h"
+#include "tools/fattn-bench/Kernels.h"
 #include "tools/fattn-bench/Measure.h"
 #include "tools/fattn-bench/Options.h"
 #include "tools/fattn-bench/Report.h"
@@ -74,7 +75,7 @@ void addCases(const Options& options, const std::string& target, const std::vect
     for (const TileConfig& config : options.configs) try {
         if (stop.stop_requested()) throw Interrupted();
         progress.step(fmt::format("compiling {}", one.name()));
-        auto [launch, chosen] = prepare(one, target, config, *field.operands);
+        auto [launch, chosen] = one.isAttention() ? prepare(one, target, config, *field.operands) : prepareKernel(one, target, config);
         field.contestants.push_back({one.name(), std::move(launch), {}});
         run.measurements.push_back({one, chosen, {}});
       } catch (const Error& error) {

@@ -34,7 +34,8 @@ Examples:
   fattn-bench --target host --config BLOCK_M=64,BLOCK_N=64 --config BLOCK_M=128,BLOCK_N=64
       two configurations of each case, in turns
 
-Speed: 2 (D + Dv) operations for each pair of a query and a key it sees; bytes of q, k, v and o once each.
+Speed: 2 (D + Dv) operations for each pair of a query and a key it sees; bytes of operands and results once each; 5 operations for each
+element of a row.
 Share: of the ceiling that this case meets first. Ceilings: a copy of a large array (bytes read and written), and dots on tiles that stay near.
 Exit codes: 0 success, 1 failure, or slower than --compare, 2 wrong usage, 3 unsupported configuration, 4 no device.)";
 

@@ -80,24 +80,26 @@ ordered_json rateJson(const Rate& rate) { return {{"per_second", rate.value}, {"
 ordered_json measurementJson(const Measurement& m, const Ceilings& ceilings) {
   const io::AttentionShape& s = m.problem.shape;
   const Share share = shareOf(m, ceilings);
-  ordered_json json = {{"case", m.problem.name()},
-                       {"dtype", fattn::name(m.problem.dtype)},
-                       {"batch", s.batch},
-                       {"heads_q", s.headsQ},
-                       {"heads_kv", s.headsKv},
-                       {"len_q", s.lenQ},
-                       {"len_kv", s.lenKv},
-                       {"dim", s.dim},
-                       {"dim_v", s.dimV},
-                       {"causal", s.causal},
-                       {"config", m.config},
-                       {"time_us", m.timing.medianUs},
-                       {"time_us_quartiles", {m.timing.lowUs, m.timing.highUs}},
-                       {"relative_error", m.timing.error},
-                       {"turns", m.timing.turns},
-                       {"tflops", m.flopsPerSecond() * 1e-12},
-                       {"gbps", m.bytesPerSecond() * 1e-9},
-                       {"bound", share.memory ? "memory" : "matrix"}};
+  ordered_json json = {{"case", m.problem.name()}, {"dtype", fattn::name(m.problem.dtype)}};
+  if (!m.problem.isAttention())
+    json.update({{"kernel", m.problem.kernel.kernel}, {"extents", m.problem.kernel.extents}});
+  else
+    json.update({{"batch", s.batch},
+                 {"heads_q", s.headsQ},
+                 {"heads_kv", s.headsKv},
+                 {"len_q", s.lenQ},
+                 {"len_kv", s.lenKv},
+                 {"dim", s.dim},
+                 {"dim_v", s.dimV},
+                 {"causal", s.causal}});
+  json.update({{"config", m.config},
+               {"time_us", m.timing.medianUs},
+               {"time_us_quartiles", {m.timing.lowUs, m.timing.highUs}},
+               {"relative_error", m.timing.error},
+               {"turns", m.timing.turns},
+               {"tflops", m.flopsPerSecond() * 1e-12},
+               {"gbps", m.bytesPerSecond() * 1e-9},
+               {"bound", share.memory ? "memory" : "matrix"}});
   json["share_of_ceiling"] = share.part ? ordered_json(*share.part) : ordered_json(nullptr);
   return json;
 }
@@ -127,6 +129,18 @@ class Reader {
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(ErrorCode::InvalidArgument, fmt::format("{} {}", where_, what), "give what `fattn-bench --output FILE` wrote");
   }
+  /// The kernel of an object, without a name where it is of attention.
+  KernelCase kernel() const {
+    if (!object_.contains("kernel")) return {};
+    KernelCase kernel{.kernel = text("kernel"), .extents = {}};
+    const ordered_json& extents = at("extents");
+    if (!extents.is_array() || extents.size() < 2 || extents.size() > 3) fail("has no two or three numbers called 'extents'");
+    for (const ordered_json& extent : extents) {
+      if (!extent.is_number_unsigned()) fail("has no two or three numbers called 'extents'");
+      kernel.extents.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(extent.get<std::uint64_t>(), 1'000'000'000)));
+    }
+    return kernel;
+  }
   DType type() const {
     const auto type = parseDType(text("dtype"));
     if (!type) fail("has an unknown dtype");
@@ -140,9 +154,10 @@ class Reader {
 
 Measurement readMeasurement(const Reader& r) {
   Measurement m;
-  m.problem = {r.type(),
-               {r.count("batch"), r.count("heads_q"), r.count("heads_kv"), r.count("len_q"), r.count("len_kv"), r.count("dim"),
-                r.count("dim_v"), r.flag("causal")}};
+  m.problem = {r.type(), {}, r.kernel()};
+  if (m.problem.isAttention())
+    m.problem.shape = {r.count("batch"),  r.count("heads_q"), r.count("heads_kv"), r.count("len_q"),
+                       r.count("len_kv"), r.count("dim"),     r.count("dim_v"),    r.flag("causal")};
   m.config = r.text("config");
   const ordered_json& quartiles = r.at("time_us_quartiles");
   if (!quartiles.is_array() || quartiles.size() != 2 || !quartiles[0].is_number() || !quartiles[1].is_number())

@@ -2,6 +2,7 @@
 #include "tools/fattn-bench/Suites.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -37,13 +38,29 @@ std::vector<Case> quick(DeviceKind device, DType dtype) {
   return cases;
 }
 
-constexpr std::array<Suite, 3> kSuites = {{{"quick", "four cases, for a first look", quick},
+std::vector<Case> kernels(DeviceKind device, DType dtype) {
+  const bool host = device == DeviceKind::Host;
+  std::vector<Case> cases;
+  auto add = [&](const char* kernel, std::vector<std::int64_t> extents) {
+    cases.push_back({dtype, {}, KernelCase{kernel, std::move(extents)}});
+  };
+  for (const char* kernel : {"gemm", "gemm-nt", "gemm+gelu"})
+    for (const std::int64_t size : host ? std::vector<std::int64_t>{512, 1024} : std::vector<std::int64_t>{2048, 8192})
+      add(kernel, {size, size, size});
+  for (const char* kernel : {"softmax", "layer-norm", "rms-norm"})
+    for (const std::int64_t columns : {1024, 8192}) add(kernel, {host ? 1024 : 16384, columns});
+  return cases;
+}
+
+constexpr std::array<Suite, 4> kSuites = {{{"quick", "four cases, for a first look", quick},
                                            {"prefill", "every row sees every key, by length", prefill},
-                                           {"causal", "the same where a row sees the keys before it", causal}}};
+                                           {"causal", "the same where a row sees the keys before it", causal},
+                                           {"kernels", "matrix products and kernels of rows", kernels}}};
 
 }  // namespace
 
 std::string Case::name() const {
+  if (!isAttention()) return fmt::format("{} {} {}", fattn::name(dtype), kernel.kernel, fmt::join(kernel.extents, " x "));
   const io::AttentionShape& s = shape;
   std::string text = fmt::format("{} B{} H{}", fattn::name(dtype), s.batch, s.headsQ);
   if (s.headsKv != s.headsQ) text += fmt::format(":{}", s.headsKv);
@@ -54,7 +71,19 @@ std::string Case::name() const {
   return s.causal ? text + " causal" : text;
 }
 
+double Case::flops() const {
+  if (isAttention()) return shape.flops();
+  double product = kernel.extents.size() == 3 ? 2 : 5;
+  for (const std::int64_t extent : kernel.extents) product *= static_cast<double>(extent);
+  return product;
+}
+
 double Case::bytes() const {
+  if (!isAttention()) {
+    const std::vector<std::int64_t>& e = kernel.extents;
+    const std::int64_t elements = e.size() == 3 ? e[0] * e[2] + e[2] * e[1] + e[0] * e[1] : 2 * e[0] * e[1];
+    return static_cast<double>(elements * sizeInBytes(dtype));
+  }
   const io::AttentionShape& s = shape;
   const auto rows = static_cast<double>(s.rows()), keys = static_cast<double>(s.batch * s.headsKv * s.lenKv);
   return static_cast<double>(sizeInBytes(dtype)) * static_cast<double>(s.dim + s.dimV) * (rows + keys);

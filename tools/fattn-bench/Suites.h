@@ -14,15 +14,24 @@
 
 namespace fattn::bench {
 
+/// A problem of one of the library's kernels.
+struct KernelCase {
+  std::string kernel;                 ///< "gemm", "gemm-nt", "gemm+gelu", "softmax", "layer-norm", "rms-norm"
+  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns
+};
+
 /// One problem.
 struct Case {
   DType dtype = DType::BF16;
-  io::AttentionShape shape;
+  io::AttentionShape shape;  ///< of attention
+  KernelCase kernel{};       ///< of another kernel, where it has a name
 
   /// "bf16 D64 S4096 causal", with what is unusual: the figures of one problem of two runs are found by it.
   std::string name() const;
-  double flops() const { return shape.flops(); }
-  /// Of q, k, v and o, once each.
+  bool isAttention() const { return kernel.kernel.empty(); }
+  /// Of rows: 5 for each element.
+  double flops() const;
+  /// Of operands and results, once each.
   double bytes() const;
 };
 

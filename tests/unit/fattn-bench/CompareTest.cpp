@@ -91,6 +91,16 @@ TEST(BenchReport, ComesBackFromItsJson) {
   EXPECT_EQ(compareRuns(back, run)[0].verdict, Verdict::Same);
 }
 
+TEST(BenchReport, AKernelComesBackFromItsJson) {
+  bench::Run run = sample();
+  run.measurements[0].problem = {DType::F32, {}, bench::KernelCase{"gemm+gelu", {512, 1024, 256}}};
+  const bench::Run back = parseRun(printJson(run, {}), "x.json");
+  EXPECT_EQ(back.measurements[0].problem.name(), "f32 gemm+gelu 512 x 1024 x 256");
+  EXPECT_EQ(back.measurements[0].problem.flops(), 2.0 * 512 * 1024 * 256);
+  EXPECT_EQ(back.measurements[0].problem.bytes(), 4.0 * (512 * 256 + 256 * 1024 + 512 * 1024));
+  EXPECT_EQ(compareRuns(back, run)[0].verdict, Verdict::Same);
+}
+
 TEST(BenchReport, FindsTheEarlierFigureOfAProblem) {
   bench::Run before = sample(), now = sample();
   now.measurements[0].config = "BLOCK_M=128,BLOCK_N=64";

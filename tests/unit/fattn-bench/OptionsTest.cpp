@@ -50,7 +50,7 @@ TEST(BenchOptions, AcceptEverythingTheyDocument) {
 }
 
 TEST(BenchOptions, NameWhatIsWrongAndWhatIsLegal) {
-  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal");
+  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal, kernels");
   EXPECT_EQ(refused("--dtype i8"), "--dtype 'i8': expected f32, f16 or bf16");
   EXPECT_EQ(refused("--seconds 0"), "--seconds '0': expected a number from 0.1 to 86400");
   EXPECT_EQ(refused("--seconds nan"), "--seconds 'nan': expected a number from 0.1 to 86400");
