@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <thread>
 
 #include "fattn/Error.h"
@@ -60,7 +63,10 @@ std::vector<Result> runInProcess(const CampaignOptions& options, const std::vect
                                  const std::function<void(const Result& result)>& done) {
   Execution execution(openDevice(options.device), Placing::Apart, [](std::string_view) {});
   std::vector<Result> results;
+  const auto begin = std::chrono::steady_clock::now();
   for (const Request& request : requests) {
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    if (options.totalSeconds > 0 && took.count() >= options.totalSeconds) break;
     Result result{.draw = request.draw, .source = request.source};
     result.outcome = execution.run(result.draw, programOf(request));
     done(result);
@@ -83,7 +89,8 @@ CampaignOptions completed(CampaignOptions options) {
 WorkerOptions workerOptions(const CampaignOptions& options, int processes) {
   std::vector<std::string> command = options.self;
   command.insert(command.end(), {"--worker", "--device", options.device});
-  return {.command = std::move(command), .processes = processes, .limitSeconds = options.limitSeconds};
+  return {
+      .command = std::move(command), .processes = processes, .limitSeconds = options.limitSeconds, .totalSeconds = options.totalSeconds};
 }
 
 Result resultOf(const generator::Draw& draw, const Reply& reply) {
@@ -96,14 +103,15 @@ std::vector<Result> runDraws(const CampaignOptions& options, const std::function
   if (options.inProcess) return runInProcess(options, requests, done);
   std::vector<std::string> lines;
   for (const Request& request : requests) lines.push_back(toLine(request));
-  std::vector<Result> results(requests.size());
+  std::map<std::size_t, Result> results;
   Workers workers(workerOptions(options, options.processes));
   workers.run(lines, [&](std::size_t i, const Reply& reply) {
-    results[i] = resultOf(requests[i].draw, reply);
-    results[i].source = requests[i].source;
-    done(results[i]);
+    Result& result = results[i] = resultOf(requests[i].draw, reply);
+    result.source = requests[i].source;
+    done(result);
   });
-  return results;
+  const auto values = std::views::values(results);
+  return {values.begin(), values.end()};
 }
 
 }  // namespace fattn::random

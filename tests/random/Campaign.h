@@ -21,6 +21,7 @@ struct CampaignOptions {
   std::string programs = {};                           ///< a folder: the programs in it instead, each in every configuration
   int processes = 0;                                   ///< 0: one a core
   double limitSeconds = 15;                            ///< for a draw
+  double totalSeconds = 0;                             ///< after which no other draw begins; 0: no limit
   bool inProcess = false;                              ///< all in this process, one after the other, without a time limit; arrays lie apart
   bool allowRefusals = false;                          ///< refusals that are known are no failures
   std::string record = {};                             ///< a file that gets a line for each draw
@@ -36,7 +37,8 @@ WorkerOptions workerOptions(const CampaignOptions& options, int processes);
 /// A reply as a result: a worker that died or hung says nothing of the draw but how.
 Result resultOf(const generator::Draw& draw, const Reply& reply);
 
-/// Runs the draws, in order of their completion `done` sees each. Results come in the order of the seeds.
+/// Runs the draws, in order of their completion `done` sees each. Results come in the order of the seeds, without draws that the total time
+/// had no room for.
 std::vector<Result> runDraws(const CampaignOptions& options, const std::function<void(const Result& result)>& done);
 
 }  // namespace fattn::random

@@ -63,7 +63,8 @@ int runCampaign(const CampaignOptions& given) {
   double seconds = secondsSince(begin);
   fmt::print("{}", progress.report().table());
   std::string source = options.programs.empty() ? fmt::format("seed {}", options.seed) : options.programs;
-  fmt::print("{} draws from {} in {:.1f} s, {} processes\n", results.size(), source, seconds, options.inProcess ? 1 : options.processes);
+  fmt::print("{}; from {} in {:.1f} s, {} processes\n", progress.report().summary(), source, seconds,
+             options.inProcess ? 1 : options.processes);
   std::fflush(stdout);
   if (!options.inProcess && options.programs.empty()) runAgain(options, results);
   return progress.report().good(options.allowRefusals) ? 0 : 1;
@@ -84,6 +85,7 @@ int randomMain(int argc, char** argv, std::vector<std::string> self) {
   app.add_option("--targets", options.targets, "Chips to compile for, drawn from (default: the device's)")->delimiter(',');
   app.add_option("--processes,-j", options.processes, "Workers (default: one a core)");
   app.add_option("--limit", options.limitSeconds, "Seconds for a draw")->capture_default_str();
+  app.add_option("--seconds", options.totalSeconds, "Begin no other draw after so many seconds");
   app.add_option("--record", options.record, "Write a line for each draw to this file");
   app.add_option("--reduce", options.reduce, "Failures to run again alone and to reduce, at the most")->capture_default_str();
   app.add_flag("--allow-known-refusals", options.allowRefusals, "Refusals that are known are no failures");

@@ -44,6 +44,13 @@ std::string Report::table() const {
   return text;
 }
 
+std::string Report::summary() const {
+  std::string text = fmt::format("{} draws:", draws());
+  for (int i = 0; i < kVerdicts; ++i)
+    text += fmt::format("{} {} {}", i > 0 ? "," : "", counts_[static_cast<std::size_t>(i)], name(static_cast<Verdict>(i)));
+  return text;
+}
+
 std::string describe(const Result& result) {
   std::string what = result.source.empty() ? result.draw.toString() : result.source + ": " + result.draw.toString();
   std::string_view verdict = name(result.outcome.verdict);

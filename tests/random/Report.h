@@ -29,6 +29,8 @@ class Report {
   bool good(bool allowRefusals) const;
   /// A row for each verdict, then each kind of refusal with its count and an example.
   std::string table() const;
+  /// Each verdict's count on one line: "12 draws: 11 agreed, 1 wrong, 0 refused, ..."; what scripts add up.
+  std::string summary() const;
 
  private:
   std::array<std::size_t, kVerdicts> counts_ = {};

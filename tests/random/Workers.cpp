@@ -47,10 +47,14 @@ void Workers::reap() {
 }
 
 void Workers::run(const std::vector<std::string>& requests, const std::function<void(std::size_t request, const Reply& reply)>& done) {
+  const auto begin = Worker::Clock::now();
+  const auto inTime = [&] {
+    return options_.totalSeconds <= 0 || Worker::Clock::now() - begin < std::chrono::duration<double>(options_.totalSeconds);
+  };
   std::size_t next = 0, answered = 0;
-  while (answered < requests.size()) {
+  while (answered < next || (next < requests.size() && inTime())) {
     reap();
-    next = handOut(requests, next);
+    if (inTime()) next = handOut(requests, next);
     wait();
     for (Slot& worker : workers_) {
       if (!worker || worker->state() == Worker::State::Idle) continue;

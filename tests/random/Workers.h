@@ -18,6 +18,7 @@ struct WorkerOptions {
   int processes = 1;
   double limitSeconds = 15;   ///< for a request
   double startSeconds = 120;  ///< until a worker is ready
+  double totalSeconds = 0;    ///< after which run() hands out nothing more; 0: no limit
 };
 
 struct Reply {
@@ -34,8 +35,8 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   /// Hands out the requests in order, and each reply as it comes, with the number of its request. Workers that died are replaced; those
-  /// that have nothing left to do stay for the next call. Throws Error{Internal} where workers die before they are ready, with what they
-  /// wrote.
+  /// that have nothing left to do stay for the next call. Requests that were not handed out in the total time get no reply. Throws
+  /// Error{Internal} where workers die before they are ready, with what they wrote.
   void run(const std::vector<std::string>& requests, const std::function<void(std::size_t request, const Reply& reply)>& done);
 
  private:

@@ -59,6 +59,16 @@ TEST(Workers, StayForTheNextCall) {
   EXPECT_EQ(first, second) << "the same process answers";
 }
 
+TEST(Workers, HandOutNothingAfterTheTotalTime) {
+  WorkerOptions options = shell();
+  options.totalSeconds = 0.5;
+  Workers workers(options);
+  std::map<std::size_t, Reply> all;
+  workers.run(std::vector<std::string>(8, "hang"), [&](std::size_t i, const Reply& reply) { all.emplace(i, reply); });
+  EXPECT_GT(all.size(), 0U);
+  EXPECT_LE(all.size(), 3U) << "one for each worker; they end by their limit of 1 s";
+}
+
 TEST(Workers, ThatDoNotStartAreGivenUp) {
   Workers workers(shell("echo no GPU here >&2; exit 2"));
   try {
