@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -25,8 +25,10 @@ namespace fattn::random {
 namespace {
 
 constexpr uint64_t kShards = 8, kPrograms = 400, kAssembled = 50;
-/// What a worker that runs a draw on a GPU has for it (Campaign.h).
-constexpr std::chrono::seconds kLimit{15};
+/// Seconds of this process's time on a processor: what a worker that runs a draw on a GPU has for it (Campaign.h).
+constexpr double kLimit = 15;
+
+double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -88,14 +90,14 @@ TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
   const char* only = std::getenv("FATTN_RANDOM_DRAW");
   if (only && GetParam() > 0) GTEST_SKIP() << "the first shard runs the one draw asked for";
   Report report;
-  std::chrono::duration<double> longest{0};
+  double longest = 0;
   for (uint64_t i = GetParam(); i < programs; i += kShards) {
     generator::Draw draw = only ? generator::Draw::parse(only) : generator::draw(first + i, chips());
     bool assembles = only || i * kAssembled / kPrograms != (i + 1) * kAssembled / kPrograms;
     Result result{.draw = draw};
-    auto begin = std::chrono::steady_clock::now();
+    const double begin = processorSeconds();
     result.outcome = compileAndCheck(result.draw, assembles);
-    std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    const double took = processorSeconds() - begin;
     longest = std::max(longest, took);
     report.add(result);
     EXPECT_LT(took, kLimit) << result.draw.toString();
@@ -105,7 +107,7 @@ TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
   }
   EXPECT_EQ(report.unknownRefusals(), 0U) << report.table();
   if (report.count(Verdict::Refused) > 0) std::cout << report.table();
-  std::cout << fmt::format("{} programs, the longest took {:.1f} s\n", report.draws(), longest.count());
+  std::cout << fmt::format("{} programs, the longest took {:.1f} s of processor time\n", report.draws(), longest);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, CompiledPrograms, testing::Range<uint64_t>(0, kShards));
