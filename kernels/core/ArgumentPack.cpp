@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/core/ArgumentPack.h"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 namespace fattn::kernels {
 namespace {
@@ -26,11 +28,6 @@ std::optional<int> dimensionOf(std::string_view name, std::string_view tensor, s
 
 [[noreturn]] void failArgument(std::string_view argument, const std::string& constraint, std::string hint = "") {
   throw Error(ErrorCode::InvalidArgument, std::string(argument) + ": " + constraint, std::move(hint));
-}
-
-[[noreturn]] void failDivisor(const dsl::Param& param, const std::string& what, std::int64_t value) {
-  failArgument(param.name,
-               what + " is " + std::to_string(value) + "; the program was promised a multiple of " + std::to_string(param.divisibility));
 }
 
 struct Range {
@@ -58,6 +55,7 @@ std::string declaration(const dsl::Param& param) {
 }
 
 ArgumentPack::ArgumentPack(std::span<const dsl::Param> declared) : declared_(declared.begin(), declared.end()), filled_(declared.size()) {
+  for (const dsl::Param& param : declared_) rules_.push_back(ruleOf(param));
   for (std::size_t tensor = 0; tensor < declared_.size(); ++tensor) {
     if (!declared_[tensor].isPointer) continue;
     for (std::size_t slot = 0; slot < declared_.size(); ++slot) {
@@ -71,6 +69,8 @@ ArgumentPack::ArgumentPack(std::span<const dsl::Param> declared) : declared_(dec
 
 // Callers mostly keep the order of the declarations, perhaps without what tensors fill.
 std::size_t ArgumentPack::indexOf(std::string_view name, std::size_t guess) const {
+  if (guess < declared_.size() && declared_[guess].name == name) [[likely]]
+    return guess;
   for (std::size_t i = guess; i < declared_.size(); ++i)
     if (declared_[i].name == name) return i;
   for (std::size_t i = 0; i < std::min(guess, declared_.size()); ++i)
@@ -80,29 +80,46 @@ std::size_t ArgumentPack::indexOf(std::string_view name, std::size_t guess) cons
   failArgument(name, "the program declares no such argument", known.empty() ? "it declares none" : "it declares " + known);
 }
 
+ArgumentPack::Rule ArgumentPack::ruleOf(const dsl::Param& param) {
+  Rule rule{.isPointer = param.isPointer, .isReal = isFloat(param.type), .least = INT64_MIN, .most = INT64_MAX, .odd = 0, .divisor = 1};
+  if (!param.isPointer && !rule.isReal) std::tie(rule.least, rule.most) = std::pair(rangeOf(param.type).least, rangeOf(param.type).most);
+  const auto divisor = static_cast<std::uint64_t>(param.divisibility);
+  if (std::has_single_bit(divisor))
+    rule.odd = divisor - 1;
+  else
+    rule.divisor = param.divisibility;
+  return rule;
+}
+
 void ArgumentPack::putPointer(std::size_t index, const void* memory, std::uint64_t* slots) const {
-  const dsl::Param& param = declared_[index];
   const auto bits = reinterpret_cast<std::uint64_t>(memory);
-  if (param.divisibility > 1 && bits % static_cast<std::uint64_t>(param.divisibility) != 0)
-    failArgument(param.name,
-                 "the address is not a multiple of " + std::to_string(param.divisibility) + " bytes, as the program was promised");
+  if (!rules_[index].keeps(static_cast<std::int64_t>(bits))) [[unlikely]]
+    failArgument(declared_[index].name, "the address is not a multiple of " + std::to_string(declared_[index].divisibility) +
+                                            " bytes, as the program was promised");
   slots[index] = bits;
 }
 
-void ArgumentPack::putInteger(std::size_t index, std::int64_t value, std::uint64_t* slots) const {
+void ArgumentPack::failInteger(std::size_t index, std::int64_t value) const {
   const dsl::Param& param = declared_[index];
-  if (isFloat(param.type)) {
+  const Rule& rule = rules_[index];
+  if (value < rule.least || value > rule.most)
+    failArgument(param.name, "it is " + std::to_string(value) + "; " + std::string(name(param.type)) + " holds " +
+                                 std::to_string(rule.least) + " to " + std::to_string(rule.most));
+  failArgument(param.name,
+               "it is " + std::to_string(value) + "; the program was promised a multiple of " + std::to_string(param.divisibility));
+}
+
+void ArgumentPack::putInteger(std::size_t index, std::int64_t value, std::uint64_t* slots) const {
+  const Rule& rule = rules_[index];
+  if (rule.isReal) [[unlikely]] {
     constexpr std::int64_t kExact = 1 << 24;
     if (value > kExact || value < -kExact)
-      failArgument(param.name, std::to_string(value) + " may not be a number of f32", "write it as a floating-point number");
+      failArgument(declared_[index].name, std::to_string(value) + " may not be a number of f32", "write it as a floating-point number");
     slots[index] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
     return;
   }
-  const auto [least, most] = rangeOf(param.type);
-  if (value < least || value > most)
-    failArgument(param.name, "it is " + std::to_string(value) + "; " + std::string(name(param.type)) + " holds " + std::to_string(least) +
-                                 " to " + std::to_string(most));
-  if (param.divisibility > 1 && value % param.divisibility != 0) failDivisor(param, "it", value);
+  if (!rule.keeps(value)) [[unlikely]]
+    failInteger(index, value);
   slots[index] = static_cast<std::uint64_t>(value);
 }
 
@@ -122,17 +139,20 @@ void ArgumentPack::putTensor(std::size_t index, const TensorView& view, std::uin
                  "the stride of dimension " + std::to_string(last) + " is " + std::to_string(view.strides[last]) + "; it must be 1",
                  "the program was written for elements of a row that lie side by side");
   for (const auto& [slot, dimension, isStride] : filled_[index]) {
-    if (given[slot]) continue;
+    if (given[slot] != By::Nobody) continue;
     if (dimension > last)
       failArgument(param.name, "rank is " + std::to_string(view.rank) + "; the program asks for " + declared_[slot].name);
     // A stride along which there are no two elements is nobody's.
     const std::int64_t value = !isStride ? view.shape[dimension] : view.shape[dimension] > 1 ? view.strides[dimension] : 0;
     putInteger(slot, value, slots);
-    given[slot] = true;
+    given[slot] = By::Tensor;
   }
 }
 
 void ArgumentPack::put(std::size_t index, const Argument& argument, std::uint64_t* slots, Given& given) const {
+  const Rule& rule = rules_[index];
+  if (argument.kind() == Argument::Kind::Integer && !rule.isPointer) [[likely]]
+    return putInteger(index, argument.integer(), slots);
   const dsl::Param& param = declared_[index];
   const bool isMemory = argument.kind() == Argument::Kind::Tensor || argument.kind() == Argument::Kind::Pointer;
   if (isMemory != param.isPointer)
@@ -151,7 +171,7 @@ void ArgumentPack::put(std::size_t index, const Argument& argument, std::uint64_
     case Argument::Kind::Number:
       break;
   }
-  if (!isFloat(param.type))
+  if (!rule.isReal)
     failArgument(param.name, "it is given " + std::to_string(argument.number()) + "; the program declares " + declaration(param));
   slots[index] = std::bit_cast<std::uint32_t>(static_cast<float>(argument.number()));
 }
@@ -159,22 +179,26 @@ void ArgumentPack::put(std::size_t index, const Argument& argument, std::uint64_
 void ArgumentPack::failMissing(const Given& given) const {
   std::string missing;
   for (std::size_t i = 0; i < declared_.size(); ++i)
-    if (!given[i]) missing += (missing.empty() ? "" : "; ") + declaration(declared_[i]);
+    if (given[i] == By::Nobody) missing += (missing.empty() ? "" : "; ") + declaration(declared_[i]);
   throw Error(ErrorCode::InvalidArgument, "a launch has to give every argument that the program declares; missing: " + missing);
 }
 
 void ArgumentPack::pack(std::span<const Argument> arguments, std::uint64_t* slots) const {
-  Given given{}, byCaller{};
-  std::size_t next = 0;
+  Given given;  // no more of it is used than there are slots
+  std::fill_n(given.begin(), declared_.size(), By::Nobody);
+  std::size_t next = 0, found = 0;
   for (const Argument& argument : arguments) {
     const std::size_t index = indexOf(argument.name(), next);
-    if (byCaller[index]) failArgument(argument.name(), "it is given twice");
+    if (given[index] == By::Caller) [[unlikely]]
+      failArgument(argument.name(), "it is given twice");
     put(index, argument, slots, given);
-    byCaller[index] = given[index] = true;
+    given[index] = By::Caller;
     next = index + 1;
+    ++found;
   }
+  if (found == declared_.size()) return;
   for (std::size_t i = 0; i < declared_.size(); ++i)
-    if (!given[i]) failMissing(given);
+    if (given[i] == By::Nobody) failMissing(given);
 }
 
 }  // namespace fattn::kernels

@@ -29,7 +29,9 @@ class ArgumentPack {
     int dimension;
     bool isStride;
   };
-  using Given = std::array<bool, kMostSlots>;
+  /// Who has given each slot, of as many as there are.
+  enum class By : std::uint8_t { Nobody, Tensor, Caller };
+  using Given = std::array<By, kMostSlots>;
 
   std::size_t indexOf(std::string_view name, std::size_t guess) const;
   void putTensor(std::size_t index, const TensorView& view, std::uint64_t* slots, Given& given) const;
@@ -38,7 +40,21 @@ class ArgumentPack {
   void put(std::size_t index, const Argument& argument, std::uint64_t* slots, Given& given) const;
   [[noreturn]] void failMissing(const Given& given) const;
 
+  /// What an argument's value has to be, as a launch asks it.
+  struct Rule {
+    bool isPointer, isReal;
+    std::int64_t least, most;  // of an integer
+    std::uint64_t odd;         // bits that are not set in what is a multiple of the promised power of two
+    std::int64_t divisor;      // where that is no power of two; else 1
+    bool keeps(std::int64_t value) const {
+      return value >= least && value <= most && (static_cast<std::uint64_t>(value) & odd) == 0 && (divisor == 1 || value % divisor == 0);
+    }
+  };
+  static Rule ruleOf(const dsl::Param& param);
+  [[noreturn]] void failInteger(std::size_t index, std::int64_t value) const;
+
   std::vector<dsl::Param> declared_;
+  std::vector<Rule> rules_;
   std::vector<std::vector<Filled>> filled_;  // by the slot of the pointer
 };
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "fattn/Host.h"
+#include "fattn/Kernel.h"
+#include "fattn/dsl/Dsl.h"
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
 #include "tests/unit/kernels/AttentionArgs.h"
@@ -60,6 +62,57 @@ void launchWithVariants(benchmark::State& state) {
   for (auto _ : state) kernel.launch({}, args);
 }
 BENCHMARK(launchWithVariants)->Arg(1)->Arg(6)->Arg(24)->Arg(100);
+
+// A whole TileKernel::launch of one empty program that declares `count` arguments, by name in the order of the declarations, or as slots.
+struct UserKernel {
+  explicit UserKernel(std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) names.push_back("argument_" + std::to_string(i));
+    kernel = compile(dsl::trace("empty",
+                                [&](dsl::Params& args) {
+                                  for (std::size_t i = 0; i < names.size(); ++i)
+                                    i < 5 ? void(args.ptr(names[i], DType::F32, 16)) : void(args.scalar(names[i], DType::I64));
+                                }),
+                     {.target = "host"});
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i < 5)
+        arguments.emplace_back(names[i], static_cast<float*>(memory));
+      else
+        arguments.emplace_back(names[i], std::int64_t{3});
+    }
+  }
+  alignas(64) float memory[16] = {};
+  std::vector<std::string> names;
+  std::vector<Argument> arguments;
+  TileKernel kernel;
+};
+
+void launchByName(benchmark::State& state) {
+  const UserKernel user(state.range(0));
+  for (auto _ : state) user.kernel.launch({}, {1}, user.arguments);
+}
+BENCHMARK(launchByName)->Arg(4)->Arg(26);
+
+// Four tensors of rank 3, as the operands of attention: 28 arguments that four views fill.
+void launchTensors(benchmark::State& state) {
+  const char* const names[] = {"q", "k", "v", "o"};
+  const TileKernel kernel = compile(dsl::trace("empty",
+                                               [&](dsl::Params& args) {
+                                                 for (const char* name : names) args.tensor(name, DType::F32, 3, {.alignment = 16});
+                                               }),
+                                    {.target = "host"});
+  alignas(64) static float memory[64];
+  const TensorView view(memory, DType::F32, {1, 8, 8});
+  const std::vector<Argument> arguments = {{"q", view}, {"k", view}, {"v", view}, {"o", view}};
+  for (auto _ : state) kernel.launch({}, {1}, arguments);
+}
+BENCHMARK(launchTensors);
+
+void launchBySlots(benchmark::State& state) {
+  const UserKernel user(state.range(0));
+  const std::vector<std::uint64_t> slots(user.arguments.size(), 0);
+  for (auto _ : state) user.kernel.launchSlots({}, {1}, slots);
+}
+BENCHMARK(launchBySlots)->Arg(4)->Arg(26);
 
 // Programs that take 20 microseconds each, one for each thread; the workers fall asleep in between. The time above 20 microseconds
 // is the price of waking them.
