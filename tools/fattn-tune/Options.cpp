@@ -36,6 +36,8 @@ Examples:
       what was measured, as a picture
   fattn-tune cache export tuned.json; fattn-tune cache import tuned.json
       from one machine to another like it
+  fattn-tune template --help
+      tunes other kernels: fattn's own, and templates that shared objects register
 
 Environment: FATTN_CACHE_DIR is the folder of the cache. docs/tuning.md explains the rest.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported configuration, 4 no device, 130 interrupted (what was measured is kept).)";

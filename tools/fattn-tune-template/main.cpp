@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// fattn-tune-template: tunes the templates of fattn and of shared objects. It knows the public interface only.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "fattn/fattn.h"
+#include "tools/fattn-tune-template/Options.h"
+
+namespace fattn::tuner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What is loaded stays until the process ends: templates hold its code.
+void load(const std::string& object) {
+  if (dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
+    const char* why = dlerror();
+    throw Error(ErrorCode::IoError, fmt::format("cannot load {}: {}", object, why != nullptr ? why : "no reason is given"),
+                object.find('/') == std::string::npos ? "a file of this folder is ./" + object : "");
+  }
+}
+
+Parameters parametersOf(const KernelTemplate& from, const TemplateOptions& options) {
+  Parameters parameters;
+  for (const auto& [name, text] : options.parameters) {
+    const auto found = from.parameters.all().find(name);
+    if (found == from.parameters.all().end())
+      throw Error(ErrorCode::InvalidArgument, fmt::format("template {} has no parameter {}", from.name, name),
+                  "its parameters are " + from.parameters.toString());
+    if (std::holds_alternative<std::string>(found->second)) {
+      parameters.set(name, text);
+    } else if (std::holds_alternative<bool>(found->second)) {
+      if (text != "true" && text != "false")
+        throw Error(ErrorCode::InvalidArgument, fmt::format("parameter {} is '{}'; it must be true or false", name, text));
+      parameters.set(name, text == "true");
+    } else {
+      std::int64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error != std::errc() || end != text.data() + text.size())
+        throw Error(ErrorCode::InvalidArgument, fmt::format("parameter {} is '{}'; it must be an integer", name, text));
+      parameters.set(name, value);
+    }
+  }
+  return parameters;
+}
+
+std::vector<std::vector<std::int64_t>> shapesOf(const KernelTemplate& from, const TemplateOptions& options) {
+  if (options.shapes.empty()) return {from.typical};
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const auto& named : options.shapes) {
+    std::vector<std::int64_t>& shape = shapes.emplace_back(from.extents.size(), 0);
+    for (const auto& [name, value] : named) {
+      const auto found = std::ranges::find(from.extents, name);
+      if (found == from.extents.end())
+        throw Error(ErrorCode::InvalidArgument, fmt::format("template {} has no extent {}", from.name, name),
+                    fmt::format("its extents are {}", fmt::join(from.extents, ", ")));
+      shape[static_cast<std::size_t>(found - from.extents.begin())] = value;
+    }
+  }
+  return shapes;
+}
+
+std::string shapeText(const KernelTemplate& from, const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] > 0) text += fmt::format("{}{}={}", text.empty() ? "" : ",", from.extents[i], shape[i]);
+  return text;
+}
+
+std::string listing(bool json) {
+  Json list = Json::array();
+  std::string text;
+  for (const std::string& name : templateNames()) {
+    const auto from = findTemplate(name);
+    list.push_back(
+        {{"template", name}, {"parameters", from->parameters.toString()}, {"shape", from->extents}, {"tunable", from->space != nullptr}});
+    text += fmt::format("{}: {}; by {}{}\n", name, from->parameters.toString(), fmt::join(from->extents, ", "),
+                        from->space ? "" : "; it has no space to search");
+  }
+  return json ? list.dump() + "\n" : text;
+}
+
+std::string report(const KernelTemplate& from, const std::vector<Tuned>& results, bool json) {
+  Json list = Json::array();
+  std::string text;
+  for (const Tuned& one : results) {
+    Json object = {{"shape", shapeText(from, one.extents)}, {"measured", one.measured}, {"failed", one.failed}, {"pruned", one.pruned}};
+    std::string verdict = "the budget was too small for a verdict";
+    if (one.tile) {
+      object.update({{"tile", one.tile->toString()},
+                     {"median_us", one.median_us},
+                     {"default_us", one.default_us},
+                     {"gain", one.gain},
+                     {"gain_noise", one.gain_noise}});
+      verdict = fmt::format("{}, {:.1f} us, {:.1f}% +- {:.1f}% faster than the default", one.tile->toString(), one.median_us,
+                            (one.gain - 1) * 100, one.gain_noise * 100);
+    }
+    text += fmt::format("{}: {} ({} measured, {} failed, {} pruned)\n", shapeText(from, one.extents), verdict, one.measured, one.failed,
+                        one.pruned);
+    list.push_back(std::move(object));
+  }
+  return json ? list.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" : text;
+}
+
+std::string execute(const TemplateOptions& options) {
+  for (const std::string& object : options.objects) load(object);
+  if (options.list) return listing(options.json);
+  const auto from = findTemplate(options.name);
+  const Parameters parameters = parametersOf(*from, options);
+  const std::vector<std::vector<std::int64_t>> shapes = shapesOf(*from, options);
+  if (!options.explain)
+    return report(*from, tune(*from, parameters, shapes, {.target = options.target, .seconds = options.seconds}), options.json);
+  std::string text;
+  for (const auto& shape : shapes)
+    text += fmt::format("{}: {}\n", shapeText(*from, shape),
+                        explain(*from, parameters, {.target = options.target, .tile = {}, .extents = shape}));
+  return text;
+}
+
+int runTemplateTool(const std::vector<std::string>& arguments) try {
+  const auto options = parseTemplateCommandLine(arguments);
+  if (!options) return tool::complain("fattn-tune template", options.error().message, options.error().hint, tool::kUsage);
+  return tool::printText("fattn-tune template", options->text.empty() ? execute(*options) : options->text);
+} catch (const Error& error) {
+  return tool::complain("fattn-tune template", error.constraint(), error.hint(), tool::exitCode(error.code()));
+} catch (const std::exception& error) {
+  return tool::complain("fattn-tune template", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+}
+
+}  // namespace
+}  // namespace fattn::tuner
+
+int main(int argc, char** argv) { return fattn::tuner::runTemplateTool({argv + (argc > 0 ? 1 : 0), argv + argc}); }
