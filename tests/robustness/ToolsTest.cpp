@@ -259,5 +259,41 @@ TEST_F(Tools, AFolderForStagesThatCannotBeWrittenIsAWarning) {
       << ended.out;
 }
 
+// FATTN_ENVIRONMENTS: how many of the 384 pairs of a variable and a value; the usual ones are spread over them.
+TEST_F(Tools, AnyValueOfAVariableEndsWithAnExitCodeOfTheManual) {
+  const std::vector<std::string> variables = {
+      "FATTN_NUM_THREADS", "FATTN_CUDA_LIBRARY", "FATTN_LOG_LEVEL", "FATTN_TARGET", "FATTN_CACHE_SHARED_DIR",   "FATTN_ALWAYS_COMPILE",
+      "FATTN_TUNE",        "FATTN_TUNE_BUDGET",  "FATTN_TUNED_DIR", "TMPDIR",       "FATTN_CACHE_BINARY_BYTES", "FATTN_CACHE_TUNED_BYTES"};
+  const std::vector<std::string> values = {"",          "0",
+                                           "1",         "-1",
+                                           "2",         "99999999999999999999",
+                                           "1e9",       "0x10",
+                                           "nan",       "1M",
+                                           "512MB",     "-5G",
+                                           " 1",        "on",
+                                           "off",       "cached",
+                                           "debug",     "host",
+                                           "host:avx2", "host:avx9",
+                                           "cuda:7",    "nvidia:sm_90",
+                                           "/",         "/dev/null",
+                                           "/dev/zero", "/nonexistent/x",
+                                           ".",         "~",
+                                           "%s%n",      std::string(5000, 'a'),
+                                           "\xff\xfe",  "a\nb"};
+  const int all = static_cast<int>(variables.size() * values.size()), count = std::min(test::timesFrom("FATTN_ENVIRONMENTS", 32), all);
+  std::map<int, int> codes;
+  for (int n = 0; n < count; ++n) {
+    const auto pair = static_cast<std::size_t>(static_cast<std::int64_t>(n) * all / count);
+    const std::string& name = variables[pair / values.size()];
+    setenv(name.c_str(), values[pair % values.size()].c_str(), 1);
+    const Ended ended = run(FATTN_RUN, {"--shape", "1,1,8,8", "--target", "host"}, "", 60);
+    unsetenv(name.c_str());
+    ++codes[ended.code];
+    EXPECT_TRUE(ended.code >= 0 && ended.code <= 4) << name << "=" << values[pair % values.size()] << ": " << ended.code << "\n"
+                                                    << ended.out;
+  }
+  for (const auto& [code, times] : codes) fmt::print("exit code {}: {} times\n", code, times);
+}
+
 }  // namespace
 }  // namespace fattn
