@@ -2,14 +2,11 @@
 #include "tools/fattn-bench/Ceilings.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
+#include <tuple>
 #include <vector>
 
-#include "compiler/driver/Compile.h"
-#include "dsl/Internal.h"
 #include "fattn/dsl/Dsl.h"
-#include "kernels/attention/AttentionSupport.h"
 #include "tools/io/Random.h"
 
 namespace fattn::bench {
@@ -33,36 +30,22 @@ Memory randomTile(Device& device, DType type, std::int64_t rows, std::int64_t co
   return memory;
 }
 
-template <class T>
-std::uint64_t slot(T value) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, static_cast<const void*>(&value), sizeof(value));
-  return bits;
-}
-
-/// A compiled kernel, loaded and ready.
-class Kernel : public Ceiling {
+/// A compiled kernel with its operands, ready.
+class BoundKernel : public Ceiling {
  public:
-  Kernel(Device& device, const compiler::Binary& binary) : device_(device), module_(device.load(binary)) {}
-  void launch() override { device_.launch(*module_, grid, arguments); }
+  BoundKernel(const CeilingProgram& from, const std::string& target)
+      : kernel_(compile(from.program, {.target = target, .tile = from.tile})) {}
+  void launch() override { kernel_.launch({}, grid, arguments); }
 
   Grid grid;
-  std::vector<std::uint64_t> arguments;
+  std::vector<Argument> arguments;
   std::vector<Memory> memory;
 
  private:
-  Device& device_;
-  std::unique_ptr<Module> module_;
+  TileKernel kernel_;
 };
 
 bool isHost(const std::string& target) { return target.starts_with("host"); }
-
-compiler::Binary compileFor(const std::string& target, const TileConfig& config, const dsl::Program& program) {
-  compiler::CompileOptions options;
-  options.target = kernels::codeTarget(target);
-  if (!isHost(target)) options.config = config;
-  return compiler::compile(dsl::internal::module(program), options);
-}
 
 /// Elements that one program copies.
 std::int64_t copyBlock(const std::string& target) { return isHost(target) ? 16384 : 2048; }
@@ -108,10 +91,12 @@ double launchUs(Device& device, Ceiling& ceiling) {
 
 }  // namespace
 
-compiler::Binary compileCopy(const std::string& target) { return compileFor(target, {.warps = 4}, traceCopy(copyBlock(target))); }
+CeilingProgram copyProgram(const std::string& target) {
+  return {traceCopy(copyBlock(target)), isHost(target) ? TileConfig{} : TileConfig{.warps = 4}};
+}
 
-compiler::Binary compileDots(const std::string& target, DType type) {
-  return compileFor(target, {.stages = 1, .warps = 8}, traceDots(type, dotBlock(target)));
+CeilingProgram dotsProgram(const std::string& target, DType type) {
+  return {traceDots(type, dotBlock(target)), isHost(target) ? TileConfig{} : TileConfig{.stages = 1, .warps = 8}};
 }
 
 std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target) {
@@ -119,10 +104,10 @@ std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target) 
   const std::int64_t block = copyBlock(target);
   std::int64_t bytes = std::clamp<std::int64_t>(4 * can.cacheBytes, std::int64_t{64} << 20, std::int64_t{512} << 20);
   bytes = std::min(bytes, can.memoryBytes / 16) / (block * 4) * (block * 4);
-  auto kernel = std::make_unique<Kernel>(device, compileCopy(target));
+  auto kernel = std::make_unique<BoundKernel>(copyProgram(target), target);
   kernel->memory.push_back(allocate(device, bytes));
   kernel->memory.push_back(allocate(device, bytes));
-  kernel->arguments = {slot(kernel->memory[0].get()), slot(kernel->memory[1].get()), slot(bytes / 4)};
+  kernel->arguments = {{"from", kernel->memory[0].get()}, {"to", kernel->memory[1].get()}, {"n", bytes / 4}};
   kernel->grid = {bytes / 4 / block, 1, 1};
   kernel->bytes = 2.0 * static_cast<double>(bytes);
   return kernel;
@@ -130,18 +115,18 @@ std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target) 
 
 std::unique_ptr<Ceiling> matrixCeiling(Device& device, const std::string& target, DType type, double microseconds) {
   const Block block = dotBlock(target);
-  auto kernel = std::make_unique<Kernel>(device, compileDots(target, type));
+  auto kernel = std::make_unique<BoundKernel>(dotsProgram(target, type), target);
   for (std::int64_t rows : {block.m, block.n}) kernel->memory.push_back(randomTile(device, type, rows, block.k));
   kernel->memory.push_back(allocate(device, block.m * block.n * 4));
   std::int32_t trips = 64;
-  for (const Memory& each : kernel->memory) kernel->arguments.push_back(slot(each.get()));
-  kernel->arguments.push_back(slot(trips));
+  const auto& [a, b, c] = std::tie(kernel->memory[0], kernel->memory[1], kernel->memory[2]);
+  kernel->arguments = {{"a", a.get()}, {"b", b.get()}, {"c", c.get()}, {"trips", trips}};
   kernel->grid = {4 * std::max(device.capabilities().multiprocessors, 1), 1, 1};
   launchUs(device, *kernel);
   for (int round = 0; round < 2; ++round) {  // the second time from a figure that is no longer that of a cold start
     const double factor = microseconds / std::max(launchUs(device, *kernel), 1.0);
     trips = static_cast<std::int32_t>(std::clamp(trips * factor, 16.0, 1e7));
-    kernel->arguments.back() = slot(trips);
+    kernel->arguments.back() = Argument("trips", trips);
   }
   kernel->flops = 2.0 * static_cast<double>(block.m * block.n * block.k) * trips * static_cast<double>(kernel->grid.x);
   return kernel;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/DType.h"
 #include "fattn/Device.h"
+#include "fattn/Kernel.h"
 
 namespace fattn::bench {
 
@@ -26,9 +26,13 @@ std::unique_ptr<Ceiling> copyCeiling(Device& device, const std::string& target);
 /// Multiplies tiles of this type. One launch takes about `microseconds`. Throws Error.
 std::unique_ptr<Ceiling> matrixCeiling(Device& device, const std::string& target, DType type, double microseconds = 3000);
 
-/// The kernels behind them, compiled for a device or a chip.
-compiler::Binary compileCopy(const std::string& target);
-compiler::Binary compileDots(const std::string& target, DType type);
+/// The programs behind them, for a device or a chip.
+struct CeilingProgram {
+  dsl::Program program;
+  TileConfig tile;
+};
+CeilingProgram copyProgram(const std::string& target);
+CeilingProgram dotsProgram(const std::string& target, DType type);
 
 }  // namespace fattn::bench
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "kernels/core/CompileProgram.h"
 #include "tools/fattn-bench/Ceilings.h"
 #include "tools/fattn-bench/Measure.h"
 #include "tools/fattn-bench/Report.h"
@@ -64,11 +65,15 @@ TEST(CeilingsTest, OfTheHostAreCountedAndTakeAboutTheTimeAskedFor) {
 
 // The same kernels on a GPU, as far as they can be looked at without one.
 TEST(CeilingsTest, OfAGpuUseItsInstructions) {
-  const compiler::Binary copy = compileCopy("nvidia:sm_90");
+  const std::string chip = "nvidia:sm_90";
+  auto compiled = [&](const std::function<CeilingProgram()>& from) {
+    return kernels::compileProgram({.target = chip, .tile = from().tile, .folder = "", .trace = [&] { return from().program; }}).binary;
+  };
+  const compiler::Binary copy = compiled([&] { return copyProgram(chip); });
   EXPECT_NE(copy.bytes.find("ld.global"), std::string::npos);
   EXPECT_NE(copy.bytes.find(".v4"), std::string::npos) << "16 bytes at a time";
   for (DType type : {DType::F16, DType::BF16}) {
-    const compiler::Binary dots = compileDots("nvidia:sm_90", type);
+    const compiler::Binary dots = compiled([&] { return dotsProgram(chip, type); });
     EXPECT_NE(dots.bytes.find("mma.sync"), std::string::npos) << name(type);
     EXPECT_EQ(dots.threads, 256);
   }

@@ -8,11 +8,10 @@
 #include <fstream>
 #include <string>
 
-#include "compiler/driver/Compile.h"
 #include "compiler/gpu/Target.h"
-#include "dsl/Internal.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/core/CompileProgram.h"
 #include "tests/support/Command.h"
 #include "tests/unit/kernels/LocalAccesses.h"
 
@@ -28,11 +27,11 @@ struct Case {
 std::string ptxOf(const Case& one, const std::string& target) {
   AttentionConfig config{.dtype = one.dtype, .head_dim = one.headDim, .causal = one.causal, .target = target};
   const AttentionConfig resolved = kernels::resolve(config);
-  dsl::Program program = traceAttentionForward(resolved, *resolved.tile);
-  compiler::CompileOptions options;
-  options.target = target;
-  options.config = *resolved.tile;
-  return compiler::compile(dsl::internal::module(program), options).bytes;
+  return kernels::compileProgram({.target = target,
+                                  .tile = *resolved.tile,
+                                  .folder = "",
+                                  .trace = [&] { return traceAttentionForward(resolved, *resolved.tile); }})
+      .binary.bytes;
 }
 
 std::string nameOf(const Case& one, const std::string& target) {
