@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs compiled for every NVIDIA chip, on a machine that need not have a GPU: verified after every pass, their order
 // checked, executed by the adversary, and some of them assembled by ptxas where it is installed. FATTN_RANDOM_PROGRAMS=5000 asks for so
-// many programs, FATTN_RANDOM_SEED=N for others than the usual ones, FATTN_RANDOM_DRAW="program=7 ..." for one.
+// many programs, FATTN_RANDOM_SEED=N for others than the usual ones, FATTN_RANDOM_DRAW="program=7 ..." for one, which is
+// made small if it fails.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #include "compiler/gpu/Target.h"
 #include "fattn/Error.h"
 #include "tests/adversary/CheckProgram.h"
+#include "tests/generator/Reducer.h"
+#include "tests/generator/Text.h"
 #include "tests/random/Compilation.h"
 #include "tests/random/Refusals.h"
 #include "tests/random/Report.h"
@@ -83,6 +86,24 @@ Outcome compileAndCheck(generator::Draw& draw, bool assembles) try {
   return {Verdict::Refused, error.what()};
 }
 
+/// The smallest program found that fails in the same way, as a file for tests/differential/programs.
+std::string reduced(const Result& failed) {
+  auto context = test::makeContext();
+  const std::string kind = kindOf(failed.outcome.message);
+  auto fails = [&](generator::Program& smaller) {
+    generator::Draw draw = failed.draw;
+    MakeProgram make = programOf({.draw = draw, .choices = smaller.choices});
+    try {
+      Compilation compilation = compileDraw(draw, make, kLastPassOfBlocks);
+      return kindOf(faultsOf(compilation, draw, make)) == kind;
+    } catch (const Error& error) {
+      return kindOf(error.what()) == kind;
+    }
+  };
+  const generator::Program program = generator::generate(*context, failed.draw);
+  return generator::print(generator::reduce(*context, program, failed.draw.options(), fails).program, failed.draw);
+}
+
 class CompiledPrograms : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
@@ -103,6 +124,7 @@ TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
     EXPECT_LT(took, kLimit) << result.draw.toString();
     EXPECT_NE(result.outcome.verdict, Verdict::Wrong) << "FATTN_RANDOM_DRAW=\"" << result.draw.toString() << "\"\n"
                                                       << result.outcome.message;
+    if (only && result.outcome.verdict != Verdict::Agreed) std::cout << result.outcome.message << "\nreduced:\n" << reduced(result);
     if (only) break;
   }
   EXPECT_EQ(report.unknownRefusals(), 0U) << report.table();

@@ -323,6 +323,7 @@ class Pipeliner {
       copy.getPredMutable().assign(both);
       return copy;
     }
+    if (isa<StoreBufferOp>(op)) predicated.insert(op);  // nobody reads what it stores where its trip is none
     if (isMemoryEffectFree(op) || !touchesGlobal(op)) return op;
     b.setInsertionPointAfter(op);
     bool results = op->getNumResults() != 0;
@@ -380,8 +381,8 @@ class Pipeliner {
     if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, IntegerAttr());
   }
 
-  /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false, and copies that have one are left
-  /// out. Copies of the last stage itself have none. In the loop, the predicate of the stage before is true.
+  /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false, and what fills buffers under one is
+  /// left out. Copies of the last stage itself have none. In the loop, the predicate of the stage before is true.
   void peelLastTrip(scf::ForOp kernel) {
     Location loc = kernel.getLoc();
     OpBuilder b(kernel);
@@ -413,8 +414,10 @@ class Pipeliner {
       result.replaceUsesWithIf(value, [&](OpOperand& use) { return !isIn(clones, use.getOwner()); });
     }
     for (Operation* op : llvm::reverse(clones)) {
-      if (skipped.contains(op))
-        eraseSkipped(cast<CopyAsyncOp>(op));
+      if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && skipped.contains(op))
+        eraseSkipped(copy);
+      else if (skipped.contains(op))
+        op->erase();
       else if (isOpTriviallyDead(op))
         op->erase();
     }
@@ -458,7 +461,7 @@ class Pipeliner {
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
-  llvm::SmallPtrSet<Operation*, 8> predicated;                // copies that have one of these
+  llvm::SmallPtrSet<Operation*, 8> predicated;                // copies and stores to buffers that have one of these
   llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
   llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
   std::map<std::pair<unsigned, int64_t>, unsigned> counters;  // number of the carried value
