@@ -92,7 +92,7 @@ void launchByName(benchmark::State& state) {
 }
 BENCHMARK(launchByName)->Arg(4)->Arg(26);
 
-// Four tensors of rank 3, as the operands of attention: 28 arguments that four views fill.
+// Four tensors of rank 3, as the operands of attention: 24 arguments that four views fill.
 void launchTensors(benchmark::State& state) {
   const char* const names[] = {"q", "k", "v", "o"};
   const TileKernel kernel = compile(dsl::trace("empty",

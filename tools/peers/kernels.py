@@ -16,6 +16,7 @@ import json
 import os
 import statistics
 import sys
+import time
 
 import fattn_c
 
@@ -35,6 +36,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, help="of the host, for both sides (all cores)")
     parser.add_argument("--rounds", type=int, default=5, help="of ours, theirs, theirs, ours (5)")
     parser.add_argument("--leg-ms", type=float, default=100, help="time of one leg (100)")
+    parser.add_argument("--least", action="store_true", help="report the least times instead of medians, where the machine has other work")
+    parser.add_argument("--processor-time", action="store_true", help="of the calling thread, with --threads 1: what other processes take is not counted")
     parser.add_argument("--library", default=fattn_c.default_library(), help="libfattn_c.so (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     options = parser.parse_args()
@@ -49,6 +52,8 @@ def parse_arguments():
     options.gpu = options.target.startswith("cuda")
     if min(options.size) < 1 or options.rounds < 1 or options.threads < 1 or options.leg_ms <= 0:
         parser.error("--size, --rounds, --threads and --leg-ms must be above 0")
+    if options.processor_time and (options.gpu or options.threads != 1):
+        parser.error("--processor-time is that of one thread of the host: give --threads 1")
     return options
 
 
@@ -93,7 +98,7 @@ def compare(library, options, torch, F, measure, kernel, text, size):
     view = lambda t: fattn_c.Tensor.of(t.data_ptr(), text, t.shape, t.stride())
     stream = torch.cuda.current_stream(device).cuda_stream if options.gpu else None
     launch = ours.prepare(list(extents.values()), {name: view(t) for name, t in tensors.items()}, numbers, stream)
-    clock = measure.Clock(options.gpu, options.leg_ms)
+    clock = measure.Clock(options.gpu, options.leg_ms, *([time.thread_time] if options.processor_time else []))
     returned = call()
     launch()
     clock.wait()
@@ -102,7 +107,8 @@ def compare(library, options, torch, F, measure, kernel, text, size):
     if whole > limit[0] or worst > limit[1]:
         raise measure.Different(f"{kernel} {text} {size}: fattn and PyTorch differ by {whole:.1e}, the worst row by {worst:.1e}")
     a, b = measure.in_turns(clock, launch, call, options.rounds)
-    us, theirs = statistics.median(a) * 1e6, statistics.median(b) * 1e6
+    middle = min if options.least else statistics.median
+    us, theirs = middle(a) * 1e6, middle(b) * 1e6
     return {"kernel": kernel, "dtype": text, "shape": extents, "tile": ours.info()["tile"], "ours_us": us, "theirs_us": theirs, "unit": unit,
             "ours": work / us / 1e3, "theirs": work / theirs / 1e3, "ratio": theirs / us, "difference": whole}
 
@@ -127,7 +133,7 @@ def main():
     library.set_host_threads(options.threads)
     rows = []
     if not options.json:
-        print(f"fattn {library.version}, PyTorch {torch.__version__}, {options.target}, {options.threads} threads, medians of {options.rounds} rounds")
+        print(f"fattn {library.version}, PyTorch {torch.__version__}, {options.target}, {options.threads} threads, {'least times' if options.least else 'medians'} of {options.rounds} rounds")
         print(f"{'kernel':>11} {'dtype':>5} {'shape':>18} {'fattn us':>11} {'peer us':>11} {'fattn':>9} {'peer':>9} {'unit':>8} {'ratio':>7}  tile")
     for size in options.size:
         for kernel in options.kernel:
