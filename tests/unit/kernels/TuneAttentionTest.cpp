@@ -193,6 +193,20 @@ TEST_F(ShippedTuning, WithoutAShapeTheConfigurationIsThatOfAllLengthsTogether) {
   EXPECT_EQ(far.reason, "the default, as no tuned shape is near: each extent within a factor of 4");
 }
 
+// Where a tuning did not finish, or nobody asked for one, a length that is near decides.
+TEST_F(ShippedTuning, ALengthThatWasNotTunedTakesTheNearestOne) {
+  for (const bool causal : {false, true}) {
+    AttentionConfig c = config("nvidia:sm_90a", DType::BF16);
+    c.causal = causal;
+    c.shape = ShapeHint{.batch = 1, .heads = 32, .seq_q = 32768};
+    const TunedLookup found = lookUpTuned(c);
+    EXPECT_EQ(found.rule, TunedRule::Shipped);
+    ASSERT_FALSE(found.nearby.empty());
+    EXPECT_EQ(cache::bucketName(found.nearby[0]->shape), "heads=32,seq_k=16384,seq_q=16384");
+    EXPECT_EQ(found.tile, found.nearby[0]->winner.tile);
+  }
+}
+
 TEST_F(ShippedTuning, ExplainListsTheVariants) {
   AttentionConfig c = config("nvidia:sm_90", DType::BF16);
   c.causal = true;
