@@ -2,10 +2,11 @@
 // Templates by name.
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "fattn/Template.h"
 #include "kernels/library/Library.h"
-#include "kernels/template/Instance.h"
+#include "runtime/base/Lifecycle.h"
 
 namespace fattn {
 namespace {
@@ -18,6 +19,7 @@ struct Registry {
     for (const KernelTemplate* own :
          {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
+    atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }
 };
 

@@ -40,8 +40,49 @@ class Binding(unittest.TestCase):
         self.assertEqual(list(o), 2 * [i + 4.0 for i in range(8)])
         self.assertEqual(kernel.info()["config"]["head_dim_v"], 8)
 
+    def test_a_template_on_plain_memory(self):
+        import ctypes
+
+        x, y = (ctypes.c_float * 8)(*[5] * 8), (ctypes.c_float * 8)()
+        view = lambda memory: fattn_c.Tensor.of(ctypes.addressof(memory), "f32", (2, 4), (4, 1))
+        kernel = fattn_c.Library(LIBRARY).compile_template(template="row_softmax", parameters={"alignment": 4}, target="host")
+        kernel.prepare([2, 4], {"x": view(x), "out": view(y)})()
+        self.assertEqual(list(y), 8 * [0.25])
+        self.assertEqual(kernel.info()["entry"], "row_softmax")
+
     def test_devices(self):
         self.assertIn("host", [device["target"] for device in fattn_c.Library(LIBRARY).devices()])
+
+
+def run_kernels(*arguments, flags=()):
+    command = [sys.executable, *flags, PEERS / "kernels.py", "--library", LIBRARY, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Kernels(unittest.TestCase):
+    def test_says_that_there_is_no_torch_in_a_sentence(self):
+        result = run_kernels(flags=["-S", "-E"])
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stderr.startswith("kernels.py measures beside PyTorch, which is not installed here"), result.stderr)
+
+    def test_refuses_what_it_does_not_know(self):
+        for arguments, text in (
+            (["--kernel", "conv"], "--kernel: 'conv' is none of gemm, gemm-nt, gemm+gelu, softmax, layer-norm, rms-norm"),
+            (["--dtype", "f64"], "--dtype: 'f64' is none of f32, f16, bf16"),
+            (["--processor-time", "--threads", "2"], "--processor-time is that of one thread of the host"),
+            (["--size", "0"], "must be above 0"),
+        ):
+            result = run_kernels(*arguments)
+            self.assertEqual(result.returncode, 2, arguments)
+            self.assertIn(text, result.stderr)
+
+    @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed here")
+    def test_compares_and_measures_every_kernel(self):
+        result = run_kernels("--size", "64", "--rounds", "1", "--leg-ms", "1", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = json.loads(result.stdout)["rows"]
+        self.assertEqual(len(rows), 12)
+        self.assertTrue(all(row["ratio"] > 0 and row["difference"] < 0.02 for row in rows))
 
 
 class WithoutTorch(unittest.TestCase):
