@@ -63,6 +63,36 @@ func::FuncOp findKernel(ModuleOp module) {
   return kernel;
 }
 
+std::vector<LaunchProduct> productsOf(DictionaryAttr map, StringRef name) {
+  std::vector<LaunchProduct> products;
+  for (Attribute each : map.getAs<ArrayAttr>(name)) {
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(each).asArrayRef();
+    LaunchProduct& product = products.emplace_back();
+    product.factor = numbers.front();
+    for (int64_t argument : numbers.drop_front()) product.arguments.push_back(static_cast<std::int32_t>(argument));
+  }
+  return products;
+}
+
+/// What the function's attributes say of the arrays that are copied in boxes.
+void addTensorMaps(LLVM::LLVMFuncOp function, Binary& binary) {
+  auto maps = function->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr);
+  for (Attribute each : maps ? maps.getValue() : ArrayRef<Attribute>()) {
+    auto map = cast<DictionaryAttr>(each);
+    ArrayRef<int64_t> box = map.getAs<DenseI64ArrayAttr>("box").asArrayRef();
+    auto number = [&](StringRef name) { return static_cast<std::int32_t>(map.getAs<IntegerAttr>(name).getInt()); };
+    binary.tensorMaps.push_back({.pointer = number("pointer"),
+                                 .elementBytes = tilegpu::elementBits(map.getAs<TypeAttr>("element").getValue()) / 8,
+                                 .swizzleBytes = number("swizzle"),
+                                 .sizes = productsOf(map, "sizes"),
+                                 .strides = productsOf(map, "strides"),
+                                 .boxColumns = static_cast<std::int32_t>(box[0]),
+                                 .boxRows = static_cast<std::int32_t>(box[1])});
+  }
+  if (auto arguments = function->getAttrOfType<DenseI64ArrayAttr>(tilegpu::kNonNegativeAttr))
+    for (int64_t argument : arguments.asArrayRef()) binary.nonNegative.push_back(static_cast<std::int32_t>(argument));
+}
+
 /// One compilation under way.
 struct Job {
   ModuleOp module;
@@ -115,12 +145,17 @@ void compileForNvidia(Job& job) {
                                   .forced = config.schedule,
                                   .offered = job.schedules,
                                   .verify = job.options.verify,
-                                  .checkOrder = job.options.verify};
+                                  .checkOrder = job.options.verify,
+                                  .boxes = job.options.boxes};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   if (job.schedules != nullptr) return;
-  for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
-    if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) job.binary.sharedBytes = shared.getInt();
   job.binary.threads = config.warps * target.warpSize;
+  for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
+    if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) {
+      job.binary.sharedBytes = shared.getInt();
+      job.binary.threads += static_cast<int>(tilegpu::copierWarpsOf(f)) * target.warpSize;
+      addTensorMaps(f, job.binary);
+    }
   job.attachLineTables(emit::LineTables::Directives);
   std::string llvmIR;
   std::string chip(target.name.substr(std::string_view("nvidia:").size()));

@@ -43,7 +43,7 @@ static std::string textWithLocations(ModuleOp module) {
 
 std::string identity(ModuleOp module, const CompileOptions& options) {
   return "compiler " + version() + "\ntarget " + targetIdentity(options.target) + "\nconfig " + options.config.toString() + "\n" +
-         (options.schedule != 0 ? "schedule " + std::to_string(options.schedule) + "\n" : "") +
+         (options.schedule != 0 ? "schedule " + std::to_string(options.schedule) + "\n" : "") + (options.boxes ? "" : "boxes no\n") +
          (options.lineTables ? textWithLocations(module) : textOf(module));
 }
 

@@ -18,6 +18,27 @@ struct ArgInfo {
   DType type = DType::F32;
 };
 
+/// A number that follows from a launch's arguments: a constant times some of them.
+struct LaunchProduct {
+  std::int64_t factor = 0;
+  std::vector<std::int32_t> arguments;  ///< their numbers; integers
+
+  bool operator==(const LaunchProduct&) const = default;
+};
+
+/// An array that a GPU's copy engine reads in boxes (CUDA's CUtensorMap). A launch makes the engine's object of it, in 128 bytes behind the
+/// arguments at an alignment of 64.
+struct TensorMap {
+  std::int32_t pointer = 0;                  ///< the argument that is the array's first element
+  std::int32_t elementBytes = 0;             ///< 1, 2, 4 or 8
+  std::int32_t swizzleBytes = 0;             ///< 32, 64 or 128
+  std::vector<LaunchProduct> sizes;          ///< elements along each dimension, the contiguous one first
+  std::vector<LaunchProduct> strides;        ///< bytes from one index to the next along all but the first dimension
+  std::int32_t boxColumns = 0, boxRows = 0;  ///< elements of a copy along the first two dimensions; 1 along the others
+
+  bool operator==(const TensorMap&) const = default;
+};
+
 /// A compiled kernel. On the host `bytes` is a relocatable ELF object that exports
 /// `extern "C" void <entry>(const void* args, const int32_t* grid, void* scratch)`: one call runs one program;
 /// args = the packed slots; grid = {id_x, id_y, id_z, num_x, num_y, num_z}; scratch = scratchBytes bytes, 64-byte aligned,
@@ -28,6 +49,8 @@ struct Binary {
   std::vector<ArgInfo> args;
   std::int64_t scratchBytes = 0, sharedBytes = 0;
   int threads = 0, registers = 0, spillBytes = 0;
+  std::vector<TensorMap> tensorMaps;      ///< further parameters of the entry, in order
+  std::vector<std::int32_t> nonNegative;  ///< arguments that must not be negative for the maps to be right
 };
 
 }  // namespace fattn::compiler

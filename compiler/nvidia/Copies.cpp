@@ -27,7 +27,7 @@ namespace {
 
 /// The widest vectors whose elements follow each other in both memories; registers of each.
 std::vector<std::vector<int64_t>> copyVectors(tilegpu::CopyAsyncOp op, const BufferAccess& shared, int64_t elementBytes) {
-  const layout::LinearLayout& layout = op.getLayout().getLayout();
+  const layout::LinearLayout& layout = op.getLayout()->getLayout();
   int d = transforms::contiguousDim(op.getPtr()).value_or(static_cast<int>(layout.outputs().size()) - 1);
   int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op)), shared.alignment());
   for (; bytes >= 4; bytes /= 2) {
@@ -66,9 +66,9 @@ class ThreadCopy {
         groups_(groups),
         bytes_(op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size())),
         pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
-        holder_(gpu::isHolder(to, layout::holdersOf(op.getLayout().getLayout()))),
+        holder_(gpu::isHolder(to, layout::holdersOf(op.getLayout()->getLayout()))),
         global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op),
-                op.getLayout().getLayout()) {
+                op.getLayout()->getLayout()) {
     for (const std::vector<int64_t>& group : groups) {
       Value from = global_.address(group[0]);
       pointers_.emplace_back(shared.pointer(group[0]), from);
@@ -113,7 +113,8 @@ class ThreadCopy {
 }  // namespace
 
 LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
-  const layout::LinearLayout& layout = op.getLayout().getLayout();
+  if (op.isBulk()) return copyBoxes(to, op);
+  const layout::LinearLayout& layout = op.getLayout()->getLayout();
   FailureOr<BufferAccess> shared = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
   if (failed(shared)) return failure();
   auto groups = copyVectors(op, *shared, op.getBuffer().getType().getElementBytes());
@@ -127,6 +128,7 @@ LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
 }
 
 LogicalResult Machine::copyWait(Lowering& to, tilegpu::CopyWaitOp op) {
+  if (op.isBulk()) return waitForBoxes(to, op);
   NVVM::CpAsyncWaitGroupOp::create(to.b, static_cast<uint32_t>(op.getPending().value_or(0)));
   return success();
 }

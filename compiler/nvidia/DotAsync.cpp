@@ -45,47 +45,54 @@ class SharedTile {
     SharedTile result;
     result.kContiguous_ = kContiguous;
     result.rows_ = type.getShape()[0];
+    result.blockRows_ = result.rows_ & -result.rows_;
     Coords shape(type.getShape().begin(), type.getShape().end());
     for (int width : {128, 64, 32})
-      if (llvm::isPowerOf2_64(static_cast<uint64_t>(shape[0])) && shape[1] * 2 % width == 0 &&
-          type.getLayout().getLayout() == layout::swizzled(shape, 16, width, 16).elements())
-        result.width_ = width;
+      if (shape[1] * 2 % width == 0 && type.getLayout().getLayout() == layout::swizzled(shape, 16, width, 16).elements())
+        result.width_ = width, result.columns_ = shape[1] * 2 / width;
     if (!result.width_) return op->emitOpError() << "needs a buffer in a layout that the matrix unit reads, but got " << type;
-    Value address = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
-    address = arith::AddIOp::create(to.b, address, to.i32(static_cast<int64_t>(*alloc.getOffset())));
-    Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes()));
-    result.address_ = arith::AddIOp::create(to.b, address, within);
+    // In units of 16 bytes, as descriptors have it; 14 bits hold all of shared memory.
+    Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
+    Value start =
+        arith::AddIOp::create(to.b, arith::ShRUIOp::create(to.b, base, to.i32(4)), to.i32(static_cast<int64_t>(*alloc.getOffset()) / 16));
+    Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes() / 16));
+    result.address_ = arith::AddIOp::create(to.b, start, within);
     return result;
   }
 
-  /// Bytes from the tile's start to its element (mn, k): multiples of 64 (8 in B) and of 16.
+  /// Bytes from the tile's start to its element (mn, k): multiples of 64 (8 in B) and of 16. See layout::swizzled for tiles whose rows are
+  /// no power of two: blocks of rows follow each other.
   int64_t offset(int64_t mn, int64_t k) const {
-    int64_t columns = width_ / 2, contiguous = kContiguous_ ? k : mn, other = kContiguous_ ? mn : k;
-    return contiguous / columns * rows_ * width_ + contiguous % columns * 2 + other * width_;
+    int64_t contiguous = kContiguous_ ? k : mn, other = kContiguous_ ? mn : k;
+    int64_t column = contiguous / (width_ / 2), inner = std::min(columns_, columns_ & -columns_);
+    int64_t block = blockRows_ * width_ * inner;
+    return column / inner * (rows_ / blockRows_) * block + other / blockRows_ * block + column % inner * blockRows_ * width_ +
+           contiguous % (width_ / 2) * 2 + other % blockRows_ * width_;
   }
 
-  /// The descriptor (i64) of what lies `groups` times 64 rows behind the start (null: none).
+  /// Bytes from one column of the swizzle's width to the next.
+  int64_t columnBytes() const { return offset(kContiguous_ ? 0 : width_ / 2, kContiguous_ ? width_ / 2 : 0); }
+
+  /// The lower word of the descriptor (i32) of what lies `groups` times 64 rows behind the start (null: none).
   Value descriptor(Lowering& to, Value groups) const {
     Value address = address_;
-    if (groups) {
-      Value bytes = arith::MulIOp::create(to.b, groups, to.i32(offset(kGroupRows, 0)));
-      address = arith::AddIOp::create(to.b, address, bytes);
-    }
-    Value low = arith::AndIOp::create(to.b, arith::ShRUIOp::create(to.b, address, to.i32(4)), to.i32(0x3FFF));
-    uint64_t leading = kContiguous_ ? 16 : static_cast<uint64_t>(rows_ * width_), stride = static_cast<uint64_t>(8 * width_);
-    uint64_t swizzle = width_ == 128 ? 1 : width_ == 64 ? 2 : 3;
-    uint64_t rest = leading / 16 << 16 | stride / 16 << 32 | swizzle << 62;
-    Value wide = arith::ExtUIOp::create(to.b, to.b.getI64Type(), low);
-    return arith::OrIOp::create(to.b, wide, to.i64(static_cast<int64_t>(rest)));
+    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(kGroupRows, 0) / 16)));
+    int64_t leading = kContiguous_ ? 1 : columnBytes() / 16;
+    return arith::OrIOp::create(to.b, address, to.i32(leading << 16));
+  }
+  /// The upper word, a number: it knows no place.
+  uint32_t upper() const {
+    uint32_t stride = static_cast<uint32_t>(8 * width_ / 16), swizzle = width_ == 128 ? 1 : width_ == 64 ? 2 : 3;
+    return stride | swizzle << 30;
   }
 
   bool kContiguous() const { return kContiguous_; }
 
  private:
   bool kContiguous_ = true;
-  int64_t rows_ = 0;   ///< of the buffer
-  int64_t width_ = 0;  ///< bytes of a swizzled column
-  Value address_;      ///< of the slot, i32
+  int64_t rows_ = 0, blockRows_ = 0;  ///< of the buffer, and of a block of it: the power of two in them
+  int64_t width_ = 0, columns_ = 0;   ///< bytes of a swizzled column, and how many there are
+  Value address_;                     ///< of the slot in units of 16 bytes, i32
 };
 
 /// Inline PTX with side effects: first the values in and out, then the ones in.
@@ -145,19 +152,22 @@ class AsyncDotEmitter {
     }
     number();
     Assembly assembly(order_.size());
-    std::string text = "{ .reg .b64 da, db; wgmma.fence.sync.aligned; ";
+    std::string text = "{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; ";
+    auto step = [&](const char* into, const std::string& start, const SharedTile& tile, int64_t bytes) {
+      return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
+    };
     Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(2));
-    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group), "l");
-    std::string fromB = assembly.input(b->descriptor(to_, Value()), "l");
+    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group), "r");
+    std::string fromB = assembly.input(b->descriptor(to_, Value()), "r");
     for (int64_t row : c_.places(0))
       for (int64_t k = 0; k < depth(); k += kDepth) {
         std::string left = "da";
         if (inRegisters)
           left = fragmentOfA(assembly, row, k);
         else
-          text += fmt::format("add.s64 da, {}, {}; ", fromA, a->offset(row, k) / 16);
-        text += fmt::format("add.s64 db, {}, {}; {} {}, {}, db, {}, 1, 1{}, {}; ", fromB, b->offset(0, k) / 16, instruction(),
-                            accumulator(row), left, k == 0 && startsFromZero() ? 0 : 1,
+          text += step("da", fromA, *a, a->offset(row, k));
+        text += step("db", fromB, *b, b->offset(0, k)) +
+                fmt::format("{} {}, {}, db, {}, 1, 1{}, {}; ", instruction(), accumulator(row), left, k == 0 && startsFromZero() ? 0 : 1,
                             inRegisters ? "" : (a->kContiguous() ? ", 0" : ", 1"), b->kContiguous() ? 0 : 1);
       }
     text += "wgmma.commit_group.sync.aligned; }";

@@ -12,6 +12,7 @@ namespace fattn::nvidia {
 namespace {
 
 constexpr int64_t kAllLanes = 0xffffffff;
+constexpr int64_t kPartBarrier = 1;  // the number of the barrier that some of the block's threads meet at
 
 Value number(ImplicitLocOpBuilder& b, int64_t value) {
   return arith::ConstantOp::create(b, b.getIntegerAttr(b.getI32Type(), APInt(32, static_cast<uint64_t>(value), false, true)));
@@ -62,6 +63,9 @@ Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
 }
 
 Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
+  if (barrierThreads_)
+    return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.count", b.getI1Type(),
+                     {number(b, kPartBarrier), number(b, barrierThreads_), condition});
   return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.all", b.getI1Type(), {number(b, 0), condition});
 }
 
@@ -75,6 +79,11 @@ Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type
   return LLVM::BitcastOp::create(b, VectorType::get(2, element), word);
 }
 
-void Machine::barrier(ImplicitLocOpBuilder& b) { NVVM::Barrier0Op::create(b); }
+void Machine::barrier(ImplicitLocOpBuilder& b) {
+  if (barrierThreads_)
+    intrinsic(b, "llvm.nvvm.barrier.cta.sync.aligned.count", {}, {number(b, kPartBarrier), number(b, barrierThreads_)});
+  else
+    NVVM::Barrier0Op::create(b);
+}
 
 }  // namespace fattn::nvidia

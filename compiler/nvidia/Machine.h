@@ -28,6 +28,7 @@ class Machine final : public gpu::Machine {
   mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
   mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
   void barrier(mlir::ImplicitLocOpBuilder& b) override;
+  void limitBarriers(int64_t threads) override { barrierThreads_ = threads; }
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
   mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) override;
   // GlobalAccess.cpp
@@ -36,21 +37,32 @@ class Machine final : public gpu::Machine {
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
   mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate, bool used) override;
 
-  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                     // Dot.cpp
-  mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;    // SharedMemory.cpp
-  mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;  // SharedMemory.cpp
-  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;      // Copies.cpp
-  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;        // Copies.cpp
-  mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;        // DotAsync.cpp
-  mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;          // DotAsync.cpp
-  mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;    // DotAsync.cpp
-  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;     // Print.cpp
+  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                       // Dot.cpp
+  mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;      // SharedMemory.cpp
+  mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;    // SharedMemory.cpp
+  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;        // Copies.cpp
+  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;          // Copies.cpp
+  mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;            // BoxCopies.cpp
+  mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;          // Roles.cpp
+  mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;  // Roles.cpp
+  mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;          // Roles.cpp
+  mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;          // Roles.cpp
+  mlir::LogicalResult initBarriers(gpu::Lowering& to, tilegpu::InitBarriersOp op) override;  // BoxCopies.cpp
+  mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;          // DotAsync.cpp
+  mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;            // DotAsync.cpp
+  mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;      // DotAsync.cpp
+  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;       // Print.cpp
 
  private:
   int capability_ = 80;
+  int64_t barrierThreads_ = 0;  ///< 0: all of the block
 };
 
 std::unique_ptr<gpu::Machine> makeMachine(const gpu::Target& target);
+
+/// The copy of a window by boxes of a tensor map, and the wait for it. BoxCopies.cpp.
+mlir::LogicalResult copyBoxes(gpu::Lowering& to, tilegpu::CopyAsyncOp op);
+mlir::LogicalResult waitForBoxes(gpu::Lowering& to, tilegpu::CopyWaitOp op);
 
 /// A call of an LLVM intrinsic with one result, or none where `type` is null.
 mlir::Value intrinsic(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, mlir::ValueRange operands);

@@ -4,6 +4,8 @@
 //   llvm.func @k(...) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64}
 //   =>  ... {nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 128>}
 //
+// Arguments behind the program's own are tensor maps, objects of 128 bytes in the launch's constant memory (nvvm.grid_constant).
+//
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
 // nothing. (The driver's assembler does not.)
 //
@@ -26,14 +28,28 @@ struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<LLVM::LLVMFu
   StringRef getDescription() const override { return "Give kernels the attributes by which NVVM knows them"; }
   void getDependentDialects(DialectRegistry& registry) const override { registry.insert<NVVM::NVVMDialect>(); }
 
+  static void markTensorMaps(LLVM::LLVMFuncOp function) {
+    auto maps = function->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr);
+    if (!maps) return;
+    Builder b(function.getContext());
+    Type bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 128);
+    for (unsigned i = function.getNumArguments() - maps.size(); i < function.getNumArguments(); ++i) {
+      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
+      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+    }
+  }
+
   void runOnOperation() override {
     LLVM::LLVMFuncOp function = getOperation();
     if (!function->hasAttr("tile.kernel")) return;
     try {
-      auto threads = static_cast<int32_t>(tilegpu::warpsOf(function) * tilegpu::targetOf(function).warpSize);
+      auto threads =
+          static_cast<int32_t>((tilegpu::warpsOf(function) + tilegpu::copierWarpsOf(function)) * tilegpu::targetOf(function).warpSize);
       function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(&getContext()));
       function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), DenseI32ArrayAttr::get(&getContext(), {threads}));
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), IntegerAttr::get(IntegerType::get(&getContext(), 32), 1));
+      markTensorMaps(function);
     } catch (const Error& error) {
       function.emitOpError() << error.what();
       signalPassFailure();

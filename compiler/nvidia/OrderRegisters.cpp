@@ -13,7 +13,8 @@
 //   %p1 = cvt %e2, %e3                     %p1 = cvt %e2, %e3
 //
 // What computes a floating-point number without side effects follows right behind the last of its operands, if that is such an operation as
-// well: what starts from a matrix instruction or a load stays where the schedule has put it. Truth values, of which the machine has few
+// well: what starts from a matrix instruction or a load stays where the schedule has put it. What packs numbers behind a wait for matrix
+// instructions stays behind it, as these may still read the registers that it writes. Truth values, of which the machine has few
 // registers, are computed just before they are used. Everything else keeps its order. Test: tests/lit/nvidia/order-registers.mlir.
 #include "compiler/nvidia/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -39,6 +40,11 @@ bool isConversion(Operation* op) {
   return assembly && assembly.getAsmString().starts_with("cvt.") && assembly->getNumResults() == 1;
 }
 
+bool isMatrixWait(Operation* op) {
+  auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+  return assembly && assembly.getAsmString().starts_with("wgmma.wait_group");
+}
+
 bool isWithoutEffects(Operation* op) {
   if (op->getNumRegions() || op->getNumResults() != 1 || op->hasTrait<OpTrait::IsTerminator>()) return false;
   if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) return isPureIntrinsic(call);
@@ -55,7 +61,12 @@ bool isArithmetic(Operation* op) {
 class BlockOrder {
  public:
   explicit BlockOrder(Block& block) : block_(block) {
-    for (auto [i, op] : llvm::enumerate(block)) index_[&op] = i;
+    Operation* wait = nullptr;
+    for (auto [i, op] : llvm::enumerate(block)) {
+      index_[&op] = i;
+      if (isMatrixWait(&op)) wait = &op;
+      if (wait && isConversion(&op)) waits_[&op] = wait;
+    }
   }
 
   void apply() {
@@ -81,6 +92,7 @@ class BlockOrder {
   }
 
   bool isReady(Operation* op) const {
+    if (Operation* wait = waits_.lookup(op); wait && !isEmitted(wait)) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation* source = operand.getDefiningOp();
       return !isHere(source) || isEmitted(source) || (isDeferred(source) && isReady(source));
@@ -112,6 +124,7 @@ class BlockOrder {
 
   Block& block_;
   llvm::DenseMap<Operation*, size_t> index_;
+  llvm::DenseMap<Operation*, Operation*> waits_;  ///< of conversions: the wait for matrix instructions that they stand behind
   llvm::DenseSet<Operation*> emitted_;
   SmallVector<Operation*> order_;
 };

@@ -32,6 +32,8 @@ struct PipelineOptions {
   std::vector<std::string>* offered = nullptr;  ///< if set: receives the search's best for the loops, as texts, best first
   bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
   bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
+  bool boxes = true;        ///< engines may copy whole boxes
+  bool roles = true;        ///< where copies may be made by warps of their own, they are; the check of the order knows no roles
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};
 };

@@ -43,7 +43,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createDeferReductionsPass());
 
   // Operands of dots go through shared memory, copied some trips ahead of their use.
-  pm.addPass(tilegpu::createPlaceCopiesPass());
+  pm.addPass(tilegpu::createPlaceCopiesPass(options.boxes));
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
@@ -56,15 +56,22 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createSliceDotsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
   verifyLayouts();
 
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
-  pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
+  pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
+
+  // Copies that wait for nothing but their slots run apart from what computes.
+  if (options.roles) {
+    pm.addPass(tilegpu::createSplitRolesPass());
+    pm.addPass(tilegpu::createPlaceTurnsPass());
+  }
 }
 
 void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {

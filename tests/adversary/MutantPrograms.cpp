@@ -15,19 +15,21 @@ namespace fattn::adversary {
 
 namespace {
 
-/// A tile program of data/ and how many elements each of its arrays has; the integer arguments of a run with so many trips.
+/// A tile program of data/ and how many elements each of its arrays has; the integer arguments of a run with so many trips. `boxes`: a
+/// copy engine brings its operands where the chip has one.
 struct Source {
   std::string file;
+  bool boxes;
   std::vector<int64_t> arrays;
   std::vector<int64_t> (*integers)(int64_t trips);
 };
 
 const std::vector<Source>& sources() {
   static const std::vector<Source> all = {
-      {"two-dots", {64 * 32, 96 * 32, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
-      {"staged-operand", {64 * 33, 96 * 33, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
-      {"product", {64 * 256, 256 * 64, 64 * 64}, [](int64_t trips) { return std::vector<int64_t>{64, 64, 32 * trips}; }},
-      {"row-sums", {16 * 64, 16 * 64}, [](int64_t) { return std::vector<int64_t>(); }},
+      {"two-dots", true, {64 * 32, 96 * 32, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
+      {"staged-operand", false, {64 * 33, 96 * 33, 64 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }},
+      {"product", true, {64 * 256, 256 * 64, 64 * 64}, [](int64_t trips) { return std::vector<int64_t>{64, 64, 32 * trips}; }},
+      {"row-sums", false, {16 * 64, 16 * 64}, [](int64_t) { return std::vector<int64_t>(); }},
   };
   return all;
 }
@@ -41,6 +43,12 @@ const std::vector<Configuration>& configurations() {
   static const std::vector<Configuration> all = {
       {"nvidia:sm_80", 4, 2, 0}, {"nvidia:sm_80", 2, 3, 1}, {"nvidia:sm_90", 4, 3, 2}, {"nvidia:sm_90", 8, 4, 0}, {"nvidia:sm_89", 1, 1, 1},
   };
+  return all;
+}
+
+/// Of chips with a copy engine.
+const std::vector<Configuration>& boxConfigurations() {
+  static const std::vector<Configuration> all = {{"nvidia:sm_90a", 4, 2, 0}, {"nvidia:sm_90a", 4, 3, 1}, {"nvidia:sm_90a", 4, 1, 0}};
   return all;
 }
 
@@ -109,6 +117,9 @@ std::vector<MutantProgram> mutantPrograms() {
   std::vector<MutantProgram> programs;
   for (const Source& source : sources())
     for (const Configuration& configuration : configurations()) programs.push_back(make(source, configuration));
+  for (const Source& source : sources())
+    for (const Configuration& configuration : boxConfigurations())
+      if (source.boxes) programs.push_back(make(source, configuration));
   return programs;
 }
 

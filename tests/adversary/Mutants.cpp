@@ -13,7 +13,8 @@ using namespace mlir;
 
 namespace fattn::adversary {
 
-using tilegpu::AllocOp, tilegpu::BarrierOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp;
+using tilegpu::AllocOp, tilegpu::BarrierOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp, tilegpu::DotWaitOp,
+    tilegpu::LoadBufferOp, tilegpu::ReleaseOp, tilegpu::StoreBufferOp;
 
 namespace {
 
@@ -32,29 +33,46 @@ std::string placeOf(Operation* op) {
   return fmt::format("'{}' at {}", op->getName().getStringRef().str(), text);
 }
 
-bool synchronizes(Operation* op) { return isa<BarrierOp, CopyWaitOp>(op); }
+bool synchronizes(Operation* op) { return isa<BarrierOp, CopyWaitOp, DotWaitOp, ReleaseOp>(op); }
 bool touchesGlobal(Operation* op) {
   return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, CopyAsyncOp>(op);
 }
 bool writesGlobal(Operation* op) { return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op); }
 
-OpOperand* slotOf(Operation* op) {
-  return llvm::TypeSwitch<Operation*, OpOperand*>(op)
-      .Case<LoadBufferOp, StoreBufferOp, CopyAsyncOp>([](auto access) { return &access.getSlotMutable(); })
-      .Default([](Operation*) { return nullptr; });
+/// A use of a buffer: the buffer, and the operand that is the slot's number.
+struct BufferUse {
+  Value buffer;
+  OpOperand* slot;
+};
+
+SmallVector<BufferUse, 2> buffersOf(Operation* op) {
+  SmallVector<BufferUse, 2> uses;
+  llvm::TypeSwitch<Operation*>(op)
+      .Case<LoadBufferOp, StoreBufferOp, CopyAsyncOp, ReleaseOp>(
+          [&](auto access) { uses.push_back({access.getBuffer(), &access.getSlotMutable()}); })
+      .Case([&](CopyWaitOp wait) {
+        if (wait.isBulk()) uses.push_back({wait.getBuffer(), &*wait.getSlotMutable().begin()});
+      })
+      .Case([&](DotAsyncOp dot) {
+        uses.push_back({dot.getB(), &dot.getBSlotMutable()});
+        if (dot.getASlot()) uses.push_back({dot.getA(), &*dot.getASlotMutable().begin()});
+      });
+  return uses;
 }
-AllocOp allocOf(Operation* op) {
-  Value buffer = llvm::TypeSwitch<Operation*, Value>(op)
-                     .Case<LoadBufferOp, StoreBufferOp, CopyAsyncOp>([](auto access) { return access.getBuffer(); })
-                     .Default([](Operation*) { return Value(); });
-  return buffer ? buffer.getDefiningOp<AllocOp>() : AllocOp();
-}
-bool isNode(Operation* op) { return synchronizes(op) || touchesGlobal(op) || allocOf(op); }
+AllocOp allocOf(const BufferUse& use) { return use.buffer.getDefiningOp<AllocOp>(); }
+bool readsOnly(Operation* op) { return isa<LoadBufferOp, DotAsyncOp>(op); }
+bool isNode(Operation* op) { return synchronizes(op) || touchesGlobal(op) || !buffersOf(op).empty(); }
 
 /// Whether the order of the two may matter.
 bool meet(Operation* a, Operation* b) {
   if (synchronizes(a) || synchronizes(b)) return true;
-  bool sameBuffer = allocOf(a) && allocOf(a) == allocOf(b) && !(isa<LoadBufferOp>(a) && isa<LoadBufferOp>(b));
+  // Boxes of two slots land as they like. Which copy is begun first is how the check numbers them.
+  auto first = dyn_cast<CopyAsyncOp>(a), second = dyn_cast<CopyAsyncOp>(b);
+  if (first && second && first.isBulk() && second.isBulk()) return false;
+  bool sameBuffer = llvm::any_of(buffersOf(a), [&](const BufferUse& use) {
+    return llvm::any_of(buffersOf(b), [&](const BufferUse& other) { return use.buffer == other.buffer; });
+  });
+  sameBuffer = sameBuffer && !(readsOnly(a) && readsOnly(b));
   bool global = touchesGlobal(a) && touchesGlobal(b) && (writesGlobal(a) || writesGlobal(b));
   return sameBuffer || global;
 }
@@ -112,17 +130,25 @@ class Finder {
   }
 
   void visit(Operation* op) {
-    if (isa<CopyWaitOp>(op)) {
+    if (auto wait = dyn_cast<CopyWaitOp>(op)) {
       add(MutationKind::DropWait, "drop-wait", op);
-      add(MutationKind::RaisePending, "raise-pending", op);
+      if (!wait.isBulk()) add(MutationKind::RaisePending, "raise-pending", op);
     }
     if (isa<BarrierOp>(op)) add(MutationKind::DropBarrier, "drop-barrier", op);
     if (auto alloc = dyn_cast<AllocOp>(op)) visit(alloc);
-    if (AllocOp alloc = allocOf(op); alloc && alloc.getResult().getType().getSlots() > 1) add(MutationKind::ShiftSlot, "shift-slot", op);
+    if (auto release = dyn_cast<ReleaseOp>(op)) visit(release);
+    auto severalSlots = [](const BufferUse& use) { return allocOf(use).getResult().getType().getSlots() > 1; };
+    if (llvm::any_of(buffersOf(op), severalSlots)) add(MutationKind::ShiftSlot, "shift-slot", op);
     if (!isNode(op)) return;
     Operation* next = op->getNextNode();
     while (next && !isNode(next) && next->getNumRegions() == 0) next = next->getNextNode();
     if (next && isNode(next) && meet(op, next) && (canSink(op, next) || canHoist(op, next))) add(MutationKind::Swap, "swap", op, next);
+  }
+
+  void visit(ReleaseOp release) {
+    add(MutationKind::DropRelease, "drop-release", release);
+    for (Operation* op = release->getPrevNode(); op && !isa<BarrierOp, CopyWaitOp>(op); op = op->getPrevNode())
+      if (isa<DotWaitOp>(op) && canHoist(op, release)) return add(MutationKind::EarlyRelease, "early-release", release, op);
   }
 
   void visit(AllocOp alloc) {
@@ -166,7 +192,11 @@ OwningOpRef<ModuleOp> mutate(ModuleOp block, const Mutation& mutation) {
   switch (mutation.kind) {
     case MutationKind::DropWait:
     case MutationKind::DropBarrier:
+    case MutationKind::DropRelease:
       first->erase();
+      break;
+    case MutationKind::EarlyRelease:
+      first->moveBefore(second);
       break;
     case MutationKind::RaisePending: {
       auto wait = cast<CopyWaitOp>(first);
@@ -178,11 +208,16 @@ OwningOpRef<ModuleOp> mutate(ModuleOp block, const Mutation& mutation) {
       tilegpu::BufferType type = alloc.getResult().getType();
       alloc.getResult().setType(type.withSlots(type.getSlots() - 1));
       for (Operation* user : llvm::to_vector(alloc.getResult().getUsers()))
-        if (OpOperand* slot = slotOf(user)) renumber(*slot, 0, type.getSlots() - 1);
+        for (const BufferUse& use : buffersOf(user))
+          if (use.buffer == alloc.getResult()) renumber(*use.slot, 0, type.getSlots() - 1);
       break;
     }
     case MutationKind::ShiftSlot:
-      renumber(*slotOf(first), 1, allocOf(first).getResult().getType().getSlots());
+      for (const BufferUse& use : buffersOf(first))
+        if (int64_t slots = allocOf(use).getResult().getType().getSlots(); slots > 1) {
+          renumber(*use.slot, 1, slots);
+          break;
+        }
       break;
     case MutationKind::Swap:
       if (canSink(first, second))

@@ -18,12 +18,14 @@ enum class MutationKind : std::uint8_t {
   DropWait,      ///< a copy_wait is left out
   RaisePending,  ///< a copy_wait leaves one more copy in flight
   DropBarrier,   ///< a barrier is left out
+  DropRelease,   ///< a release of a slot is left out
+  EarlyRelease,  ///< a release of a slot stands before the wait for the dot that reads it
   FewerSlots,    ///< a buffer has one slot less, and all numbers of slots are taken modulo what is left
   ShiftSlot,     ///< one access takes the next slot
   Swap,          ///< two neighbours among what touches memory change places
   Overlap,       ///< a buffer gets the place of another
 };
-inline constexpr int kMutationKinds = 7;
+inline constexpr int kMutationKinds = 9;
 
 struct Mutation {
   MutationKind kind = MutationKind::DropWait;

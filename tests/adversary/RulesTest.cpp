@@ -199,6 +199,149 @@ TEST_F(Rules, OneSlotLessIsFilledWhileItIsRead) {
             "bounds: k:9: 'tilegpu.load_buffer' accesses slot 2 of a buffer of 2 slots\n");
 }
 
+/// The engine's boxes: one warp begins them, each waits for itself.
+class BoxRules : public Rules {
+ protected:
+  BoxRules() {
+    head = without(head, "tilegpu.shared_bytes = 4096 : i64",
+                   "tilegpu.shared_bytes = 4096 : i64, tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 32>]}]");
+  }
+};
+
+constexpr const char* kBoxes = R"(
+  %m = tilegpu.alloc {offset = 0 : i64} : !buf
+  %t = tilegpu.copy_async %p, %m[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %m[%c0] : !buf
+  %y = tilegpu.load_buffer %m[%c0] : !buf -> !b
+  tile.store %q, %y : !ptr, !b
+)";
+
+TEST_F(BoxRules, BoxesAreThereForWhoeverHasWaited) {
+  orders = 3;
+  EXPECT_EQ(faults(kBoxes), "");
+  EXPECT_EQ(output, input);
+  orders = 1;
+  EXPECT_EQ(
+      faults(without(kBoxes, "tilegpu.copy_wait %t in %m[%c0] : !buf")),
+      "in flight: k:5: 'tilegpu.load_buffer' in warp 0 reads byte 0 of shared memory, which k:3: 'tilegpu.copy_async' may still write: "
+      "no wait covers that copy\n"
+      "in flight: k:3: 'tilegpu.copy_async' copies boxes that some warp does not wait for: they may land when the block has ended\n");
+}
+
+// The number that decides is a race: the first warp has changed it before the second reads it, so that only the first one waits.
+TEST_F(BoxRules, AWarpThatHasNotWaitedReadsInFlight) {
+  EXPECT_EQ(
+      faults(without(kBoxes, "  tilegpu.copy_wait %t in %m[%c0] : !buf", R"(  %f0 = arith.constant 0.0 : f32
+  %f1 = arith.constant 1.0 : f32
+  %x = tile.gather %out : !tile.ptr<f32> -> f32
+  tile.scatter %out, %f1 : !tile.ptr<f32>, f32
+  %same = arith.cmpf oeq, %x, %f0 : f32
+  scf.if %same {
+    tilegpu.copy_wait %t in %m[%c0] : !buf
+  })")),
+      "race: k:7: 'tile.scatter' in thread 0 of warp 0 writes byte 0 of argument 1, which k:6: 'tile.gather' in thread 1 of warp 0 reads, "
+      "with no barrier between them\n"
+      "race: k:13: 'tile.store' in thread 0 of warp 0 writes byte 0 of argument 1, which k:6: 'tile.gather' in thread 1 of warp 0 reads, "
+      "with no barrier between them\n"
+      "in flight: k:12: 'tilegpu.load_buffer' in warp 1 reads byte 256 of shared memory, which k:3: 'tilegpu.copy_async' may still "
+      "write: no wait covers that copy\n"
+      "in flight: k:3: 'tilegpu.copy_async' copies boxes that some warp does not wait for: they may land when the block has ended\n");
+}
+
+TEST_F(BoxRules, TheSourceOfBoxesIsNotWrittenBeforeAllHaveWaited) {
+  EXPECT_EQ(
+      faults(without(kBoxes, "  tilegpu.copy_wait", R"(  %x = arith.constant dense<1.0> : !a
+  tile.store %p, %x : !ptr, !a
+  tilegpu.copy_wait)")),
+      "in flight: k:5: 'tile.store' in warp 0 writes byte 0 of argument 0, which k:3: 'tilegpu.copy_async' may still read: no wait "
+      "covers that copy\n"
+      "race: k:5: 'tile.store' in thread 1 of warp 0 writes byte 16 of argument 0, which k:3: 'tilegpu.copy_async' in thread 0 of warp "
+      "0 reads, with no barrier between them\n");
+}
+
+TEST_F(BoxRules, ASecondWaitForOneCopyNeverEnds) {
+  EXPECT_EQ(faults(without(kBoxes, "  %y", "  tilegpu.copy_wait %t in %m[%c0] : !buf\n  %y")),
+            "endless: k:5: 'tilegpu.copy_wait' in warp 0 waits for what no warp does: boxes that are not copied, or a slot that is not "
+            "released\n");
+}
+
+constexpr const char* kBoxRing = R"(
+  %m = tilegpu.alloc {offset = 0 : i64} : !ring
+  %t0 = tilegpu.copy_async %p, %m[%c0] map 0[] : !ptr, !ring
+  scf.for %i = %c0 to %n step %c1 iter_args(%t = %t0, %from = %c0) -> (!tilegpu.token, i32) : i32 {
+    %to = arith.xori %from, %c1 : i32
+    %after = arith.addi %i, %c1 : i32
+    %more = arith.cmpi slt, %after, %n : i32
+    %next = tilegpu.copy_async %p, %m[%to] if %more map 0[] : !ptr, !ring
+    tilegpu.copy_wait %t in %m[%from] : !ring
+    %y = tilegpu.load_buffer %m[%from] : !ring -> !b
+    tilegpu.release %m[%from] : !ring
+    tile.store %q, %y : !ptr, !b
+    scf.yield %next, %to : !tilegpu.token, i32
+  }
+)";
+
+// No barrier: the copies wait for the releases, and the warps for the copies.
+TEST_F(BoxRules, ASlotIsFilledAgainWhenAllWarpsHaveReleasedIt) {
+  orders = 3;
+  EXPECT_EQ(faults(kBoxRing), "");
+  EXPECT_EQ(output, input);
+}
+
+TEST_F(BoxRules, WithoutReleasesACopyIsARace) {
+  EXPECT_EQ(faults(without(kBoxRing, "    tilegpu.release %m[%from] : !ring\n")),
+            "race: k:8: 'tilegpu.copy_async' in thread 0 of warp 0 writes byte 16 of shared memory, which k:10: 'tilegpu.load_buffer' in "
+            "thread 1 of warp 0 reads, with no barrier between them\n");
+}
+
+TEST_F(BoxRules, ASlotThatIsNotReleasedIsWaitedForWithoutEnd) {
+  EXPECT_EQ(faults(without(kBoxRing, "    tilegpu.release %m[%from] : !ring\n", R"(    %early = arith.cmpi slt, %i, %c1 : i32
+    scf.if %early {
+      tilegpu.release %m[%from] : !ring
+    }
+)")),
+            "endless: k:8: 'tilegpu.copy_async' in warp 0 waits for what no warp does: boxes that are not copied, or a slot that is not "
+            "released\n");
+}
+
+TEST_F(BoxRules, ASlotIsNotReleasedBeforeItIsRead) {
+  std::string early = without(kBoxRing, "    tilegpu.release %m[%from] : !ring\n");
+  EXPECT_EQ(faults(without(early, "    %y", "    tilegpu.release %m[%from] : !ring\n    %y")),
+            "race: k:8: 'tilegpu.copy_async' in thread 0 of warp 0 writes byte 16 of shared memory, which k:11: 'tilegpu.load_buffer' in "
+            "thread 1 of warp 0 reads, with no barrier between them\n");
+}
+
+TEST_F(BoxRules, ASlotIsReleasedOnceForEachCopy) {
+  EXPECT_EQ(faults(without(kBoxes, "  tile.store", "  tilegpu.release %m[%c0] : !buf\n  tile.store")), "");
+  EXPECT_EQ(
+      faults(without(kBoxes, "  tile.store", "  tilegpu.release %m[%c0] : !buf\n  tilegpu.release %m[%c0] : !buf\n  tile.store")),
+      "undefined: k:7: 'tilegpu.release' in warp 0 releases a slot of which the warp has waited for nothing since its last release\n");
+}
+
+// What threads write takes another path to shared memory than boxes.
+TEST_F(BoxRules, BoxesOverWhatThreadsWroteTakeAFenceAndABarrier) {
+  const std::string over = without(kBoxes, "  %t =", R"(  %l = tilegpu.alloc {offset = 512 : i64} : !buf
+  %x = tile.load %p : !ptr -> !a
+  tilegpu.store_buffer %x, %l[%c0] : !a, !buf
+  tilegpu.fence_async
+  tilegpu.barrier
+  %t =)");
+  EXPECT_EQ(faults(over), "");
+  EXPECT_EQ(
+      faults(without(over, "  tilegpu.fence_async\n")),
+      "unfenced: k:7: 'tilegpu.copy_async' in warp 0 copies boxes over byte 512 of shared memory, to which no fence has shown what k:5: "
+      "'tilegpu.store_buffer' wrote\n");
+  EXPECT_EQ(faults(without(over, "  tilegpu.barrier\n")),
+            "race: k:7: 'tilegpu.copy_async' in thread 0 of warp 0 writes byte 528 of shared memory, which k:5: 'tilegpu.store_buffer' in "
+            "thread 1 of warp 0 writes, with no barrier between them\n");
+}
+
+TEST_F(BoxRules, BoxesThatAreNotWantedAreNotWaitedFor) {
+  EXPECT_EQ(faults(without(kBoxRing, "cmpi slt, %after", "cmpi slt, %n")),
+            "endless: k:9: 'tilegpu.copy_wait' in warp 0 waits for what no warp does: boxes that are not copied, or a slot that is not "
+            "released\n");
+}
+
 TEST_F(Rules, BuffersWithTheSameBytesAreNotAliveTogether) {
   const std::string two = R"(
   %m = tilegpu.alloc {offset = 0 : i64} : !buf

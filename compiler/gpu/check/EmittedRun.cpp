@@ -47,6 +47,18 @@ Words wordsOf(Hazard hazard) {
               "the copy"};
     case Hazard::WriteOverDotInFlight:
       return {"writes a slot that a dot may still be reading: no tilegpu.dot_wait covers the dot before this write", "the dot"};
+    case Hazard::WaitLeavesDot:
+      return {"waits for a dot, but lets so many younger dots go on that it may be among them: pending must be less", ""};
+    case Hazard::CopyWithoutWait:
+      return {"copies boxes that no tilegpu.copy_wait waits for: they may land when the block has ended", ""};
+    case Hazard::CopyWithoutFence:
+      return {"copies boxes over what threads have written: a tilegpu.fence_async is missing behind the write", "the write"};
+    case Hazard::WaitWithoutCopy:
+      return {"waits for boxes that no tilegpu.copy_async has begun to copy into the slot: it would never end", ""};
+    case Hazard::CopyWithoutRelease:
+      return {"copies boxes into a slot whose last content no tilegpu.release has given back: it would never begin", "the last copy"};
+    case Hazard::ReleaseTwice:
+      return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
     case Hazard::ReadWithoutFence:
       return {"reads by the matrix unit what threads have written: a tilegpu.fence_async is missing behind the write", "the write"};
     case Hazard::ReadAfterWrite:

@@ -64,6 +64,8 @@ Outcome Execution::run() {
       setNumber(value, {scenario.arguments[i], true});
   }
   block(0);
+  if (outcome == Outcome::Finished && watched)
+    memory.end([&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
   return outcome;
 }
 
@@ -168,14 +170,15 @@ void Execution::forward(const Step& step) {
 bool Execution::access(const Step& step) {
   auto hazard = [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); };
   if (step.act == Act::Barrier) return memory.barrier(), true;
-  if (step.act == Act::Wait) return memory.wait(step.number), true;
-  if (step.act == Act::WaitDot) return memory.waitDots(step.number), true;
+  if (step.act == Act::Wait && !step.bulk) return memory.wait(step.number), true;
+  if (step.act == Act::WaitDot) return memory.waitDots(step, hazard), true;
   if (step.act == Act::Fence) return memory.fence(), true;
   int64_t count = counts[static_cast<size_t>(step.stream)]++;
   if (step.buffer < 0) return global(step, count), true;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
-  // The slot is the operand behind the buffer: of a load the second, of a store and a copy the third. Reads of dots have it alone.
-  Number slot = numberOf(step.operands[step.act == Act::ReadByDot ? 0 : step.act == Act::ReadBuffer ? 1 : 2]);
+  // The slot is the operand behind the buffer: of a load and a release the second, of others the third. Reads of dots have it alone.
+  bool second = step.act == Act::ReadBuffer || step.act == Act::Release;
+  Number slot = numberOf(step.operands[step.act == Act::ReadByDot ? 0 : second ? 1 : 2]);
   if (!slot.known) return outcome = Outcome::Undecided, false;
   if (slot.value < 0 || slot.value >= buffer.slots) {
     onSlotOutside(step, slot.value);
@@ -183,6 +186,8 @@ bool Execution::access(const Step& step) {
   }
   int number = buffer.firstSlot + static_cast<int>(slot.value);
   if (step.act == Act::Copy) return copy(step, count, number), true;
+  if (step.act == Act::Wait) return memory.waitFor(step, number, hazard), true;
+  if (step.act == Act::Release) return memory.release(step, number, hazard), true;
   if (step.act == Act::WriteBuffer) return memory.write(step, number, instanceOf(step, count), owners, hazard), true;
   onRead(step, count, number);
   if (step.act == Act::ReadByDot) return memory.beginDot(step, number, owners, hazard), true;

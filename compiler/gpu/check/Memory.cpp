@@ -39,10 +39,13 @@ void Memory::beginDot(const Step& step, int slot, Owners& owners, Report report)
   dots.push_back({&step, slot, 0});
 }
 
-void Memory::waitDots(std::int64_t pending) {
+void Memory::waitDots(const Step& step, Report report) {
   for (const Dot& dot : dots)
-    if (dot.younger >= pending) note({dot.step, dot.slot, /*write=*/false});
-  std::erase_if(dots, [&](const Dot& dot) { return dot.younger >= pending; });
+    if (dot.younger >= step.number) note({dot.step, dot.slot, /*write=*/false});
+  std::erase_if(dots, [&](const Dot& dot) { return dot.younger >= step.number; });
+  if (!watched) return;
+  Operation* waitedFor = cast<tilegpu::DotWaitOp>(step.op).getValue().getDefiningOp();
+  if (llvm::any_of(dots, [&](const Dot& dot) { return dot.step->op == waitedFor; })) report(Hazard::WaitLeavesDot, nullptr, &step);
 }
 
 void Memory::fence() {
@@ -53,6 +56,9 @@ void Memory::fence() {
 }
 
 void Memory::note(Access access) {
+  std::erase_if(recent, [&](const Access& old) {
+    return old.released && old.step == access.step && old.slot == access.slot && old.write == access.write;
+  });
   if (!llvm::is_contained(recent, access)) recent.push_back(access);
 }
 
@@ -61,24 +67,38 @@ void Memory::noteGlobal(const GlobalAccess& access) {
   if (!known) recentGlobal.push_back(access);
 }
 
-/// A thread writes the same places of a slot with every copy into it, and its copies complete in order.
+/// A thread writes the same places of a slot with every copy into it, and its copies complete in order. An engine waits for releases.
+void Memory::meetAccesses(const Step& step, int slot, Owners& owners, Report report) const {
+  auto meets = [&](const Step* other, int otherSlot) {
+    return overlap(slot, otherSlot) && (slot != otherSlot || !owners.same(other->owners, step.owners));
+  };
+  for (const InFlight& copy : inFlight)
+    if (meets(copy.step, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
+  for (const Access& access : recent) {
+    bool over = step.bulk && access.released && access.slot == slot;
+    if (!over && meets(access.step, access.slot)) report(hazardOf(access.write, true, false), access.step, &step);
+  }
+}
+
 void Memory::copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report) {
-  for (InFlight& copy : inFlight) ++copy.younger;  // its group is closed in any case
+  if (!step.bulk)
+    for (InFlight& copy : inFlight) ++copy.younger;  // its group is closed in any case
   if (wanted.known && !wanted.value) return;
   Content content = {what};
   if (!wanted.known)
     for (const Instance& old : contents[static_cast<size_t>(slot)])
       if (!llvm::is_contained(content, old)) content.push_back(old);
   if (!watched) return put(slot, std::move(content), step);
-  auto meets = [&](const Step* other, int otherSlot) {
-    return overlap(slot, otherSlot) && (slot != otherSlot || !owners.same(other->owners, step.owners));
-  };
-  for (const InFlight& copy : inFlight)
-    if (meets(copy.step, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
-  for (const Access& access : recent)
-    if (meets(access.step, access.slot)) report(hazardOf(access.write, true, false), access.step, &step);
+  meetAccesses(step, slot, owners, report);
   meetDots(step, slot, report);
-  unfenced[static_cast<size_t>(slot)] = &step;
+  if (step.bulk) {
+    for (size_t other = 0; other < unfenced.size(); ++other)
+      if (unfenced[other] && overlap(slot, static_cast<int>(other))) report(Hazard::CopyWithoutFence, unfenced[other], &step);
+    const Step*& last = unread[static_cast<size_t>(slot)];
+    if (last) report(Hazard::CopyWithoutRelease, last, &step);
+    if (program->buffers[static_cast<size_t>(step.buffer)].released) last = &step;
+  }
+  unfenced[static_cast<size_t>(slot)] = step.bulk ? nullptr : &step;
   meetGlobal({&step, from, /*write=*/false, /*atomic=*/false}, owners, report);
   inFlight.push_back({&step, slot, 0, from});
   put(slot, std::move(content), step);
@@ -86,11 +106,33 @@ void Memory::copy(const Step& step, int slot, const Instance& what, Number wante
 
 void Memory::wait(std::int64_t pending) {
   for (const InFlight& copy : inFlight) {
-    if (copy.younger < pending) continue;
+    if (copy.step->bulk || copy.younger < pending) continue;
     note({copy.step, copy.slot, /*write=*/true});
     noteGlobal({copy.step, copy.from, /*write=*/false, /*atomic=*/false});
   }
-  std::erase_if(inFlight, [&](const InFlight& copy) { return copy.younger >= pending; });
+  std::erase_if(inFlight, [&](const InFlight& copy) { return !copy.step->bulk && copy.younger >= pending; });
+}
+
+/// The engine's writes are seen by whoever has waited: no barrier is needed behind it.
+void Memory::waitFor(const Step& step, int slot, Report report) {
+  if (!watched) return;
+  auto isHere = [&](const InFlight& copy) { return copy.step->bulk && copy.slot == slot; };
+  if (llvm::none_of(inFlight, isHere)) report(Hazard::WaitWithoutCopy, nullptr, &step);
+  std::erase_if(inFlight, isHere);
+}
+
+void Memory::release(const Step& step, int slot, Report report) {
+  if (!watched) return;
+  const Step*& copy = unread[static_cast<size_t>(slot)];
+  if (!copy) report(Hazard::ReleaseTwice, nullptr, &step);
+  copy = nullptr;
+  for (Access& access : recent)
+    if (access.slot == slot && !access.write) access.released = true;
+}
+
+void Memory::end(Report report) const {
+  for (const InFlight& copy : inFlight)
+    if (copy.step->bulk) report(Hazard::CopyWithoutWait, nullptr, copy.step);
 }
 
 void Memory::barrier() {
@@ -151,6 +193,7 @@ void Memory::join(const Memory& other) {
       if (!llvm::is_contained(contents[slot], what)) contents[slot].push_back(what);
     if (!writers[slot]) writers[slot] = other.writers[slot];
     if (!unfenced[slot]) unfenced[slot] = other.unfenced[slot];
+    if (!unread[slot]) unread[slot] = other.unread[slot];
   }
   for (const InFlight& copy : other.inFlight) {
     auto same = llvm::find_if(inFlight, [&](const InFlight& mine) { return mine.step == copy.step && mine.slot == copy.slot; });
@@ -187,7 +230,7 @@ bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int 
     return buffer.rewritten || llvm::equal(slots(*this), slots(earlier), sameContent);
   };
   return llvm::all_of(program->buffers, sameSlots) && llvm::equal(inFlight, earlier.inFlight, sameCopy) && dots == earlier.dots &&
-         unfenced == earlier.unfenced && recent.size() == earlier.recent.size() &&
+         unfenced == earlier.unfenced && unread == earlier.unread && recent.size() == earlier.recent.size() &&
          std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && allIn(recentGlobal, earlier.recentGlobal) &&
          allIn(earlier.recentGlobal, recentGlobal);
 }

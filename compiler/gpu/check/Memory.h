@@ -29,8 +29,14 @@ enum class Hazard : std::uint8_t {
   WriteOverCopyInFlight,
   StoreOverCopySource,  ///< global memory that a copy may still read
   WriteOverDotInFlight,
-  ReadWithoutFence,  ///< by a dot, of what threads have written and not shown to the matrix unit
-  ReadAfterWrite,    ///< by other threads, without a barrier in between
+  WaitLeavesDot,       ///< for a dot, that lets so many dots go on that this one may be among them
+  WaitWithoutCopy,     ///< for boxes that nobody has begun to copy: it never ends
+  CopyWithoutWait,     ///< of boxes, at the end of the program
+  CopyWithoutFence,    ///< of boxes, over what threads have written and not shown to the engine
+  CopyWithoutRelease,  ///< of boxes, into a slot that not all warps have released since the last one: it never begins
+  ReleaseTwice,        ///< of a slot whose last content was released already
+  ReadWithoutFence,    ///< by a dot, of what threads have written and not shown to the matrix unit
+  ReadAfterWrite,      ///< by other threads, without a barrier in between
   WriteAfterRead,
   WriteAfterWrite,
   GlobalReadAfterWrite,
@@ -48,15 +54,21 @@ class Memory {
     contents.resize(static_cast<size_t>(program.slots), Content{Instance{}});
     writers.resize(static_cast<size_t>(program.slots));
     unfenced.resize(static_cast<size_t>(program.slots));
+    unread.resize(static_cast<size_t>(program.slots));
   }
 
   /// `wanted` is false for a copy whose predicate does not hold: it moves nothing, but is a group among the others.
   void copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report);
   void wait(std::int64_t pending);
+  /// Of all threads, for the boxes that are being copied into a slot.
+  void waitFor(const Step& step, int slot, Report report);
+  void release(const Step& step, int slot, Report report);
+  /// At the end of the program.
+  void end(Report report) const;
   void barrier();
   /// A dot begins to read a slot; the first read of a dot counts it among the others.
   void beginDot(const Step& step, int slot, Owners& owners, Report report);
-  void waitDots(std::int64_t pending);
+  void waitDots(const Step& step, Report report);
   /// What threads have written so far, copies that were waited for included, is seen by dots.
   void fence();
   void read(const Step& step, int slot, Owners& owners, Report report);
@@ -90,6 +102,7 @@ class Memory {
     const Step* step;
     int slot;
     bool write;
+    bool released = false;  ///< a read that all warps have said to be over, to copies of boxes into the slot
     bool operator==(const Access&) const = default;
   };
   struct GlobalAccess {
@@ -99,6 +112,7 @@ class Memory {
   };
 
   bool overlap(int a, int b) const;
+  void meetAccesses(const Step& step, int slot, Owners& owners, Report report) const;
   void put(int slot, Content what, const Step& by);
   void note(Access access);
   void meetDots(const Step& step, int slot, Report report) const;
@@ -112,6 +126,7 @@ class Memory {
   std::vector<InFlight> inFlight;
   std::vector<Dot> dots;
   std::vector<const Step*> unfenced;  ///< for each slot the write that no fence has followed; null where there is none
+  std::vector<const Step*> unread;    ///< for each slot the copy of boxes whose content has not been released
   std::vector<Access> recent;         ///< since the last barrier
   std::vector<GlobalAccess> recentGlobal;
 };

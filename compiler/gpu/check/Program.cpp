@@ -30,6 +30,7 @@ Act actOf(Operation* op) {
   return llvm::TypeSwitch<Operation*, Act>(op)
       .Case<tilegpu::CopyAsyncOp>([](auto) { return Act::Copy; })
       .Case<tilegpu::CopyWaitOp>([](auto) { return Act::Wait; })
+      .Case<tilegpu::ReleaseOp>([](auto) { return Act::Release; })
       .Case<tilegpu::BarrierOp>([](auto) { return Act::Barrier; })
       .Case<tilegpu::DotWaitOp>([](auto) { return Act::WaitDot; })
       .Case<tilegpu::FenceAsyncOp>([](auto) { return Act::Fence; })
@@ -66,6 +67,7 @@ class Flattener {
     if (!function.getBody().hasOneBlock()) return function.emitError("cannot be checked: it has control flow that is not structured");
     for (BlockArgument argument : function.getArguments()) number(argument);
     if (block(function.getBody().front()) < 0) return failure();
+    findReleased();
     findBuffersOfOneWriter();
     findRewrittenBuffers(program);
     findOverlaps();
@@ -101,7 +103,7 @@ class Flattener {
       }
       Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op};
       if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
-      for (Value operand : op.getOperands()) step.operands.push_back(number(operand));
+      for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
       for (Value value : op.getResults()) step.results.push_back(number(value));
       if (step.kind == StepKind::Access) access(step);
       if (isa<scf::ForOp>(op)) step.loop = program.loops++;
@@ -117,6 +119,13 @@ class Flattener {
     for (Value value : result.terminator->getOperands()) result.yields.push_back(number(value));
     program.blocks[index] = std::move(result);
     return index;
+  }
+
+  /// The predicate of a copy is the last operand of it that counts here.
+  static SmallVector<Value> followedOperands(Operation* op) {
+    SmallVector<Value> operands(op->getOperands());
+    if (auto copy = dyn_cast<tilegpu::CopyAsyncOp>(op)) operands.resize(copy.getPred() ? 4 : 3);
+    return operands;
   }
 
   void addBuffer(tilegpu::AllocOp alloc) {
@@ -144,8 +153,7 @@ class Flattener {
       } else {
         step.stream = program.streams++;
       }
-      auto it = buffers.find(buffer);
-      step.buffer = it == buffers.end() ? -1 : it->second;
+      step.buffer = bufferOf(buffer);
       if (step.buffer >= 0 && step.label >= 0) program.buffers[step.buffer].labelled = true;
       step.owners = intern({.layout = {}, .shape = {}, .oneHolder = false});
       body.steps.push_back(std::move(step));
@@ -157,8 +165,16 @@ class Flattener {
   void access(Step& step) {
     if (auto label = tilegpu::sourceLabelOf(step.op)) step.label = static_cast<int>(label->source), labelled(step, *label);
     if (step.label < 0) step.stream = program.streams++;
+    if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(step.op); wait && wait.isBulk()) {
+      step.bulk = true;
+      step.buffer = bufferOf(wait.getBuffer());
+    }
     llvm::TypeSwitch<Operation*>(step.op)
-        .Case([&](tilegpu::CopyAsyncOp copy) { shared(step, copy.getBuffer(), copy.getLayout(), true); })
+        .Case([&](tilegpu::CopyAsyncOp copy) {
+          step.bulk = copy.isBulk();
+          shared(step, copy.getBuffer(), step.bulk ? Attribute() : *copy.getLayout(), !step.bulk);
+        })
+        .Case([&](tilegpu::ReleaseOp release) { step.buffer = bufferOf(release.getBuffer()); })
         .Case([&](tilegpu::LoadBufferOp load) { shared(step, load.getBuffer(), load.getType().getEncoding(), false); })
         .Case([&](tilegpu::StoreBufferOp store) { shared(step, store.getBuffer(), store.getValue().getType().getEncoding(), false); })
         .Case<tilegpu::CopyWaitOp, tilegpu::DotWaitOp>(
@@ -180,9 +196,13 @@ class Flattener {
     step.stream = it->second;
   }
 
-  void shared(Step& step, Value buffer, Attribute layout, bool oneHolder) {
+  int bufferOf(Value buffer) const {
     auto it = buffers.find(buffer);
-    step.buffer = it == buffers.end() ? -1 : it->second;
+    return it == buffers.end() ? -1 : it->second;
+  }
+
+  void shared(Step& step, Value buffer, Attribute layout, bool oneHolder) {
+    step.buffer = bufferOf(buffer);
     Accessor accessor{.layout = layout, .shape = {}, .oneHolder = oneHolder};
     auto type = cast<tilegpu::BufferType>(buffer.getType());
     accessor.shape.assign(type.getShape().begin(), type.getShape().end());
@@ -210,6 +230,12 @@ class Flattener {
     auto it = llvm::find(program.accessors, accessor);
     if (it == program.accessors.end()) it = program.accessors.insert(it, std::move(accessor));
     return static_cast<int>(it - program.accessors.begin());
+  }
+
+  void findReleased() {
+    for (const Body& block : program.blocks)
+      for (const Step& step : block.steps)
+        if (step.act == Act::Release && step.buffer >= 0) program.buffers[static_cast<size_t>(step.buffer)].released = true;
   }
 
   /// A round trip through memory that a later pass made: what it reads is what its one write left.

@@ -18,6 +18,7 @@ enum class Act : std::uint8_t {
   None,
   Copy,
   Wait,
+  Release,  ///< of a slot, by all warps, for the next copy of boxes into it
   Barrier,
   ReadBuffer,
   WriteBuffer,
@@ -43,6 +44,7 @@ struct Step {
   int label = -1;           ///< of the program before scheduling; -1 where it has no such access
   int stream = -1;          ///< counts the runs of one copy of an access: its prologue, its loop and its last trip are one stream
   int owners = -1;          ///< which of Program::accessors
+  bool bulk = false;        ///< a copy of boxes by an engine, or the wait for one: not counted, but known by its slot
   int loop = -1;            ///< the number of a scf.for
   std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot
 };
@@ -60,6 +62,7 @@ struct Buffer {
   std::int64_t slots = 1, begin = 0, slotBytes = 0;
   const Step* onlyWriter = nullptr;  ///< of a buffer that no labelled access touches
   bool labelled = false;
+  bool released = false;   ///< copies into it wait until all warps have released the slot
   bool rewritten = false;  ///< what it holds at a loop's head nobody reads (Rewritten.cpp)
 };
 

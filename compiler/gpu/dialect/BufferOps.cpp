@@ -54,14 +54,18 @@ LogicalResult AllocOp::verify() {
   BufferType type = getResult().getType();
   if (type.getSlots() > 1 && isInLoop(*this))
     return emitOpError() << "of " << type.getSlots() << " slots must be outside of loops: in a loop each trip gets room of its own";
-  if (!getOffset()) return success();
-  auto offset = static_cast<int64_t>(*getOffset());
-  if (offset < 0) return emitOpError() << "offset must be at least 0, but got " << offset;
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   auto bytes = function ? function->getAttrOfType<IntegerAttr>(kSharedBytesAttr) : IntegerAttr();
-  if (!bytes || offset + type.getBytes() <= bytes.getInt()) return success();
-  return emitOpError() << "ends at byte " << offset + type.getBytes() << ", but the function has " << bytes.getInt()
-                       << " bytes of shared memory (" << kSharedBytesAttr << ")";
+  auto verifyPlace = [&](std::optional<uint64_t> place, StringRef name, StringRef what, int64_t size) -> LogicalResult {
+    if (!place) return success();
+    auto begin = static_cast<int64_t>(*place);
+    if (begin < 0) return emitOpError() << name << " must be at least 0, but got " << begin;
+    if (!bytes || begin + size <= bytes.getInt()) return success();
+    return emitOpError() << what << " at byte " << begin + size << ", but the function has " << bytes.getInt()
+                         << " bytes of shared memory (" << kSharedBytesAttr << ")";
+  };
+  if (failed(verifyPlace(getOffset(), "offset", "ends", type.getBytes()))) return failure();
+  return verifyPlace(getBarriers(), "barriers", "has barriers that end", 8 * type.getSlots());
 }
 
 LogicalResult LoadBufferOp::verify() {
@@ -89,6 +93,21 @@ LogicalResult StoreBufferOp::verify() {
   return verifySameTile(*this, "value and buffer", value.getShape(), value.getElementType(), buffer.getShape(), buffer.getElementType());
 }
 
+/// C6 of a copy with a map.
+static LogicalResult verifyMap(CopyAsyncOp copy) {
+  auto function = copy->getParentOfType<FunctionOpInterface>();
+  auto maps = function ? function->getAttrOfType<ArrayAttr>(kTensorMapsAttr) : ArrayAttr();
+  size_t count = maps ? maps.size() : 0, number = *copy.getMap();
+  if (number >= count) return copy.emitOpError() << "names tensor map " << number << ", but the function has " << count;
+  auto map = dyn_cast<DictionaryAttr>(maps[number]);
+  auto sizes = map ? map.getAs<ArrayAttr>("sizes") : ArrayAttr();
+  if (!sizes || sizes.size() < 2)
+    return copy.emitOpError() << "names tensor map " << number << ", which has no sizes of two or more dimensions";
+  if (copy.getCoordinates().size() + 2 == sizes.size()) return success();
+  return copy.emitOpError() << "has " << copy.getCoordinates().size() << " coordinates, but tensor map " << number << " needs "
+                            << sizes.size() - 2;
+}
+
 LogicalResult CopyAsyncOp::verify() {
   BufferType buffer = getBuffer().getType();
   tile::BlockPtrType ptr = getPtr().getType();
@@ -104,12 +123,16 @@ LogicalResult CopyAsyncOp::verify() {
       return emitOpError() << "boundary_check must name distinct dimensions in [0, " << ptr.getRank() - 1 << "], but got " << d;
     seen.set(static_cast<unsigned>(d));
   }
-  if (failed(getLayout().verifyEncoding(ptr.getShape(), ptr.getElementType(), [&] { return emitOpError(); }))) return failure();
+  if (getLayout().has_value() == isBulk()) return emitOpError() << "needs either a layout or a map";
+  if (isBulk()) return verifyMap(*this);
+  if (failed(getLayout()->verifyEncoding(ptr.getShape(), ptr.getElementType(), [&] { return emitOpError(); }))) return failure();
   for (int d = 0; d < static_cast<int>(ptr.getRank()); ++d)
-    if (bytesTogether(getLayout().getLayout(), buffer, d) >= kLeastCopy) return success();
+    if (bytesTogether(getLayout()->getLayout(), buffer, d) >= kLeastCopy) return success();
   return emitOpError() << "needs a layout whose threads hold at least " << kLeastCopy
-                       << " bytes of elements that follow each other, in the buffer as well, but it is " << getLayout().getLayout().str();
+                       << " bytes of elements that follow each other, in the buffer as well, but it is " << getLayout()->getLayout().str();
 }
+
+LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
 
 namespace {
 
@@ -146,18 +169,22 @@ std::optional<SmallVector<Value>> sourcesOf(Value token) {
   return std::nullopt;
 }
 
-/// Whether all that a token may be are copies.
-bool isOfCopies(Value token) {
+/// The copies that a token may be; nothing where it may be anything else.
+std::optional<SmallVector<CopyAsyncOp>> copiesOf(Value token) {
+  SmallVector<CopyAsyncOp> copies;
   llvm::SmallSetVector<Value, 8> seen;
   seen.insert(token);
   for (size_t i = 0; i < seen.size(); ++i) {
-    if (seen[i].getDefiningOp<CopyAsyncOp>()) continue;
+    if (auto copy = seen[i].getDefiningOp<CopyAsyncOp>()) {
+      copies.push_back(copy);
+      continue;
+    }
     std::optional<SmallVector<Value>> sources = sourcesOf(seen[i]);
-    if (!sources) return false;
+    if (!sources) return std::nullopt;
     for (Value source : *sources)
       if (source) seen.insert(source);
   }
-  return true;
+  return copies;
 }
 
 }  // namespace
@@ -165,9 +192,20 @@ bool isOfCopies(Value token) {
 LogicalResult CopyWaitOp::verify() {
   if (static_cast<int64_t>(getPending().value_or(0)) < 0)
     return emitOpError() << "pending must be at least 0, but got " << static_cast<int64_t>(*getPending());
-  for (auto [i, token] : llvm::enumerate(getTokens()))
-    if (!isOfCopies(token)) return emitOpError() << "waits for token " << i << ", which comes from no tilegpu.copy_async";
-  return success();
+  bool bulk = false, others = false;
+  for (auto [i, token] : llvm::enumerate(getTokens())) {
+    std::optional<SmallVector<CopyAsyncOp>> copies = copiesOf(token);
+    if (!copies) return emitOpError() << "waits for token " << i << ", which comes from no tilegpu.copy_async";
+    for (CopyAsyncOp copy : *copies) {
+      (copy.isBulk() ? bulk : others) = true;
+      if (copy.isBulk() && copy.getBuffer() != getBuffer())
+        return emitOpError() << "waits for token " << i << " of a copy by a tensor map, and has to name the copy's buffer";
+    }
+  }
+  if (static_cast<bool>(getBuffer()) != static_cast<bool>(getSlot())) return emitOpError() << "needs a slot exactly if it has a buffer";
+  if (!getBuffer()) return success();
+  if (others || !bulk || getTokens().size() != 1) return emitOpError() << "has a buffer, which is for one copy by a tensor map alone";
+  return verifySlot(*this, getBuffer(), getSlot());
 }
 
 }  // namespace fattn::tilegpu

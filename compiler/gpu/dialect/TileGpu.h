@@ -60,6 +60,12 @@ inline constexpr llvm::StringLiteral kTargetAttr = "tilegpu.target", kWarpsAttr 
 inline constexpr llvm::StringLiteral kExtentsAttr = "tilegpu.extents";
 /// On tile.dot, by -tilegpu-assign-layouts: the matrix instruction that it becomes (InstructionAttr).
 inline constexpr llvm::StringLiteral kInstructionAttr = "tilegpu.instruction";
+/// On the function, by -tilegpu-place-copies: the tensor maps that a launch makes, and the arguments that must not be negative for them.
+inline constexpr llvm::StringLiteral kTensorMapsAttr = "tilegpu.tensor_maps", kNonNegativeAttr = "tilegpu.non_negative";
+/// On the function, by -tilegpu-split-roles: how many warps beside those of kWarpsAttr only copy.
+inline constexpr llvm::StringLiteral kCopierWarpsAttr = "tilegpu.copier_warps";
+/// On tilegpu.copy_async, by -tilegpu-split-roles: which role makes the copy.
+inline constexpr llvm::StringLiteral kMadeByAttr = "tilegpu.made", kMadeAlone = "alone", kMadeElsewhere = "elsewhere";
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 /// The extents of an operation; empty where all elements count.
@@ -67,6 +73,8 @@ llvm::ArrayRef<int64_t> extentsOf(mlir::Operation* op);
 /// The machine of the function that `op` is, or is in. Throws Error{InvalidArgument} where the attribute is missing or unknown.
 const gpu::Target& targetOf(mlir::Operation* op);
 int64_t warpsOf(mlir::Operation* op);
+/// Warps of its function's block that only copy.
+int64_t copierWarpsOf(mlir::Operation* op);
 
 /// Registers the dialect and those whose operations stand beside it.
 void registerTileGpuDialects(mlir::DialectRegistry& registry);

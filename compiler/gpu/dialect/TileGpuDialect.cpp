@@ -206,6 +206,11 @@ int64_t warpsOf(Operation* op) {
   return warps.getInt();
 }
 
+int64_t copierWarpsOf(Operation* op) {
+  auto warps = functionOf(op)->getAttrOfType<IntegerAttr>(kCopierWarpsAttr);
+  return warps ? warps.getInt() : 0;
+}
+
 void registerTileGpuDialects(DialectRegistry& registry) {
   tile::registerTileDialects(registry);
   registry.insert<TileGpuDialect>();

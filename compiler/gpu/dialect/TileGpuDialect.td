@@ -27,6 +27,14 @@ def TileGpu_Dialect : Dialect {
     - a `tile.cumsum` with `tilegpu.exclusive` leaves the element itself out of its sum (`-tilegpu-decompose-conversions`);
     - the operands and the accumulator of `tile.dot` have the fragments of one matrix instruction, which `tilegpu.instruction` names; an
       operand that it reads from shared memory comes from a load, and has the fragments that would be in registers else;
+    - where copy engines move whole boxes, the function carries `tilegpu.tensor_maps`, an array with one dictionary for each map that a launch
+      makes of its arguments: `pointer`, the number of the argument that is the array's first element; `sizes`, the elements along each
+      dimension, the contiguous one first; `strides`, the bytes from one index to the next along all but the first; `box`, the elements that a
+      copy moves along each of the first two; `swizzle`, the bytes of a row of the box. Sizes and strides are products, each an array of a
+      constant and the numbers of the arguments to multiply it by. `tilegpu.non_negative` are the numbers of arguments for which the
+      maps are right only if they are not negative;
+    - with roles (`-tilegpu-split-roles`) the block has `tilegpu.copier_warps` more warps than layouts know, and each copy by a tensor map stands
+      twice: `tilegpu.made = "alone"` where the one thread that executes it makes it, `"elsewhere"` where the program waits for it;
     - the function carries `tilegpu.target = "nvidia:sm_80"` and `tilegpu.warps = 4 : i64`, the warps of a block.
   }];
   let useDefaultTypePrinterParser = 1;

@@ -78,11 +78,14 @@ def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]
     `-tilegpu-allocate-shared`: buffers that are never alive together may have the same bytes. In a loop each trip gets room of its own:
     what a trip leaves there no other one reads.
 
+    Where whole boxes are copied into the buffer (`tilegpu.copy_async` with a map), `barriers` is where the barrier objects of its slots lie,
+    8 bytes each: one a slot that a copy completes, then one a slot on which the warps release it (`tilegpu.release`), if they do.
+
     Constraints:
-    - C1: `offset` is at least 0, and the buffer ends within the function's `tilegpu.shared_bytes` where that is known.
+    - C1: `offset` and `barriers` are at least 0, and what lies there ends within the function's `tilegpu.shared_bytes` where that is known.
     - C2: a buffer of several slots is allocated outside of loops, as trips take turns with its slots.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
   let results = (outs Res<TileGpu_BufferType, "", [TileGpu_SharedAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
@@ -130,7 +133,7 @@ def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
 
 //===-- Copies in flight ----------------------------------------------------------------------------------------===//
 
-def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
+def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments]> {
   let summary = "begin to copy a tile from global to shared memory";
   let description = [{
     Copies the tile that `ptr` points at into slot `slot`, as `tile.load` with padding 0 would read it; the data is there for the executing
@@ -141,6 +144,11 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
     `layout` says which thread copies which elements, in vectors of its registers that follow each other in both memories. An element that
     several threads hold is copied by the first of them.
 
+    With `map` in place of a layout, one thread has an engine copy whole boxes of the array that the function's tensor map of this number
+    describes (`tilegpu.tensor_maps`); `coordinates` are the window's place in the array's dimensions beyond the window's own. The data is
+    then there for every thread that has waited. The copy begins when all warps have released the slot's last content (`tilegpu.release`),
+    where they release it.
+
     Constraints:
     - C1: the buffer has the block pointer's shape and element type.
     - C2: `boundary_check` names distinct dimensions of the block pointer.
@@ -149,35 +157,111 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async"> {
       other in the buffer: no machine copies less.
     - C5: buffer and slot are as for `tilegpu.load_buffer`, and the buffer is allocated outside of loops: a copy may be in flight from one
       trip to the next.
+    - C6: it has a layout or a map; with a map C3 and C4 do not apply, the function has a tensor map of this number, and there is a coordinate
+      for each dimension of it beyond two.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
-                       TileGpu_RegsAttr:$layout, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
+                       Variadic<I32>:$coordinates, OptionalAttr<TileGpu_RegsAttr>:$layout, OptionalAttr<I64Attr>:$map,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
   let results = (outs TileGpu_TokenType:$token);
   let assemblyFormat = [{
-    $ptr `,` $buffer `[` $slot `]` (`if` $pred^)? attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))
+    $ptr `,` $buffer `[` $slot `]` (`if` $pred^)? (`map` $map^ `[` $coordinates `]`)? attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// An engine copies whole boxes by a tensor map.
+    bool isBulk() { return getMap().has_value(); }
+  }];
 }
 
-def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [
+    AttrSizedOperandSegments, MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
   let summary = "wait for copies of the executing thread";
   let description = [{
     Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
-    still be in flight; without it, none may.
+    still be in flight; without it, none may. Copies of whole boxes are not counted: a wait for one names its buffer and slot, and
+    there is exactly one such wait for each copy that was issued.
 
     Constraints:
     - C1: each token comes from a `tilegpu.copy_async`, perhaps round a loop or through branches.
     - C2: `pending` is at least 0.
+    - C3: a wait for a copy by a tensor map is for that token alone, and has the copy's buffer and a slot; others have neither.
   }];
-  let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, OptionalAttr<I64Attr>:$pending);
-  let assemblyFormat = "$tokens attr-dict";
+  let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, Optional<TileGpu_BufferType>:$buffer, Optional<I32>:$slot,
+                       OptionalAttr<I64Attr>:$pending);
+  let assemblyFormat = "$tokens (`in` $buffer^ `[` $slot `]` `:` qualified(type($buffer)))? attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// For a copy of whole boxes by a tensor map.
+    bool isBulk() { return static_cast<bool>(getBuffer()); }
+  }];
+}
+
+def TileGpu_ReleaseOp : TileGpu_Op<"release", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let summary = "the executing warp reads a slot no more";
+  let description = [{
+    What the slot holds has been read: the next `tilegpu.copy_async` by a tensor map into it begins when every warp has said so. There is
+    exactly one release of each warp for each such copy into the buffer.
+
+    Constraints:
+    - C1: buffer and slot are as for `tilegpu.load_buffer`.
+  }];
+  let arguments = (ins TileGpu_BufferType:$buffer, I32:$slot);
+  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def TileGpu_InitBarriersOp : TileGpu_Op<"init_barriers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let summary = "barrier objects for copies by tensor maps";
+  let description = [{
+    Makes the barrier objects of all buffers that have some (`barriers` of `tilegpu.alloc`). Inserted at the function's start by
+    `-tilegpu-allocate-shared`; a barrier follows (`-tilegpu-place-barriers`).
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
   let summary = "all threads of the block arrive before any goes on";
   let description = [{ Shared memory written before it is seen by all behind it. Inserted by `-tilegpu-place-barriers` only. }];
   let assemblyFormat = "attr-dict";
+}
+
+//===-- Roles ---------------------------------------------------------------------------------------------------===//
+
+def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {
+  let summary = "whether the executing warp only copies";
+  let description = [{
+    True in the warps behind the function's `tilegpu.warps`, of which there are `tilegpu.copier_warps`; with `one_thread` in one thread of them.
+    Inserted by `-tilegpu-split-roles`: what stands under it no computing warp executes, and the barriers elsewhere are these warps' alone.
+  }];
+  let arguments = (ins UnitAttr:$one_thread);
+  let results = (outs I1:$result);
+  let assemblyFormat = "(`one_thread` $one_thread^)? attr-dict";
+}
+
+def TileGpu_SetRegistersOp : TileGpu_Op<"set_registers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let summary = "a warp group's registers a thread, from here on";
+  let description = [{
+    Gives registers back, or with `more` waits until there are as many. All warps of a group execute it.
+  }];
+  let arguments = (ins I64Attr:$count, UnitAttr:$more);
+  let assemblyFormat = "$count (`more` $more^)? attr-dict";
+}
+
+def TileGpu_TurnWaitOp : TileGpu_Op<"turn_wait", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let summary = "until it is this warp group's turn";
+  let description = [{
+    Computing warp groups take turns, in the order of their numbers and round again: returns when the group before has passed on its turn
+    (`tilegpu.turn_pass`) as often as this one has waited. It orders no memory. Inserted by `-tilegpu-place-turns`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let summary = "it is the next warp group's turn";
+  let description = [{ With `first` the last group says so, and no other: the first group may begin. }];
+  let arguments = (ins UnitAttr:$first);
+  let assemblyFormat = "(`first` $first^)? attr-dict";
 }
 
 //===-- Dots in flight ------------------------------------------------------------------------------------------===//

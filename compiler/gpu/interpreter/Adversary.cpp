@@ -88,7 +88,11 @@ class Arrays {
 class Execution {
  public:
   Execution(const Code& code, Run& run, interpreter::Grid id, const std::vector<Datum>& arguments)
-      : code_(code), run_(run), block_(run, id, code.lanes), random_(run.order.seed), warps_(static_cast<std::size_t>(code.warps)) {
+      : code_(code),
+        run_(run),
+        block_(run, id, code.lanes, code.warps),
+        random_(run.order.seed),
+        warps_(static_cast<std::size_t>(code.warps + code.copiers)) {
     for (auto [i, warp] : llvm::enumerate(warps_)) {
       warp.number = static_cast<int64_t>(i);
       warp.values.resize(code.values);
@@ -100,7 +104,7 @@ class Execution {
     while (!run_.log.full()) {
       std::vector<Warp*> ready;
       for (Warp& warp : warps_)
-        if (warp.state == Warp::State::Running) ready.push_back(&warp);
+        if (warp.state == Warp::State::Running && canGoOn(warp)) ready.push_back(&warp);
       if (!ready.empty())
         advance(ready);
       else if (std::ranges::all_of(warps_, [](const Warp& warp) { return warp.state == Warp::State::Ended; }) || !release())
@@ -108,10 +112,18 @@ class Execution {
     }
     // Nobody waits for what is still in flight.
     for (Warp& warp : warps_) block_.complete(warp, 0);
+    bool ended = std::ranges::all_of(warps_, [](const Warp& warp) { return warp.state == Warp::State::Ended; });
+    for (auto& [place, channel] : block_.channels)
+      if (ended && std::ranges::any_of(channel.waits, [&](uint64_t waits) { return waits != channel.copies; })) neverWaitedFor(channel);
     ++run_.phase;
   }
 
  private:
+  bool canGoOn(Warp& warp) {
+    const Instruction& instruction = code_.instructions[warp.at];
+    return instruction.kind != Kind::Await || instruction.test(block_, warp);
+  }
+
   void advance(const std::vector<Warp*>& ready) {
     switch (run_.order.turn) {
       case Turn::Ascending:
@@ -141,6 +153,10 @@ class Execution {
       case Kind::Branch:
         warp.at = instruction.test(block_, warp) ? warp.at + 1 : instruction.target;
         return true;
+      case Kind::Await:
+        if (!instruction.test(block_, warp)) return false;
+        ++warp.at;
+        return true;
       case Kind::Vote:
         warp.vote = instruction.test(block_, warp);
         [[fallthrough]];
@@ -157,17 +173,38 @@ class Execution {
 
   /// All warps wait or have ended: lets them go on where all wait for each other.
   bool release() {
-    const Warp& first = *std::ranges::find(warps_, Warp::State::Waiting, &Warp::state);
+    auto stuck = std::ranges::find_if(warps_, [](const Warp& warp) { return warp.state == Warp::State::Running && !warp.apart; });
+    if (stuck != warps_.end()) return endless(*stuck);
+    auto waiting = std::ranges::find(warps_, Warp::State::Waiting, &Warp::state);
+    if (waiting == warps_.end()) return endless(*std::ranges::find(warps_, Warp::State::Running, &Warp::state));
+    const Warp& first = *waiting;
     for (const Warp& warp : warps_)
-      if (warp.state != first.state || warp.at != first.at || warp.path != first.path) return diverged(first, warp);
+      if (!warp.apart && (warp.state != first.state || warp.at != first.at || warp.path != first.path)) return diverged(first, warp);
     const Instruction& instruction = code_.instructions[first.at];
     bool any = std::ranges::any_of(warps_, &Warp::vote);
     for (Warp& warp : warps_) {
+      if (warp.apart) continue;
       warp.state = Warp::State::Running;
       warp.at = instruction.kind == Kind::Vote && !any ? instruction.target : warp.at + 1;
     }
     if (instruction.kind == Kind::Barrier) ++run_.phase;
     return true;
+  }
+
+  void neverWaitedFor(const Channel& channel) {
+    Operation* op = channel.last.issued.op;
+    run_.log.report(FaultKind::InFlight, nullptr, op, [&] {
+      return fmt::format("{} copies boxes that some warp does not wait for: they may land when the block has ended", describe(op));
+    });
+  }
+
+  bool endless(const Warp& warp) {
+    Operation* op = code_.instructions[warp.at].op;
+    run_.log.report(FaultKind::Endless, nullptr, op, [&] {
+      return fmt::format("{} in warp {} waits for what no warp does: boxes that are not copied, or a slot that is not released",
+                         describe(op), warp.number);
+    });
+    return false;
   }
 
   bool diverged(const Warp& waiting, const Warp& other) {

@@ -16,6 +16,9 @@
 // WHAT THE LOWERING ADDS is modelled here: a select_lazy whose condition the block shares, and an atomic addition whose old values other
 // threads need, meet all warps (compiler/gpu/lower/Control.cpp, Scattered.cpp). They are no barriers for memory.
 //
+// COPIES OF BOXES by an engine are begun by the first warp, once all warps have released the slot, and are there for each warp that has
+// waited.
+//
 // LIMIT. Within a warp all lanes execute an operation at once.
 #ifndef FATTN_COMPILER_GPU_INTERPRETER_ADVERSARY_H
 #define FATTN_COMPILER_GPU_INTERPRETER_ADVERSARY_H
@@ -30,6 +33,7 @@ enum class FaultKind : std::uint8_t {
   Unfenced,    ///< a matrix unit reads a byte that a thread has written and no fence has shown
   Unwritten,   ///< a byte of shared memory is read that nobody has written, or that was written for another buffer
   Bounds,      ///< an access outside of an array or of a buffer
+  Endless,     ///< a wait that never ends: for boxes that nobody copies, or a slot that nobody releases
   Divergence,  ///< a barrier that not all warps reach
   Undefined,   ///< an operation without a meaning, such as a division by zero
   Values,      ///< the results differ from what they must be

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mlir;
@@ -88,6 +89,37 @@ void Block::complete(Warp& warp, std::size_t pending) {
       if (move.from.buffer >= 0) run.global[static_cast<std::size_t>(move.from.buffer)].shadow.endFrom(move.from.i, move.bytes, now);
     }
     warp.copies.pop_front();
+  }
+}
+
+Channel& Block::channel(Operation* alloc, int64_t slot) {
+  Channel& channel = channels[{alloc, slot}];
+  channel.waits.resize(static_cast<std::size_t>(warps));
+  channel.releases.resize(static_cast<std::size_t>(warps));
+  return channel;
+}
+
+void Block::issueBoxes(Channel& channel, Copy copy) {
+  for (const Move& move : copy.moves) {
+    if (move.from.buffer >= 0)
+      run.global[static_cast<std::size_t>(move.from.buffer)].shadow.beginFrom(move.from.i, move.bytes, copy.issued, run.log);
+    run.shared.shadow.beginBoxes(move.into, move.bytes, copy.issued, static_cast<int>(warps), run.log);
+    std::memset(run.shared.data + move.into, 0xff, static_cast<std::size_t>(move.bytes));
+  }
+  if (run.order.completion == Completion::AtOnce) land(copy);
+  ++channel.copies;
+  channel.last = std::move(copy);
+}
+
+void Block::completeBoxes(Warp& warp, Channel& channel) {
+  bool first = std::ranges::all_of(channel.waits, [&](uint64_t waits) { return waits < channel.copies; });
+  if (first && run.order.completion == Completion::Late) land(channel.last);
+  ++channel.waits[static_cast<std::size_t>(warp.number)];
+  bool all = std::ranges::all_of(channel.waits, [&](uint64_t waits) { return waits == channel.copies; });
+  Access now = {run.phase, channel.last.issued.path, channel.last.issued.thread, channel.last.issued.op};
+  for (const Move& move : channel.last.moves) {
+    run.shared.shadow.endBoxes(move.into, move.bytes, static_cast<int>(warp.number));
+    if (all && move.from.buffer >= 0) run.global[static_cast<std::size_t>(move.from.buffer)].shadow.endFrom(move.from.i, move.bytes, now);
   }
 }
 

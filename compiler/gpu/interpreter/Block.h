@@ -45,6 +45,13 @@ struct Copy {
   std::vector<Move> moves;
 };
 
+/// Copies of boxes into one slot, and what warps have done with them. Each copy, wait and release counts.
+struct Channel {
+  uint64_t copies = 0;
+  std::vector<uint64_t> waits, releases;  ///< of each warp
+  Copy last;
+};
+
 class Block;
 
 struct Warp {
@@ -54,7 +61,8 @@ struct Warp {
   State state = State::Running;
   std::size_t at = 0;  ///< the next instruction
   std::vector<Datum> values;
-  bool vote = false;  ///< while waiting: what it says
+  bool apart = false;  ///< it copies, and meets no others
+  bool vote = false;   ///< while waiting: what it says
 
   /// Tells the trips of the loops around `at` apart.
   struct Loop {
@@ -82,13 +90,16 @@ struct Run {
 
 class Block {
  public:
-  Block(Run& run, interpreter::Grid id, int64_t lanes) : run(run), id(id), lanes(lanes), firstPhase(run.phase) {}
+  Block(Run& run, interpreter::Grid id, int64_t lanes, int64_t warps)
+      : run(run), id(id), lanes(lanes), warps(warps), firstPhase(run.phase) {}
 
   Run& run;
   interpreter::Grid id;
   int64_t lanes;  ///< of a warp
+  int64_t warps;
   uint32_t firstPhase;
-  std::map<mlir::Operation*, Elements> exchanged;  ///< old values of atomic additions on their way to other threads
+  std::map<std::pair<mlir::Operation*, int64_t>, Channel> channels;  ///< by allocation and slot
+  std::map<mlir::Operation*, Elements> exchanged;                    ///< old values of atomic additions on their way to other threads
 
   /// The access that this thread of the warp makes now.
   Access access(const Warp& warp, mlir::Operation* op, int64_t thread) const {
@@ -104,6 +115,10 @@ class Block {
   void issue(Warp& warp, Copy copy);
   /// Completes the warp's oldest copies until `pending` are left.
   void complete(Warp& warp, std::size_t pending);
+  Channel& channel(mlir::Operation* alloc, int64_t slot);
+  /// The engine begins to copy boxes; the warp sees that the last of them is complete.
+  void issueBoxes(Channel& channel, Copy copy);
+  void completeBoxes(Warp& warp, Channel& channel);
   /// Shows matrix units what the warp has written, completed copies included.
   void fence(Warp& warp);
 

@@ -181,7 +181,8 @@ bool warpDecides(const Distribution& conditions, const Distribution& results) {
 /// Whether each warp may decide by itself: nothing in the region needs the others, and no row's results come from two sides.
 bool Flattener::warpsDecide(tile::SelectLazyOp lazy) {
   auto visit = [&](Operation* op) {
-    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp>(op))
+    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(
+            op))
       return WalkResult::interrupt();
     auto inner = dyn_cast<tile::SelectLazyOp>(op);
     if (!inner || !tilegpu::layoutOf(inner.getCondition())) return WalkResult::advance();
@@ -238,7 +239,14 @@ void Flattener::visit(Operation* op) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;
   }
-  if (isa<tilegpu::AllocOp, tile::DevicePrintOp>(op)) return;
+  if (isa<tilegpu::AllocOp, tilegpu::InitBarriersOp, tilegpu::SetRegistersOp, tilegpu::TurnWaitOp, tilegpu::TurnPassOp,
+          tile::DevicePrintOp>(op))
+    return;
+  if (std::optional<Awaited> boxes = boxAction(*this, op)) {
+    if (boxes->ready) emit({.kind = Kind::Await, .op = op, .act = {}, .test = std::move(boxes->ready)});
+    act(op, std::move(boxes->act));
+    return;
+  }
   for (auto family : {elementwiseAction, shapeAction, computeAction, globalAction, sharedAction})
     if (Action action = family(*this, op)) {
       act(op, std::move(action));
@@ -251,6 +259,7 @@ Code Flattener::run() {
   if (!kernel_.getBody().hasOneBlock()) throw Error(ErrorCode::InvalidArgument, "the kernel must have a body of one block");
   code_.arguments = slots(kernel_.getArguments());
   code_.warps = tilegpu::warpsOf(kernel_);
+  code_.copiers = tilegpu::copierWarpsOf(kernel_) ? 1 : 0;
   code_.lanes = tilegpu::targetOf(kernel_).warpSize;
   if (auto bytes = kernel_->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) code_.sharedBytes = bytes.getInt();
   block(kernel_.getBody().front());

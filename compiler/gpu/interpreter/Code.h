@@ -21,6 +21,7 @@ struct Instruction {
     Barrier,  ///< waits for all warps: what was done before is done for all of them
     Vote,     ///< waits for all warps, and goes to `target` where none of their tests holds
     Meet,     ///< waits for all warps, no more
+    Await,    ///< waits until the test holds
     End,
   };
   Kind kind = Kind::Act;
@@ -35,6 +36,7 @@ struct Code {
   std::size_t values = 0;      ///< slots of a warp
   std::vector<int> arguments;  ///< their slots
   int64_t warps = 0, lanes = 0, sharedBytes = 0;
+  int64_t copiers = 0;  ///< further warps, which meet no others: of those that only copy one does
 };
 
 /// Makes the code of a kernel. The operation's families are in files of their own, as functions that give an empty action for an
@@ -85,6 +87,12 @@ Action globalAction(Flattener& to, mlir::Operation* op);
 /// The two halves of an atomic addition whose old values other threads need: what adds, and what hands them out. The second is empty
 /// where every thread has what it needs.
 std::pair<Action, Action> atomicActions(Flattener& to, tile::AtomicAddOp op);
+/// Boxes.cpp: copies of boxes, waits for them and releases. What each waits for, where it does, and what it then does.
+struct Awaited {
+  Test ready;
+  Action act;
+};
+std::optional<Awaited> boxAction(Flattener& to, mlir::Operation* op);
 /// Shared.cpp: buffers and copies, and what is in Dots.cpp.
 Action sharedAction(Flattener& to, mlir::Operation* op);
 Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op);

@@ -13,8 +13,8 @@ using namespace mlir;
 namespace fattn::adversary {
 
 std::string_view name(FaultKind kind) {
-  static constexpr std::string_view kNames[] = {"race",   "in flight",  "unfenced",  "unwritten",
-                                                "bounds", "divergence", "undefined", "values"};
+  static constexpr std::string_view kNames[] = {"race",    "in flight",  "unfenced",  "unwritten", "bounds",
+                                                "endless", "divergence", "undefined", "values"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -43,16 +43,19 @@ void Shadow::race(Operation* first, int32_t thread, const char* did, const Acces
 
 void Shadow::checkFlight(const Cell& cell, int64_t at, const Access& now, const char* does, Log& log) {
   if (!cell.into.op) return;
+  bool boxes = cell.into.thread == kEngine;
+  if (boxes && (cell.waiting >> log.warpOf(now.thread) & 1) == 0) return;
   log.report(FaultKind::InFlight, cell.into.op, now.op, [&] {
-    return fmt::format("{} in warp {} {} byte {} of {}, which {} of warp {} may still write: no wait covers that copy", describe(now.op),
-                       log.warpOf(now.thread), does, at, name_, describe(cell.into.op), log.warpOf(cell.into.thread));
+    std::string owner = boxes ? "" : fmt::format(" of warp {}", log.warpOf(cell.into.thread));
+    return fmt::format("{} in warp {} {} byte {} of {}, which {}{} may still write: no wait covers that copy", describe(now.op),
+                       log.warpOf(now.thread), does, at, name_, describe(cell.into.op), owner);
   });
 }
 
 void Shadow::read(int64_t at, int64_t bytes, const Access& now, Log& log) {
   forEach(at, bytes, [&](Cell& cell, int64_t place) {
     checkFlight(cell, place, now, "reads", log);
-    if (cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.op)
+    if (cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.op && cell.write.thread != kEngine)
       race(cell.write.op, cell.write.thread, "writes", now, "reads", place, log);
     if (cell.read.phase != now.phase || !cell.read.op) {
       cell.read = now;
@@ -72,7 +75,8 @@ void Shadow::checkWrite(const Cell& cell, int64_t at, const Access& now, bool at
                          log.warpOf(now.thread), at, name_, describe(cell.source));
     });
   bool bothAtomic = atomic && cell.atomic;
-  if (cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread && !cell.write.isSameInstance(now) && !bothAtomic)
+  if (cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.thread != kEngine &&
+      !cell.write.isSameInstance(now) && !bothAtomic)
     race(cell.write.op, cell.write.thread, "writes", now, "writes", at, log);
   if (!cell.read.op || cell.read.phase != now.phase) return;
   if (cell.read.thread != now.thread)
@@ -106,6 +110,39 @@ void Shadow::endInto(int64_t at, int64_t bytes, const Access& now) {
     cell.write = now;
     cell.hidden = true;
     cell.atomic = false;
+  });
+}
+
+void Shadow::beginBoxes(int64_t at, int64_t bytes, const Access& now, int warps, Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    if (cell.hidden && cell.write.op)
+      log.report(FaultKind::Unfenced, cell.write.op, now.op, [&] {
+        return fmt::format("{} in warp {} copies boxes over byte {} of {}, to which no fence has shown what {} wrote", describe(now.op),
+                           log.warpOf(now.thread), place, name_, describe(cell.write.op));
+      });
+    checkWrite(cell, place, now, false, log);
+    cell.into = now;
+    cell.into.thread = kEngine;
+    cell.waiting = (uint64_t{1} << warps) - 1;
+    cell.write = cell.into;
+    cell.hidden = cell.atomic = false;
+  });
+}
+
+void Shadow::endBoxes(int64_t at, int64_t bytes, int warp) {
+  forEach(at, bytes, [&](Cell& cell, int64_t) {
+    cell.waiting &= ~(uint64_t{1} << warp);
+    if (cell.waiting == 0) cell.into = {};
+  });
+}
+
+void Shadow::release(int64_t at, int64_t bytes, int64_t warp, const Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t) {
+    if (cell.other && log.warpOf(cell.otherThread) == warp) cell.other = nullptr;
+    if (!cell.read.op || log.warpOf(cell.read.thread) != warp) return;
+    cell.read.op = cell.other;
+    cell.read.thread = cell.otherThread;
+    cell.other = nullptr;
   });
 }
 

@@ -34,7 +34,7 @@ class Log {
   std::set<std::tuple<FaultKind, mlir::Operation*, mlir::Operation*>> seen_;
 };
 
-inline constexpr int32_t kNobody = -1, kSeveral = -2;
+inline constexpr int32_t kNobody = -1, kSeveral = -2, kEngine = -3;
 
 /// A thread's access in the phase after so many barriers. `path` tells the trips of loops apart.
 struct Access {
@@ -58,6 +58,11 @@ class Shadow {
   void endInto(int64_t at, int64_t bytes, const Access& now);
   void beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log);
   void endFrom(int64_t at, int64_t bytes, const Access& now);
+  /// An engine begins to write these bytes for all warps; it is over for one warp, which has waited.
+  void beginBoxes(int64_t at, int64_t bytes, const Access& now, int warps, Log& log);
+  void endBoxes(int64_t at, int64_t bytes, int warp);
+  /// A warp will read these bytes no more before they are written again, and says so to whoever writes them next.
+  void release(int64_t at, int64_t bytes, int64_t warp, const Log& log);
   /// A matrix unit begins to read these bytes, as a copy would: they must have been shown since threads wrote them.
   void beginUnitRead(int64_t at, int64_t bytes, const Access& now, Log& log);
   void show(int64_t at, int64_t bytes);
@@ -74,6 +79,7 @@ class Shadow {
     uint32_t sources = 0;               ///< copies that read the cell
     mlir::Operation* source = nullptr;  ///< one of them
     Access into;                        ///< the copy that writes the cell
+    uint64_t waiting = 0;               ///< warps that have not waited for boxes, a bit each
   };
 
   template <typename Visit>

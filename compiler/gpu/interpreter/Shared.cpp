@@ -94,7 +94,7 @@ Action storeBuffer(Flattener& to, tilegpu::StoreBufferOp op) {
 
 Action copyAsync(Flattener& to, tilegpu::CopyAsyncOp op) {
   auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
-  auto layout = to.distribution(op.getLayout().getLayout());
+  auto layout = to.distribution(op.getLayout()->getLayout());
   tile::BlockPtrType type = op.getPtr().getType();
   auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), type.getElementType());
   std::optional<int> pred;

@@ -217,23 +217,26 @@ LogicalResult lower(Lowering& to, scf::WhileOp op) {
 struct Rows {
   layout::f2::Span own;             ///< reached by registers and lanes
   layout::f2::Columns byWarp;       ///< by the bits of the warp
-  std::vector<layout::Repeat> odd;  ///< repeats over warps
+  std::vector<layout::Repeat> odd;  ///< repeats over warps, and of rows
+  int bits;                         ///< of the rows that repeat
 };
 Rows rowsOf(const LinearLayout& layout) {
   std::vector<std::string> inputs = {std::string(kRegister), std::string(kLane), std::string(kWarp)};
   LinearLayout rows = layout.linearPart().sublayout(inputs, {layout::dim(0)});
   layout::f2::Columns own = rows.columns(kRegister);
   llvm::append_range(own, rows.columns(kLane));
-  Rows result{layout::f2::Span(own), rows.columns(kWarp), {}};
+  Rows result{layout::f2::Span(own), rows.columns(kWarp), {}, layout.outputs().front().bits};
   for (const layout::Repeat& repeat : layout.repeats())
-    if (repeat.in == kWarp) result.odd.push_back(repeat);
+    if (repeat.in == kWarp || repeat.out == layout::dim(0)) result.odd.push_back(repeat);
   return result;
 }
 
 /// Whether warps that share a row of `results` hold the same conditions, and each the conditions of all its rows.
 bool warpDecides(const LinearLayout& conditions, const LinearLayout& results) {
   Rows of = rowsOf(conditions), in = rowsOf(results);
-  if (!of.odd.empty() || !in.odd.empty() || of.byWarp.size() != in.byWarp.size()) return false;
+  // Where both repeat alike, a warp that is further on is so by the same rows.
+  bool alike = of.odd == in.odd && (of.odd.empty() || of.bits == in.bits);
+  if (!alike || of.byWarp.size() != in.byWarp.size()) return false;
   LinearLayout rows = results.linearPart();
   for (std::string_view input : {kRegister, kLane})
     for (layout::f2::Vector column : rows.sublayout({std::string(input)}, {layout::dim(0)}).columns(input))
@@ -248,7 +251,8 @@ bool decidesWithinWarp(tile::SelectLazyOp op);
 /// Whether a region needs no other warps of the block.
 bool staysWithinWarp(Region& region) {
   auto visit = [](Operation* op) {
-    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp>(op))
+    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(
+            op))
       return WalkResult::interrupt();
     auto lazy = dyn_cast<tile::SelectLazyOp>(op);
     if (!lazy || !isa<RankedTensorType>(lazy.getCondition().getType())) return WalkResult::advance();

@@ -46,6 +46,12 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::StoreBufferOp store) { return to.machine.storeBuffer(to, store); })
       .Case([&](tilegpu::CopyAsyncOp copy) { return to.machine.copyAsync(to, copy); })
       .Case([&](tilegpu::CopyWaitOp wait) { return to.machine.copyWait(to, wait); })
+      .Case([&](tilegpu::ReleaseOp release) { return to.machine.release(to, release); })
+      .Case([&](tilegpu::IsCopierOp test) { return to.machine.isCopier(to, test); })
+      .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
+      .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
+      .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
+      .Case([&](tilegpu::InitBarriersOp init) { return to.machine.initBarriers(to, init); })
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
       .Case([&](tilegpu::FenceAsyncOp fence) { return to.machine.fenceAsync(to, fence); })
@@ -69,10 +75,13 @@ LogicalResult verifyHomes(Operation* op) {
   return success();
 }
 
-/// The same function on lowered arguments, still empty. What the attributes of arguments promise has been used.
+/// The same function on lowered arguments, still empty; its tensor maps are further arguments, pointers to what the launch makes of them.
+/// What the attributes of arguments promise has been used.
 func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
   SmallVector<Type> inputs;
   for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
+  if (auto maps = source->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr))
+    inputs.append(maps.size(), LLVM::LLVMPointerType::get(builder.getContext()));
   auto result = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(inputs, {}));
   result->setDiscardableAttrs(source->getDiscardableAttrDictionary());
   return result;
@@ -101,13 +110,17 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   func::FuncOp result = declare(builder, source, to);
   to.b.setInsertionPointToStart(result.addEntryBlock());
   for (auto [from, into] : llvm::zip(source.getArguments(), result.getArguments())) to.setScalar(from, into);
+  llvm::append_range(to.tensorMaps, result.getArguments().drop_front(source.getNumArguments()));
 
   const Target& target = tilegpu::targetOf(source);
   Value thread = machine.threadId(to.b);
   to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
   to.warp = arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize));
-  if (source.walk([](tilegpu::DotAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted())
-    to.uniformWarp = machine.shuffle(to.b, to.warp, to.i32(0));
+  auto needsUniform = [](Operation* op) {
+    return isa<tilegpu::DotAsyncOp, tilegpu::InitBarriersOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  if (source.walk(needsUniform).wasInterrupted()) to.uniformWarp = machine.shuffle(to.b, to.warp, to.i32(0));
+  machine.limitBarriers(0);
   to.sharedBase = sharedMemory(to, source->getParentOfType<ModuleOp>());
   if (failed(to.lowerBlock(source.getBody().front()))) return failure();
   to.b.setLoc(source.getBody().front().getTerminator()->getLoc());

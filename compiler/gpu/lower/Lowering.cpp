@@ -14,6 +14,18 @@ namespace fattn::gpu {
 using layout::kLane, layout::kRegister, layout::kWarp;
 using layout::LinearLayout;
 
+Value Lowering::local(Operation* of, int which) {
+  Value& place = locals_[{of, which}];
+  if (place) return place;
+  OpBuilder::InsertionGuard guard(b);
+  auto function = b.getInsertionBlock()->getParentOp();
+  if (!isa<func::FuncOp>(function)) function = function->getParentOfType<func::FuncOp>();
+  b.setInsertionPointToStart(&cast<func::FuncOp>(function).getBody().front());
+  place = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI32Type(), i32(1));
+  LLVM::StoreOp::create(b, i32(0), place);
+  return place;
+}
+
 Value Lowering::i32(int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
 Value Lowering::i64(int64_t value) { return arith::ConstantIntOp::create(b, value, 64); }
 

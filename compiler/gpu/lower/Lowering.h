@@ -39,6 +39,8 @@ class Machine {
   virtual mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
   virtual mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
   virtual void barrier(mlir::ImplicitLocOpBuilder& b) = 0;
+  /// From here on the last two are of the block's first threads only, so many (0: of all).
+  virtual void limitBarriers(int64_t threads) = 0;
   /// math.exp2, log2, ... on f32 scalars with one instruction: null where there is none, and LLVM decides.
   virtual mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) = 0;
   // Global memory. A value is an integer or floating-point number, or a vector of 32- or 64-bit ones, aligned to its size. Where
@@ -57,6 +59,12 @@ class Machine {
   virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) = 0;
   virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) = 0;
   virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op) = 0;
+  virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op) = 0;
+  virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op) = 0;
+  virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op) = 0;
+  virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op) = 0;
+  virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op) = 0;
+  virtual mlir::LogicalResult initBarriers(Lowering& to, tilegpu::InitBarriersOp op) = 0;
   virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op) = 0;
   virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op) = 0;
   virtual mlir::LogicalResult fenceAsync(Lowering& to, tilegpu::FenceAsyncOp op) = 0;
@@ -81,7 +89,13 @@ class Lowering {
   // The thread, computed once at the function's entry.
   mlir::Value lane, warp;
   mlir::Value uniformWarp;  ///< `warp`, in a form from which the code generator sees that all lanes have the same; where dots are in flight
+                            ///< or boxes are copied
   mlir::Value sharedBase;   ///< !llvm.ptr<3>, the start of the block's shared memory
+
+  /// Tensor maps: pointers to the launch's objects, in the order of the function's list.
+  llvm::SmallVector<mlir::Value, 4> tensorMaps;
+  /// An i32 of the thread that operations change as they are executed (a pointer to it), 0 at first: number `which` of this operation.
+  mlir::Value local(mlir::Operation* of, int which);
 
   mlir::Value i32(int64_t value);
   mlir::Value i64(int64_t value);
@@ -108,6 +122,7 @@ class Lowering {
   llvm::DenseMap<mlir::Value, Registers> tiles_;
   llvm::DenseMap<mlir::Value, Window> windows_;
   mlir::IRMapping scalars_;
+  llvm::DenseMap<std::pair<mlir::Operation*, int>, mlir::Value> locals_;
 };
 
 // The parts, each in a file of its own; lowerOperation() in LowerTensors.cpp knows which takes what.

@@ -14,6 +14,8 @@
 // Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
 // it too, unless fewer blocks then fit on an SM.
 //
+// Behind the buffers lie the barrier objects of those that an engine fills.
+//
 // Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
 // from the first of the new one where no other barrier does.
 //
@@ -31,6 +33,9 @@ namespace {
 
 /// Bytes of shared memory that the system takes for every block ("CUDA C++ Programming Guide", Technical Specifications).
 constexpr int64_t kReserved = 1024;
+
+/// A barrier object ("PTX ISA", mbarrier).
+constexpr int64_t kBarrierBytes = 8;
 
 struct Lifetime {
   AllocOp alloc;
@@ -114,6 +119,24 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
   }
 
  private:
+  /// Room behind the buffers for the barrier objects of copies by tensor maps, which the function's start initializes. Gives where it ends.
+  static int64_t placeBarriers(func::FuncOp func, int64_t total) {
+    llvm::SmallSetVector<Value, 4> buffers;
+    func.walk([&](CopyAsyncOp copy) {
+      if (copy.isBulk()) buffers.insert(copy.getBuffer());
+    });
+    if (buffers.empty()) return total;
+    OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+    InitBarriersOp::create(b, func.getLoc());
+    int64_t end = static_cast<int64_t>(llvm::alignTo(total, kBarrierBytes));
+    for (Value buffer : buffers) {
+      auto alloc = buffer.getDefiningOp<AllocOp>();
+      alloc.setBarriers(end);
+      end += kBarrierBytes * alloc.getResult().getType().getSlots() * (isReleased(buffer) ? 2 : 1);
+    }
+    return end;
+  }
+
   LogicalResult allocate(func::FuncOp func) {
     WalkResult barrier = func.walk([](BarrierOp) { return WalkResult::interrupt(); });
     if (barrier.wasInterrupted())
@@ -128,6 +151,7 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
       };
       int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
       if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();
+      total = placeBarriers(func, total);
       func->setAttr(kSharedBytesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), total));
       if (total <= target.shared.bytesPerBlock) return success();
       return func.emitError() << "needs " << total << " bytes of shared memory, but a block of " << llvm::StringRef(target.name)

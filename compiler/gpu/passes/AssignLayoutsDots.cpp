@@ -51,10 +51,14 @@ static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, i
 }
 
 /// Whether a load brings the operand, in rows that the matrix unit can read.
-static bool canLieInShared(Value operand) {
-  tile::LoadOp load = loadBehind(operand);
+static bool canLieInShared(tile::DotOp dot, unsigned operand) {
+  tile::LoadOp load = loadBehind(dot->getOperand(operand));
   if (!load || transforms::contiguousDim(load.getPtr()).value_or(1) != 1) return false;
-  return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult())).empty();
+  bool transposed = load.getType().getShape() != cast<ShapedType>(dot->getOperand(operand).getType()).getShape();
+  // A square tile may be either: what serves both does.
+  int64_t rows = rowsTogether(dot, operand, transposed);
+  if (load.getType().getDimSize(0) == load.getType().getDimSize(1)) rows = std::max(rows, rowsTogether(dot, operand, !transposed));
+  return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult()), rows).empty();
 }
 
 /// The dot as instructions of warp groups, on the fragments of `spread` (all warps along the rows); nothing where the row does not serve.
@@ -65,11 +69,11 @@ static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixIn
   bool types = row.takes(tile::dtypeOf(element)) && element == dot.getB().getType().getElementType() && bitsOf(dot.getA()) == 16 &&
                dot.getType().getElementType().isF32();
   if (!types || pool.warps() % row.warps || m % (row.m * (pool.warps() / row.warps))) return std::nullopt;
-  if (n < row.minN || n > row.maxN || n % row.stepN || depth % row.k || !canLieInShared(dot.getB())) return std::nullopt;
+  if (n < row.minN || n > row.maxN || n % row.stepN || depth % row.k || !canLieInShared(dot, 1)) return std::nullopt;
   DotOption option = spread;
   option.row = &row;
   option.depth = row.k;
-  option.sharedA = canLieInShared(dot.getA());
+  option.sharedA = canLieInShared(dot, 0);
   option.sharedB = true;
   double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k;
   option.cycles = instructions * row.cyclesOf(static_cast<int>(n), option.sharedA).value_or(static_cast<double>(n) / 2);

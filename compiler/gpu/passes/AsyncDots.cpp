@@ -27,19 +27,21 @@ struct SharedOperand {
   tile::TransOp trans;
 };
 
-bool isReadableByUnit(BufferType buffer) {
+bool isReadableByUnit(BufferType buffer, int64_t rowsTogether) {
   const layout::LinearLayout& layout = buffer.getLayout().getLayout();
-  return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType())),
+  return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType()), rowsTogether),
                       [&](const layout::SharedLayout& candidate) { return candidate.elements() == layout; });
 }
 
-std::optional<SharedOperand> sharedOperand(tile::DotOp dot, Value operand) {
+std::optional<SharedOperand> sharedOperand(tile::DotOp dot, unsigned number) {
   SharedOperand result;
+  Value operand = dot->getOperand(number);
   result.trans = operand.getDefiningOp<tile::TransOp>();
   result.load = (result.trans ? result.trans.getInput() : operand).getDefiningOp<LoadBufferOp>();
   if (!result.load || result.load->getBlock() != dot->getBlock()) return std::nullopt;
   if (!result.load.getOffsets().empty() || !result.load.getExtents().empty()) return std::nullopt;
-  if (!isReadableByUnit(result.load.getBuffer().getType()) || isWrittenBetween(result.load, dot, result.load.getBuffer()))
+  if (!isReadableByUnit(result.load.getBuffer().getType(), rowsTogether(dot, number, static_cast<bool>(result.trans))) ||
+      isWrittenBetween(result.load, dot, result.load.getBuffer()))
     return std::nullopt;
   return result;
 }
@@ -53,8 +55,8 @@ void eraseIfUnused(const SharedOperand& operand) {
 void useRegisters(tile::DotOp dot) { dot->removeAttr(kInstructionAttr); }
 
 void begin(tile::DotOp dot, const DotInstruction& instruction) {
-  std::optional<SharedOperand> a, b = sharedOperand(dot, dot.getB());
-  if (instruction.sharedA) a = sharedOperand(dot, dot.getA());
+  std::optional<SharedOperand> a, b = sharedOperand(dot, 1);
+  if (instruction.sharedA) a = sharedOperand(dot, 0);
   if (!b || (instruction.sharedA && !a)) return useRegisters(dot);
   OpBuilder builder(dot);
   auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);

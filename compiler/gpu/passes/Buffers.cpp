@@ -54,7 +54,8 @@ CopySet copiesOf(Value token) {
 SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
   if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
-  if (auto copy = dyn_cast<CopyAsyncOp>(op)) return {{.buffer = copy.getBuffer(), .write = true, .copy = true}};
+  if (auto copy = dyn_cast<CopyAsyncOp>(op))
+    return {{.buffer = copy.getBuffer(), .write = true, .copy = true, .released = copy.isBulk() && isReleased(copy.getBuffer())}};
   SmallVector<BufferAccess, 2> accesses;
   auto dot = dyn_cast<DotAsyncOp>(op);
   if (auto wait = dyn_cast<DotWaitOp>(op)) dot = wait.getValue().getDefiningOp<DotAsyncOp>();
@@ -79,9 +80,21 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
   return found.wasInterrupted();
 }
 
+bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<ReleaseOp>); }
+
+bool overlap(Value a, Value b) {
+  if (a == b) return true;
+  auto first = a.getDefiningOp<AllocOp>(), second = b.getDefiningOp<AllocOp>();
+  if (!first || !second || !first.getOffset() || !second.getOffset()) return false;
+  auto begin = [](AllocOp alloc) { return static_cast<int64_t>(*alloc.getOffset()); };
+  auto end = [&](AllocOp alloc) { return begin(alloc) + alloc.getResult().getType().getBytes(); };
+  return begin(first) < end(second) && begin(second) < end(first);
+}
+
 bool isWrittenBetween(Operation* from, Operation* to, Value buffer) {
   for (Operation* op = from->getNextNode(); op != to; op = op->getNextNode()) {
     WalkResult found = op->walk([&](Operation* inner) {
+      if (auto release = dyn_cast<ReleaseOp>(inner); release && release.getBuffer() == buffer) return WalkResult::interrupt();
       auto writes = [&](const BufferAccess& access) { return access.write && access.buffer == buffer; };
       return llvm::any_of(accessesOf(inner), writes) ? WalkResult::interrupt() : WalkResult::advance();
     });

@@ -19,8 +19,9 @@ CopySet copiesOf(mlir::Value token);
 struct BufferAccess {
   mlir::Value buffer;
   bool write = false;
-  bool copy = false;  ///< by an asynchronous copy: at its issue and at its wait
-  bool dot = false;   ///< by a dot in flight: at its issue and at its wait
+  bool copy = false;      ///< by an asynchronous copy: at its issue and at its wait
+  bool dot = false;       ///< by a dot in flight: at its issue and at its wait
+  bool released = false;  ///< at the issue of a copy that waits until all warps have released the slot
 };
 
 /// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait
@@ -30,7 +31,13 @@ llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
 /// Whether `op` or anything in its regions touches one of these buffers.
 bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& buffers);
 
-/// Whether something between `from` and `to`, in one block, writes the buffer.
+/// Whether warps say when they have read the buffer's slots (tilegpu.release).
+bool isReleased(mlir::Value buffer);
+
+/// Whether two buffers are one, or have bytes in common (-tilegpu-allocate-shared; without offsets all are distinct).
+bool overlap(mlir::Value a, mlir::Value b);
+
+/// Whether something between `from` and `to`, in one block, writes the buffer, or lets copies write it (tilegpu.release).
 bool isWrittenBetween(mlir::Operation* from, mlir::Operation* to, mlir::Value buffer);
 
 /// 32-bit registers a thread needs for a tile; 0 for anything else.

@@ -57,13 +57,20 @@ bool isReadFromShared(tile::DotOp dot, unsigned operand) {
   return recorded && (operand == 0 ? recorded.getSharedA() : operand == 1 && recorded.getSharedB());
 }
 
-std::vector<layout::SharedLayout> matrixUnitLayouts(ArrayRef<int64_t> shape, int elementBits) {
+std::vector<layout::SharedLayout> matrixUnitLayouts(ArrayRef<int64_t> shape, int elementBits, int64_t rowsTogether) {
   std::vector<layout::SharedLayout> layouts;
-  if (shape.size() != 2 || !llvm::isPowerOf2_64(static_cast<uint64_t>(shape[0])) || shape[0] < 8) return layouts;
+  if (shape.size() != 2 || shape[0] % 8 != 0) return layouts;
+  int64_t block = shape[0] & -shape[0];  // rows that lie evenly, unless the columns are an odd number (layout::swizzled)
   for (int bytes : {128, 64, 32})
-    if (shape[1] * elementBits / 8 % bytes == 0)
+    if (shape[1] * elementBits / 8 % bytes == 0 && (block % rowsTogether == 0 || shape[1] * elementBits / 8 / bytes % 2 == 1))
       layouts.push_back(layout::swizzled(layout::Coords(shape.begin(), shape.end()), elementBits, bytes, 16));
   return layouts;
+}
+
+int64_t rowsTogether(tile::DotOp dot, unsigned operand, bool transposed) {
+  // Rows of the tile run along the dot's depth where A is transposed or B is not: one instruction takes its depth of them.
+  if (transposed == (operand == 0)) return 16;
+  return operand == 0 ? 64 : dot.getType().getDimSize(1);
 }
 
 }  // namespace fattn::tilegpu

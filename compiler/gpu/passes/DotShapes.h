@@ -36,9 +36,12 @@ std::optional<DotInstruction> instructionOf(tile::DotOp dot);
 bool isReadFromShared(tile::DotOp dot, unsigned operand);
 
 /// The layouts of a tile in shared memory that asynchronous matrix instructions read it in, those with the longest rows first; empty where
-/// there are none. Source: PTX ISA 8.7, "Asynchronous warpgroup-level matrix instructions, shared memory layout": rows of 128, 64 or 32
-/// bytes, swizzled in pieces of 16.
-std::vector<layout::SharedLayout> matrixUnitLayouts(llvm::ArrayRef<int64_t> shape, int elementBits);
+/// there are none. One instruction reads `rowsTogether` rows of the tile, which have to lie evenly. Source: PTX ISA 8.7, "Asynchronous
+/// warpgroup-level matrix instructions, shared memory layout": rows of 128, 64 or 32 bytes, swizzled in pieces of 16.
+std::vector<layout::SharedLayout> matrixUnitLayouts(llvm::ArrayRef<int64_t> shape, int elementBits, int64_t rowsTogether);
+
+/// How many rows one instruction of the dot reads of the tile in shared memory that operand 0 (a) or 1 (b) is, or is the transpose of.
+int64_t rowsTogether(tile::DotOp dot, unsigned operand, bool transposed);
 
 }  // namespace fattn::tilegpu
 

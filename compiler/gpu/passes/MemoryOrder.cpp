@@ -153,7 +153,7 @@ bool mayMove(scf::ForOp loop, ArrayRef<MemoryAccess> reads, int64_t early, int64
 bool fillsForIteration(scf::ForOp loop, Operation* writer, Value buffer) {
   if (!loop.isDefinedOutsideOfLoop(buffer) || !buffer.getDefiningOp<AllocOp>() || writer->getBlock() != loop.getBody()) return false;
   return llvm::all_of(buffer.getUsers(), [&](Operation* user) {
-    if (user == writer) return true;
+    if (user == writer || isa<CopyWaitOp, ReleaseOp>(user)) return true;
     Operation* reader = isa<LoadBufferOp>(user) ? loop.getBody()->findAncestorOpInBlock(*user) : nullptr;
     return reader && writer->isBeforeInBlock(reader);
   });

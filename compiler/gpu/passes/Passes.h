@@ -30,9 +30,10 @@ std::unique_ptr<mlir::Pass> createRemoveConversionsPass();
 /// Changes nothing: fails where a layout does not follow from its neighbours'; see VerifyLayouts.cpp.
 std::unique_ptr<mlir::Pass> createVerifyLayoutsPass();
 std::unique_ptr<mlir::Pass> createDeferReductionsPass();
-std::unique_ptr<mlir::Pass> createPlaceCopiesPass();
+std::unique_ptr<mlir::Pass> createPlaceCopiesPass(bool boxes = true);
 std::unique_ptr<mlir::Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options);
 std::unique_ptr<mlir::Pass> createRematerializeLazyPass();
+std::unique_ptr<mlir::Pass> createFoldLazyPass();
 std::unique_ptr<mlir::Pass> createAsyncDotsPass();
 std::unique_ptr<mlir::Pass> createSliceDotsPass();
 std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
@@ -40,6 +41,8 @@ std::unique_ptr<mlir::Pass> createPlaceWaitsPass();
 std::unique_ptr<mlir::Pass> createPlaceFencesPass();
 std::unique_ptr<mlir::Pass> createPlaceBarriersPass();
 std::unique_ptr<mlir::Pass> createAllocateSharedPass();
+std::unique_ptr<mlir::Pass> createSplitRolesPass();
+std::unique_ptr<mlir::Pass> createPlaceTurnsPass();
 
 /// Makes them known to command-line tools.
 void registerPasses();

@@ -18,6 +18,7 @@
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
+// - Behind the last reader of a buffer that an engine fills in boxes the slot is released.
 // - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
@@ -25,6 +26,7 @@
 
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -140,7 +142,8 @@ class Pipeliner {
   void gatherWaits() {
     auto isWait = [&](auto& entry) {
       auto wait = dyn_cast<CopyWaitOp>(entry.first);
-      return wait && llvm::any_of(wait.getTokens(), [&](Value token) { return llvm::is_contained(fetches, token.getDefiningOp()); });
+      return wait && !wait.isBulk() &&
+             llvm::any_of(wait.getTokens(), [&](Value token) { return llvm::is_contained(fetches, token.getDefiningOp()); });
     };
     Place first = llvm::find_if(order, isWait);
     StagedOps waiting, others;
@@ -240,12 +243,47 @@ class Pipeliner {
     auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
     unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second);
     int64_t slots = static_cast<int64_t>(last) - when + 1;
+    if (copy && copy.isBulk()) release(alloc, slots);
     if (slots == 1) return;
     alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
     (copy ? copy.getSlotMutable() : cast<StoreBufferOp>(fill).getSlotMutable()).assign(counter(when, slots));
+    if (copy && copy.isBulk())
+      for (Operation* user : copy->getUsers())
+        if (auto wait = dyn_cast<CopyWaitOp>(user)) wait.getSlotMutable().assign(counter(stage.at(wait), slots));
     for (Operation* user : alloc.getResult().getUsers())
       if (auto load = dyn_cast<LoadBufferOp>(user))
         if (Operation* op = inBody(loop, load)) load.getSlotMutable().assign(counter(stage.at(op), slots));
+  }
+
+  /// Behind the last reader of the last stage the slot is free for the engine. A matrix unit reads where its dot stands.
+  void release(AllocOp alloc, int64_t slots) {
+    Place behind = order.end();
+    unsigned last = readStages(alloc).second;
+    for (Operation* user : alloc.getResult().getUsers()) {
+      auto load = dyn_cast<LoadBufferOp>(user);
+      Operation* op = load ? inBody(loop, load) : nullptr;
+      if (!op) continue;
+      SmallVector<Operation*> readers = {op};
+      for (size_t i = 0; i < readers.size(); ++i)
+        for (OpOperand& use : readers[i]->getUses()) {
+          Operation* reader = inBody(loop, use.getOwner());
+          auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+          if (isa<tile::TransOp>(use.getOwner()) || (dot && isReadFromShared(dot, use.getOperandNumber())))
+            if (reader) readers.push_back(reader);
+        }
+      for (Operation* reader : readers) {
+        Place place = find(reader);
+        if (place != order.end() && place->second == last && (behind == order.end() || place > behind)) behind = place;
+      }
+    }
+    if (behind == order.end()) return;
+    OpBuilder b(loop.getBody()->getTerminator());
+    auto op = ReleaseOp::create(b, alloc.getLoc(), alloc.getResult(), arith::ConstantIntOp::create(b, alloc.getLoc(), 0, 32));
+    Operation* zero = op.getSlot().getDefiningOp();
+    zero->moveBefore(loop);
+    stage[op] = last;
+    order.insert(std::next(behind), {op, last});
+    op.getSlotMutable().assign(counter(last, slots));
   }
 
   /// The carried number of the iteration modulo `slots` as that stage sees it.
@@ -323,7 +361,9 @@ class Pipeliner {
       copy.getPredMutable().assign(both);
       return copy;
     }
-    if (isa<StoreBufferOp>(op)) predicated.insert(op);  // nobody reads what it stores where its trip is none
+    auto wait = dyn_cast<CopyWaitOp>(op);
+    // Nobody reads what is stored where its trip is none, and nobody waits for its boxes or gives them back.
+    if (isa<StoreBufferOp, ReleaseOp>(op) || (wait && wait.isBulk())) predicated.insert(op);
     if (isMemoryEffectFree(op) || !touchesGlobal(op)) return op;
     b.setInsertionPointAfter(op);
     bool results = op->getNumResults() != 0;
@@ -377,8 +417,9 @@ class Pipeliner {
       b.setInsertionPointAfter(pipelined);
     SmallVector<Value> tokens;
     for (Value result : pipelined.getResults())
-      if (isa<TokenType>(result.getType())) tokens.push_back(result);
-    if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, IntegerAttr());
+      if (isa<TokenType>(result.getType()) && llvm::none_of(copiesOf(result), [](CopyAsyncOp copy) { return copy.isBulk(); }))
+        tokens.push_back(result);
+    if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, Value(), Value(), IntegerAttr());
   }
 
   /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false, and what fills buffers under one is
@@ -461,7 +502,7 @@ class Pipeliner {
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
-  llvm::SmallPtrSet<Operation*, 8> predicated;                // copies and stores to buffers that have one of these
+  llvm::SmallPtrSet<Operation*, 8> predicated;                // what has one of these: copies, stores to buffers, box waits and releases
   llvm::SmallSetVector<Value, 4> filled;                      // buffers that the loop's fetches write
   llvm::SmallPtrSet<Operation*, 16> fetched;                  // what brings data and what it is computed from
   std::map<std::pair<unsigned, int64_t>, unsigned> counters;  // number of the carried value

@@ -11,8 +11,11 @@
 // (of any path). An operation that conflicts with one of them gets a barrier before it:
 //   - a read with a write by store_buffer or by a copy that was waited for;
 //   - a store_buffer with any access, also with the reads of a dot_async, which end at its dot_wait;
-//   - the issue of a copy with reads and stores. That a copy does not write the slot that is being read, and is not read before it was
+//   - the issue of a copy with reads and stores, but for reads that a release follows, which the copy waits for. That a copy does not write
+//   the slot that is being read, and is not read before it was
 //     waited for, is what the loop's schedule sees to: an issue is no write for reads that follow.
+// What an engine has copied in boxes every thread sees that waits for it.
+//
 // Buffers conflict where they are the same or their bytes overlap (-tilegpu-allocate-shared has run; without offsets all are distinct).
 //
 // Global memory is a hazard as well where a program reads what it wrote, or writes what it read or wrote (transforms/Aliasing): other
@@ -63,19 +66,11 @@ bool join(State& into, const State& other) {
   return changed;
 }
 
-bool overlap(Value a, Value b) {
-  if (a == b) return true;
-  auto first = a.getDefiningOp<AllocOp>(), second = b.getDefiningOp<AllocOp>();
-  if (!first || !second || !first.getOffset() || !second.getOffset()) return false;
-  auto begin = [](AllocOp alloc) { return static_cast<int64_t>(*alloc.getOffset()); };
-  auto end = [&](AllocOp alloc) { return begin(alloc) + alloc.getResult().getType().getBytes(); };
-  return begin(first) < end(second) && begin(second) < end(first);
-}
-
 bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
   if (!overlap(access.buffer, buffer)) return false;
   if (!access.write) return done.stored || done.copied;
   if (!access.copy) return done.read || done.stored || done.copied;
+  if (access.buffer == buffer && access.released) return false;
   // A thread writes the same places with every copy into a buffer, and its copies complete in order.
   return done.read || done.stored || (done.copied && access.buffer != buffer);
 }
@@ -95,6 +90,7 @@ class BarrierFlow {
   void run(Block& entry) {
     State state;
     block(entry, state);
+    for (InitBarriersOp init : entry.getOps<InitBarriersOp>()) before.insert(init->getNextNode());
     for (Operation* op : before) {
       OpBuilder b(op);
       BarrierOp::create(b, op->getLoc());
@@ -135,7 +131,9 @@ class BarrierFlow {
               (global && global->writes && llvm::any_of(state.reads, conflicting));
     need(op, needed, state);
     if (global) (global->writes ? state.writes : state.reads).insert(op);
-    if (auto waits = dyn_cast<CopyWaitOp>(op))
+    auto waits = dyn_cast<CopyWaitOp>(op);
+    if (waits && waits.isBulk()) return;
+    if (waits)
       for (Value token : waits.getTokens())
         for (CopyAsyncOp copy : copiesOf(token)) state.reads.insert(copy);
     for (const BufferAccess& access : accesses) {

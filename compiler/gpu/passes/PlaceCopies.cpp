@@ -9,10 +9,11 @@
 //                                                   %d = tile.dot %a, %z, %c
 //
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
-// buffer in the layout it has. The engine is asynchronous (cp.async) where the table has it, the proven alignment allows one of its sizes
-// and what lies outside is zero; else each thread loads vectors and stores them (store_buffer). The buffer's swizzle is the one that all
-// readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one that the unit
-// knows.
+// buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
+// lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
+// all threads copy vectors (cp.async). Without an engine each thread loads vectors and stores them (store_buffer). The buffer's swizzle is
+// the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one
+// that the unit knows.
 //
 // A use in a loop that does not contain the load reads the buffer in every trip, or once before the loop where the registers suffice for
 // fragments that live all through it: see fitsInRegisters.
@@ -21,6 +22,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/TensorMaps.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/layout/Tiling.h"
@@ -137,7 +139,7 @@ int64_t registersIn(Operation* loop) {
 
 class Placer {
  public:
-  explicit Placer(func::FuncOp func) : func(func), target(targetOf(func)), warps(warpsOf(func)) {}
+  Placer(func::FuncOp func, bool boxes) : func(func), target(targetOf(func)), warps(warpsOf(func)), mayBoxes(boxes) {}
 
   void run() {
     SmallVector<tile::LoadOp> loads;
@@ -197,18 +199,38 @@ class Placer {
       LinearLayout read = accessOf(target, use.inLoad(), contiguous, bits);
       if (!llvm::is_contained(reads, read)) reads.push_back(read);
     }
+    int64_t together = 8;
+    for (const Use& use : uses)
+      if (use.isReadFromShared())
+        together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
+                                                   !llvm::is_sorted(use.order)));
     bool async = canCopy(load, bytes);
     std::optional<LinearLayout> home;
     auto choose = [&](int inOrder) {
-      auto candidates = unitReads ? matrixUnitLayouts(type.getShape(), bits) : candidateLayouts(reads, write, bits, inOrder);
+      auto candidates = unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, inOrder);
       return chooseLayout(candidates, reads, write, bits, inOrder);
     };
     if (async) home = choose(static_cast<int>(bytes * 8 / bits));
     if (!home) async = false, home = choose(1);
-    emit(load, write, *home, async, uses);
+    std::optional<BulkWindow> bulk;
+    if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
+    emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
   }
 
-  void emit(tile::LoadOp load, const LinearLayout& write, const LinearLayout& home, bool async, ArrayRef<Use> uses) {
+  enum class Engine : std::uint8_t { None, Vectors, Boxes };
+
+  /// The load as boxes whose rows the engine swizzles as the buffer's layout asks for.
+  static std::optional<BulkWindow> boxes(tile::LoadOp load, const LinearLayout& home) {
+    layout::Coords shape = home.outputShape();
+    int bits = elementBits(load.getType().getElementType());
+    for (int64_t width : {128, 64, 32})
+      if (shape[1] * bits / 8 % width == 0 && layout::swizzled(shape, bits, static_cast<int>(width), 16).elements() == home)
+        return bulkWindow(load, width);
+    return std::nullopt;
+  }
+
+  void emit(tile::LoadOp load, const LinearLayout& write, const LinearLayout& home, Engine engine, const std::optional<BulkWindow>& bulk,
+            ArrayRef<Use> uses) {
     RankedTensorType type = load.getType();
     OpBuilder b(load);
     Location loc = load.getLoc();
@@ -216,15 +238,17 @@ class Placer {
     Operation* outermost = load;
     while (outermost->getParentOp() != func) outermost = outermost->getParentOp();
     b.setInsertionPoint(outermost);
-    Value buffer = AllocOp::create(b, loc, bufferType, IntegerAttr());
+    Value buffer = AllocOp::create(b, loc, bufferType, IntegerAttr(), IntegerAttr());
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
     b.setInsertionPoint(load);
-    if (async) {
-      auto copy = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), RegsAttr::get(b.getContext(), write.asTile(2)),
-                                      load.getBoundaryCheckAttr());
+    if (engine != Engine::None) {
+      auto layout = bulk ? RegsAttr() : RegsAttr::get(b.getContext(), write.asTile(2));
+      auto map = bulk ? b.getI64IntegerAttr(addTensorMap(func, *bulk)) : IntegerAttr();
+      ValueRange coordinates = bulk ? ValueRange(bulk->coordinates) : ValueRange();
+      auto copy = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), coordinates, layout, map, load.getBoundaryCheckAttr());
       if (Attribute extents = load->getAttr(kExtentsAttr)) copy->setAttr(kExtentsAttr, extents);
       Value token = copy;
-      CopyWaitOp::create(b, loc, ValueRange(token), IntegerAttr());
+      CopyWaitOp::create(b, loc, ValueRange(token), bulk ? buffer : Value(), bulk ? zero : Value(), IntegerAttr());
     } else {
       auto loaded = cast<tile::LoadOp>(b.clone(*load));
       loaded.getResult().setType(withLayout(type, write));
@@ -258,12 +282,15 @@ class Placer {
   func::FuncOp func;
   const gpu::Target& target;
   int64_t warps;
+  bool mayBoxes;
   llvm::DenseMap<Operation*, int64_t> heldIn;  // registers of fragments before a loop
 };
 
 class PlaceCopiesPass : public PassWrapper<PlaceCopiesPass, OperationPass<ModuleOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceCopiesPass)
+  explicit PlaceCopiesPass(bool boxes) { this->boxes = boxes; }
+  PlaceCopiesPass(const PlaceCopiesPass& other) : PassWrapper(other) {}
   StringRef getArgument() const override { return "tilegpu-place-copies"; }
   StringRef getDescription() const override { return "Bring the operands of dots into shared memory, asynchronously where possible"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
@@ -271,17 +298,20 @@ class PlaceCopiesPass : public PassWrapper<PlaceCopiesPass, OperationPass<Module
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
       try {
-        Placer(func).run();
+        Placer(func, boxes).run();
       } catch (const Error& error) {
         func.emitError() << error.what();
         return signalPassFailure();
       }
     }
   }
+
+ private:
+  Option<bool> boxes{*this, "boxes", llvm::cl::desc("engines may copy whole boxes"), llvm::cl::init(true)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createPlaceCopiesPass() { return std::make_unique<PlaceCopiesPass>(); }
+std::unique_ptr<Pass> createPlaceCopiesPass(bool boxes) { return std::make_unique<PlaceCopiesPass>(boxes); }
 
 }  // namespace fattn::tilegpu

@@ -7,10 +7,11 @@
 //                                                      %d = dot_async %q[0], %k[%slot], %c
 //
 // The matrix unit reads through another path (the asynchronous proxy) than threads write. A thread's fence stands directly behind what
-// completes its writes, a wait for copies or a store, to any buffer that a dot_async reads: the barrier that separates the writers from
-// the reader follows later. Of fences in a row the last one serves.
+// completes its writes, a wait for copies or a store, to any buffer that a dot_async reads, or whose bytes an engine writes for another
+// buffer: the barrier that separates the writers from the reader follows later. Of fences in a row the last one serves. What an engine
+// copies in boxes takes the unit's path already.
 //
-// Runs before -tilegpu-place-barriers. Test: tests/lit/gpu/place-fences.mlir.
+// Runs behind -tilegpu-allocate-shared and before -tilegpu-place-barriers. Test: tests/lit/gpu/place-fences.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 
@@ -19,18 +20,26 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
-/// Buffers that a matrix unit reads.
+/// Buffers that a matrix unit reads, and such as have bytes in common with what an engine fills.
 llvm::SmallSetVector<Value, 4> unitBuffers(func::FuncOp func) {
-  llvm::SmallSetVector<Value, 4> buffers;
-  func.walk([&](DotAsyncOp dot) {
-    for (const BufferAccess& access : accessesOf(dot)) buffers.insert(access.buffer);
+  llvm::SmallSetVector<Value, 4> buffers, filled;
+  func.walk([&](Operation* op) {
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    if (copy && copy.isBulk()) filled.insert(copy.getBuffer());
+    if (isa<DotAsyncOp>(op))
+      for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
+  });
+  func.walk([&](AllocOp alloc) {
+    Value buffer = alloc.getResult();
+    if (llvm::any_of(filled, [&](Value other) { return other != buffer && overlap(other, buffer); })) buffers.insert(buffer);
   });
   return buffers;
 }
 
 /// Whether these writes by threads are complete behind the operation.
 bool completesWrites(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
-  if (!isa<CopyWaitOp, StoreBufferOp>(op)) return false;
+  auto wait = dyn_cast<CopyWaitOp>(op);
+  if (!isa<CopyWaitOp, StoreBufferOp>(op) || (wait && wait.isBulk())) return false;
   return llvm::any_of(accessesOf(op), [&](const BufferAccess& access) { return buffers.contains(access.buffer); });
 }
 

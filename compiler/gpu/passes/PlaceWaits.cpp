@@ -11,8 +11,11 @@
 // loop it does not pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have
 // finished reading the slots that the copies below refill, and one barrier then serves both.
 //
+// A wait for an engine's copy of boxes passes other copies: it is for its own slot.
+//
 // A wait for a dot moves down its block to the first operation that uses its result, that writes a buffer which the dot reads, or that
-// computes what takes over the registers of an operand in the next trip.
+// computes what takes over the registers of an operand in the next trip. Releases of these buffers on the way come along: the dot reads
+// them until then.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
@@ -48,7 +51,9 @@ void sink(CopyWaitOp wait, transforms::Aliasing& aliasing) {
   bool inLoop = isInLoop(wait);
   Operation* place = wait->getNextNode();
   for (; !place->hasTrait<OpTrait::IsTerminator>(); place = place->getNextNode()) {
-    bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && isa<CopyAsyncOp>(place));
+    auto copy = dyn_cast<CopyAsyncOp>(place);
+    if (copy && copy.isBulk() && wait.isBulk()) continue;
+    bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && copy && !copy.isBulk());
     if (stop) return wait->moveBefore(place);
     if (overwrites(place)) return;
   }
@@ -87,8 +92,11 @@ void sink(DotWaitOp wait) {
   };
   Operation* place = wait->getNextNode();
   auto stops = [&](Operation* op) { return isa<BarrierOp>(op) || successors.contains(op) || uses(op) || writes(op); };
-  while (!place->hasTrait<OpTrait::IsTerminator>() && !stops(place)) place = place->getNextNode();
+  SmallVector<ReleaseOp> releases;
+  for (; !place->hasTrait<OpTrait::IsTerminator>() && !stops(place); place = place->getNextNode())
+    if (auto release = dyn_cast<ReleaseOp>(place); release && buffers.contains(release.getBuffer())) releases.push_back(release);
   wait->moveBefore(place);
+  for (ReleaseOp release : releases) release->moveBefore(place);
 }
 
 /// For each token of a copy, the copies issued since its own; for each dot in flight, the dots.
@@ -123,6 +131,9 @@ class AgeFlow {
   }
 
   void visit(Operation* op, Ages& ages) {
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    auto bulkWait = dyn_cast<CopyWaitOp>(op);
+    if ((copy && copy.isBulk()) || (bulkWait && bulkWait.isBulk())) return;
     if (isa<CopyAsyncOp, DotAsyncOp>(op)) {
       Value issued = op->getResult(0);
       for (auto& [value, age] : ages)
@@ -194,7 +205,7 @@ class AgeFlow {
 /// Two waits in a row are one, for the copies of both.
 void merge(CopyWaitOp wait) {
   auto next = dyn_cast_or_null<CopyWaitOp>(wait->getNextNode());
-  if (!next) return;
+  if (!next || next.isBulk() || wait.isBulk()) return;
   SmallVector<Value> tokens(wait.getTokens());
   tokens.append(next.getTokens().begin(), next.getTokens().end());
   next.getTokensMutable().assign(tokens);

@@ -13,6 +13,7 @@ void registerPasses() {
   mlir::registerPass([] { return createPlaceCopiesPass(); });
   mlir::registerPass([] { return createScheduleLoopsPass({}); });
   mlir::registerPass([] { return createRematerializeLazyPass(); });
+  mlir::registerPass([] { return createFoldLazyPass(); });
   mlir::registerPass([] { return createAsyncDotsPass(); });
   mlir::registerPass([] { return createSliceDotsPass(); });
   mlir::registerPass([] { return createDecomposeConversionsPass(); });
@@ -20,6 +21,8 @@ void registerPasses() {
   mlir::registerPass([] { return createAllocateSharedPass(); });
   mlir::registerPass([] { return createPlaceFencesPass(); });
   mlir::registerPass([] { return createPlaceBarriersPass(); });
+  mlir::registerPass([] { return createSplitRolesPass(); });
+  mlir::registerPass([] { return createPlaceTurnsPass(); });
 }
 
 }  // namespace fattn::tilegpu

@@ -22,8 +22,8 @@ LogicalResult verifyThreads(Operation* op, StringRef what, const layout::LinearL
 }
 
 LogicalResult verifyHomes(Operation* op, const gpu::Target& target, int64_t warps) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(op))
-    if (failed(verifyThreads(op, "a copy", copy.getLayout().getLayout(), target, warps))) return failure();
+  if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && !copy.isBulk())
+    if (failed(verifyThreads(op, "a copy", copy.getLayout()->getLayout(), target, warps))) return failure();
   for (Value v : llvm::concat<Value>(SmallVector<Value>(op->getOperands()), SmallVector<Value>(op->getResults()))) {
     if (!isTileValue(v)) continue;
     const layout::LinearLayout* layout = layoutOf(v);

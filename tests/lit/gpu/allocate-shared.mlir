@@ -111,3 +111,38 @@ func.func @too_late() attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps
 func.func @no_target() {
   return
 }
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+!ptr = !tile.block_ptr<16x8xf32>
+!buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
+!ring = !tilegpu.buffer<3 x 16x8xf32, #shared>
+
+// Behind the buffers lie barrier objects for what an engine fills, 8 bytes for each slot, and as many more where warps release the slots. They
+// are nobody else's, even where the buffers take turns with their bytes.
+// CHECK-LABEL: func.func @barrier_objects
+// CHECK-SAME: tilegpu.shared_bytes = 2104 : i64
+// CHECK: tilegpu.init_barriers
+// CHECK: tilegpu.alloc {barriers = 2056 : i64, offset = 0 : i64} : !tilegpu.buffer<3 x
+// CHECK: tilegpu.alloc {barriers = 2048 : i64, offset = 1536 : i64} : !tilegpu.buffer<1 x
+// CHECK: tilegpu.alloc {offset = {{.*}} : i64} : !tilegpu.buffer<1 x
+func.func @barrier_objects(%p: !ptr, %v: tensor<16x8xf32, #acc>) -> tensor<16x8xf32, #acc> attributes {tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 1 : i64,
+    tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !buf
+  %s = tilegpu.copy_async %p, %b[%c0] map 0[] : !ptr, !buf
+  %t = tilegpu.copy_async %p, %a[%c2] map 0[] : !ptr, !ring
+  tilegpu.copy_wait %s in %b[%c0] : !buf
+  %x = tilegpu.load_buffer %b[%c0] : !buf -> tensor<16x8xf32, #acc>
+  tilegpu.copy_wait %t in %a[%c2] : !ring
+  %y = tilegpu.load_buffer %a[%c2] : !ring -> tensor<16x8xf32, #acc>
+  tilegpu.release %a[%c2] : !ring
+  %c = tilegpu.alloc : !buf
+  tilegpu.store_buffer %x, %c[%c0] : tensor<16x8xf32, #acc>, !buf
+  %z = arith.addf %x, %y : tensor<16x8xf32, #acc>
+  return %z : tensor<16x8xf32, #acc>
+}

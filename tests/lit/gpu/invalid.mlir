@@ -362,3 +362,211 @@ func.func @tile_inputs(%x: tensor<4xf32, #tilegpu.regs<"register: 1 -> (1), 2 ->
 func.func @tile_whole(%x: tensor<4xf32, #tilegpu.regs<"register: 1 -> (1); lane: 1; warp: 1 | dim0: 4">>) {
   return
 }
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @alloc_barriers() {
+  // expected-error @+1 {{'tilegpu.alloc' op barriers must be at least 0, but got -8}}
+  %b = tilegpu.alloc {barriers = -8 : i64} : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @alloc_barriers_end() attributes {tilegpu.shared_bytes = 512 : i64} {
+  // expected-error @+1 {{has barriers that end at byte 520, but the function has 512 bytes of shared memory (tilegpu.shared_bytes)}}
+  %b = tilegpu.alloc {offset = 0 : i64, barriers = 512 : i64} : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_without_how(%p: !tile.block_ptr<16x8xf32>, %slot: i32) {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{needs either a layout or a map}}
+  %t = tilegpu.copy_async %p, %b[%slot] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_with_both(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{needs either a layout or a map}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] {layout = #copy} : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_by_a_map_of_no_list(%p: !tile.block_ptr<16x8xf32>, %slot: i32) {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{names tensor map 0, but the function has 0}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_by_an_unknown_map(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{names tensor map 3, but the function has 3}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 3[] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_by_a_map_without_sizes(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{names tensor map 2, which has no sizes of two or more dimensions}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 2[] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_without_coordinates(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{has 0 coordinates, but tensor map 0 needs 1}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @copy_with_coordinates(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{has 2 coordinates, but tensor map 1 needs 0}}
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[%slot, %slot] : !tile.block_ptr<16x8xf32>, !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_boxes_of_no_buffer(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{waits for token 0 of a copy by a tensor map, and has to name the copy's buffer}}
+  tilegpu.copy_wait %t
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_boxes_of_another_buffer(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  %other = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{waits for token 0 of a copy by a tensor map, and has to name the copy's buffer}}
+  tilegpu.copy_wait %t in %other[%slot] : !buf
+  return
+}
+
+// -----
+
+#copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_vectors_in_a_buffer(%p: !tile.block_ptr<16x8xf32>, %slot: i32) {
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %b[%slot] {layout = #copy} : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{has a buffer, which is for one copy by a tensor map alone}}
+  tilegpu.copy_wait %t in %b[%slot] : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_boxes_twice(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  %u = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{has a buffer, which is for one copy by a tensor map alone}}
+  tilegpu.copy_wait %t, %u in %b[%slot] : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_nothing_in_a_buffer(%p: !tile.block_ptr<16x8xf32>, %slot: i32) {
+  %b = tilegpu.alloc : !buf
+  // expected-error @+1 {{has a buffer, which is for one copy by a tensor map alone}}
+  tilegpu.copy_wait in %b[%slot] : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_for_boxes_in_a_slot_outside(%p: !tile.block_ptr<16x8xf32>) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  %slot = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{'tilegpu.copy_wait' op slot 1 must be in [0, 0]}}
+  tilegpu.copy_wait %t in %b[%one] : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @wait_without_a_slot(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>, array<i64: 4>]}, {sizes = [array<i64: 8>, array<i64: 16>]}, {}]} {
+  %b = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
+  // expected-error @+1 {{needs a slot exactly if it has a buffer}}
+  "tilegpu.copy_wait"(%t, %b) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!tilegpu.token, !buf) -> ()
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @release_of_a_slot_outside() {
+  %b = tilegpu.alloc : !buf
+  %one = arith.constant 1 : i32
+  // expected-error @+1 {{'tilegpu.release' op slot 1 must be in [0, 0]}}
+  tilegpu.release %b[%one] : !buf
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!buf = !tilegpu.buffer<1 x 16x8xf32, #rows>
+func.func @release_of_an_argument(%b: !buf, %slot: i32) {
+  // expected-error @+1 {{'tilegpu.release' op needs a buffer that is the result of tilegpu.alloc}}
+  tilegpu.release %b[%slot] : !buf
+  return
+}

@@ -315,3 +315,81 @@ func.func @adds(%p: tensor<16x8x!tile.ptr<f32>, #acc>, %v: !tile1) -> !tile1 {
   %z = tile.atomic_add %p, %v : tensor<16x8x!tile.ptr<f32>, #acc>, !tile1 -> !tile1
   return %z : !tile1
 }
+
+// Boxes that an engine copies are there for every thread that has waited: no barrier behind the wait.
+// CHECK-LABEL: func.func @boxes
+// CHECK: tilegpu.init_barriers
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: %[[T:.*]] = tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait %[[T]] in
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: return
+func.func @boxes(%p: !ptr) -> !tile1 attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc {offset = 0 : i64, barriers = 512 : i64} : !buf
+  tilegpu.init_barriers
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x : !tile1
+}
+
+// A copy into a slot that all warps release waits for them by itself. Into one that nobody releases it takes a barrier.
+// CHECK-LABEL: func.func @released
+// CHECK: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.release
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NOT: tilegpu.barrier
+// CHECK: return
+func.func @released(%p: !ptr) -> (!tile1, !tile1) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.release %a[%c0] : !buf
+  %u = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %u in %a[%c0] : !buf
+  %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.release %a[%c0] : !buf
+  return %x, %y : !tile1, !tile1
+}
+
+// CHECK-LABEL: func.func @not_released
+// CHECK: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @not_released(%p: !ptr) -> (!tile1, !tile1) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  %u = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %u in %a[%c0] : !buf
+  %y = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x, %y : !tile1, !tile1
+}
+
+// A release is for its own buffer: what threads store over its bytes waits for a barrier, and so do boxes over what threads have stored.
+// CHECK-LABEL: func.func @released_bytes
+// CHECK: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+// CHECK: tilegpu.release
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_buffer
+func.func @released_bytes(%p: !ptr, %v: !tile1) -> !tile1 attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc {offset = 0 : i64, barriers = 512 : i64} : !buf
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.release %a[%c0] : !buf
+  tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
+  return %x : !tile1
+}

@@ -177,3 +177,34 @@ func.func @not_overwritten(%p: !ptr {tile.noalias}, %q: !ptr, %v: !tile1) -> !ti
   %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
   return %x : !tile1
 }
+
+// A wait for boxes is for its slot: it passes other copies of boxes down to the reader, has no `pending`, and does not merge. Copies of boxes
+// count for no other wait.
+// CHECK-LABEL: func.func @boxes
+// CHECK: %[[A:.*]] = tilegpu.alloc
+// CHECK: %[[B:.*]] = tilegpu.alloc
+// CHECK: %[[V:.*]] = tilegpu.copy_async %{{.*}} {layout
+// CHECK-NEXT: %[[T:.*]] = tilegpu.copy_async %{{.*}}, %[[A]]
+// CHECK-NEXT: %[[U:.*]] = tilegpu.copy_async %{{.*}}, %[[B]]
+// CHECK-NEXT: tilegpu.copy_wait %[[T]] in %[[A]][%{{.*}}] : !tilegpu.buffer<{{.*}}>{{$}}
+// CHECK-NEXT: tilegpu.load_buffer %[[A]]
+// CHECK-NEXT: tilegpu.copy_wait %[[U]] in %[[B]][%{{.*}}] : !tilegpu.buffer<{{.*}}>{{$}}
+// CHECK-NEXT: tilegpu.load_buffer %[[B]]
+// CHECK-NEXT: tilegpu.copy_wait %[[V]] {pending = 0 : i64}
+// CHECK-NEXT: tilegpu.load_buffer
+func.func @boxes(%p: !ptr) -> (!tile1, !tile1, !tile1) attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  %c = tilegpu.alloc : !buf
+  %v = tilegpu.copy_async %p, %c[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %v
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %u = tilegpu.copy_async %p, %b[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %u in %b[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
+  %z = tilegpu.load_buffer %c[%c0] : !buf -> !tile1
+  return %x, %y, %z : !tile1, !tile1, !tile1
+}

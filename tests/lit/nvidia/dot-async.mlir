@@ -6,12 +6,12 @@
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
 #narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
 
-// A from registers; B lies as n x k, rows of 32 bytes: the descriptor's swizzle is 3, 8 rows are 256 bytes (16 times 16).
-// 3 << 62 | 16 << 32 | 1 << 16
+// A from registers; B lies as n x k, rows of 32 bytes: the descriptor's swizzle is 3, 8 rows are 256 bytes (16 times 16). Its lower word is
+// the address in units of 16 bytes, beside 1 << 16; the upper one is 3 << 30 | 16.
 // CHECK-LABEL: func.func @from_registers
 // CHECK: nvvm.shfl.sync
-// CHECK: arith.constant -4611685949707845632 : i64
-// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .b64 da, db; wgmma.fence.sync.aligned; add.s64 db, $8, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$9, $10, $11, $12}, db, 1, 1, 1, 0; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,l,r,r,r,r,0,1,2,3,4,5,6,7,~{memory}"
+// CHECK: arith.constant 65536 : i32
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; add.u32 low, $8, 0; mov.b64 db, {low, 3221225488}; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$9, $10, $11, $12}, db, 1, 1, 1, 0; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,r,r,r,r,r,0,1,2,3,4,5,6,7,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,~{memory}"
 func.func @from_registers(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   %zero = arith.constant 0 : i32
@@ -36,7 +36,7 @@ func.func @from_registers(%x: f32) attributes {tile.kernel, tilegpu.target = "nv
 // as k x n: the second step is 16 rows of 64 bytes (64 times 16) further. What starts from zero has no accumulator to pass in.
 // CHECK-LABEL: func.func @from_shared
 // CHECK: fence.proxy.async.shared::cta;
-// CHECK: llvm.inline_asm has_side_effects {{.*}}add.s64 da, $16, 0; add.s64 db, $17, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 0, 1, 1, 0, 1; add.s64 da, $16, 2; add.s64 db, $17, 64; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,l,l,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects {{.*}}add.u32 low, $16, 0; mov.b64 da, {low, 2147483680}; add.u32 low, $17, 0; mov.b64 db, {low, 2147483680}; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 0, 1, 1, 0, 1; add.u32 low, $16, 2; mov.b64 da, {low, 2147483680}; add.u32 low, $17, 64; mov.b64 db, {low, 2147483680}; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,r,r,~{memory}"
 func.func @from_shared() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   %zero = arith.constant 0 : i32
   %c = arith.constant dense<0.0> : tensor<64x32xf32, #acc>

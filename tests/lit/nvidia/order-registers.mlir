@@ -54,3 +54,15 @@ func.func @roots(%p: !llvm.ptr) -> f32 {
   %g = arith.addf %f, %y : f32
   return %g : f32
 }
+
+// What packs numbers behind a wait for matrix instructions stays behind it: these may still read the registers that it writes.
+// CHECK-LABEL: func.func @behind_a_wait
+// CHECK: wgmma.wait_group
+// CHECK: cvt.rn.bf16x2.f32
+func.func @behind_a_wait(%a: f32, %b: f32, %d: f32) -> (i32, f32) {
+  %e0 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"(%a) : (f32) -> f32
+  %e1 = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"(%b) : (f32) -> f32
+  %w = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,0" %d : (f32) -> f32
+  %p = llvm.inline_asm has_side_effects "cvt.rn.bf16x2.f32 $0, $1, $2;", "=r,f,f" %e1, %e0 : (f32, f32) -> i32
+  return %p, %w : i32, f32
+}

@@ -76,7 +76,7 @@ Counted count(const std::string& kernel, const std::string& target) {
   module->walk([&](tilegpu::CopyAsyncOp copy) {
     tilegpu::BufferType buffer = copy.getBuffer().getType();
     ++result.copies;
-    result.conflicts += conflicts(copy.getLayout().getLayout(), placesOf(buffer), {}, buffer.getElementBytes(), 16);
+    result.conflicts += conflicts(copy.getLayout()->getLayout(), placesOf(buffer), {}, buffer.getElementBytes(), 16);
   });
   return result;
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies of boxes by an engine: the first warp begins them, or one that does nothing else, when all warps have released the slot, and each
+// warp waits for them by itself.
+#include <fmt/format.h>
+
+#include "compiler/gpu/interpreter/BufferPlaces.h"
+#include "compiler/gpu/interpreter/Code.h"
+#include "compiler/gpu/interpreter/WindowPlaces.h"
+
+using namespace mlir;
+
+namespace fattn::adversary {
+namespace {
+
+bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<tilegpu::ReleaseOp>); }
+
+Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  tile::BlockPtrType type = op.getPtr().getType();
+  auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), type.getElementType());
+  std::optional<int> pred;
+  if (op.getPred()) pred = to.slot(op.getPred());
+  Operation* alloc = op.getBuffer().getDefiningOp();
+  bool released = isReleased(op.getBuffer());
+  int slot = to.slot(op.getSlot()), from = to.slot(op.getPtr());
+  auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
+  bool alone = madeBy && madeBy.getValue() == tilegpu::kMadeAlone, elsewhere = madeBy && !alone;
+  auto begins = [=](Warp& warp) { return !elsewhere && (alone || warp.number == 0) && (!pred || warp.values[*pred].scalar.i); };
+  Test ready;
+  if (released)
+    ready = [=](Block& block, Warp& warp) {
+      Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
+      return !begins(warp) || llvm::all_of(channel.releases, [&](uint64_t releases) { return releases == channel.copies; });
+    };
+  Action act = [=](Block& block, Warp& warp) mutable {
+    if (!begins(warp)) return;
+    std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
+    if (!start) return;
+    Copy copy{.issued = block.access(warp, op, 0), .moves = {}};
+    for (int64_t element = 0; element < places->elementCount(); ++element) {
+      std::optional<Element> source = window->locate(block, op, *warp.values[from].window, static_cast<int32_t>(element));
+      if (source && !block.locate(op, *source, places->elementBytes())) source.reset();
+      copy.moves.push_back(
+          {.thread = 0, .from = source.value_or(Element()), .into = *start + places->offset(element), .bytes = places->elementBytes()});
+    }
+    block.issueBoxes(block.channel(alloc, warp.values[slot].scalar.i), std::move(copy));
+  };
+  return {std::move(ready), std::move(act)};
+}
+
+Awaited waitForBoxes(Flattener& to, tilegpu::CopyWaitOp op) {
+  Operation* alloc = op.getBuffer().getDefiningOp();
+  int slot = to.slot(op.getSlot());
+  auto channelOf = [=](Block& block, Warp& warp) -> Channel& { return block.channel(alloc, warp.values[slot].scalar.i); };
+  return {[=](Block& block, Warp& warp) {
+            Channel& channel = channelOf(block, warp);
+            return channel.waits[static_cast<std::size_t>(warp.number)] < channel.copies;
+          },
+          [=](Block& block, Warp& warp) { block.completeBoxes(warp, channelOf(block, warp)); }};
+}
+
+Awaited release(Flattener& to, tilegpu::ReleaseOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  Operation* alloc = op.getBuffer().getDefiningOp();
+  int slot = to.slot(op.getSlot());
+  return {{}, [=](Block& block, Warp& warp) {
+            std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
+            if (!start) return;
+            Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
+            if (++channel.releases[static_cast<std::size_t>(warp.number)] > channel.waits[static_cast<std::size_t>(warp.number)])
+              block.run.log.report(FaultKind::Undefined, nullptr, op, [&] {
+                return fmt::format("{} in warp {} releases a slot of which the warp has waited for nothing since its last release",
+                                   describe(op), warp.number);
+              });
+            block.run.shared.shadow.release(*start, places->elementCount() * places->elementBytes(), warp.number, block.run.log);
+          }};
+}
+
+}  // namespace
+
+std::optional<Awaited> boxAction(Flattener& to, Operation* op) {
+  if (auto copy = dyn_cast<tilegpu::CopyAsyncOp>(op); copy && copy.isBulk()) return copyBoxes(to, copy);
+  if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op); wait && wait.isBulk()) return waitForBoxes(to, wait);
+  if (auto done = dyn_cast<tilegpu::ReleaseOp>(op)) return release(to, done);
+  if (auto test = dyn_cast<tilegpu::IsCopierOp>(op))
+    return Awaited{{}, [result = to.slot(test.getResult()), first = tilegpu::warpsOf(op)](Block&, Warp& warp) {
+                     warp.apart = warp.number >= first;
+                     warp.values[result].scalar = Element::integer(warp.apart ? -1 : 0);
+                   }};
+  return std::nullopt;
+}
+
+}  // namespace fattn::adversary

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes a side of select_lazy where its condition is known. In the trip that runs in front of a loop the values that the loop carries are
+// what they start from, and numbers that start at infinity decide:
+//
+//   %m = constant dense<-inf>                               %m = constant dense<-inf>
+//   %p = exp2 (%s - %m)              // inf or NaN          %z = (the exact side)
+//   %l = reduce add %p               // inf or NaN
+//   %c = not (%l < 1.0)              // true          =>
+//   %z = select_lazy %c usual(%p) { exact }
+//
+// What is known of a tile are the kinds of numbers that its elements may be: finite ones, each infinity, NaN; of conditions, whether they
+// may hold and may not. Test: tests/lit/gpu/fold-lazy.mlir.
+#include "compiler/dialect/Tile.h"
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// Kinds of numbers, as a set; of conditions kFalse and kTrue.
+using Kinds = unsigned;
+constexpr Kinds kFinite = 1, kPositive = 2, kNegative = 4, kNaN = 8, kFalse = 16, kTrue = 32;  // kPositive, kNegative: the infinities
+constexpr Kinds kAnyNumber = kFinite | kPositive | kNegative | kNaN, kAnyTruth = kFalse | kTrue;
+constexpr int kMostDepth = 64;
+
+Kinds sumOf(Kinds a, Kinds b) {
+  auto one = [](Kinds x, Kinds y) -> Kinds {
+    if ((x | y) & kNaN) return kNaN;
+    if (x == y) return x == kFinite ? kFinite | kPositive | kNegative : x;  // finite ones may overflow
+    return x == kFinite ? y : y == kFinite ? x : kNaN;
+  };
+  Kinds result = 0;
+  for (Kinds x : {kFinite, kPositive, kNegative, kNaN})
+    for (Kinds y : {kFinite, kPositive, kNegative, kNaN})
+      if ((a & x) && (b & y)) result |= one(x, y);
+  return result;
+}
+
+Kinds negated(Kinds a) { return (a & ~(kPositive | kNegative)) | (a & kPositive ? kNegative : 0) | (a & kNegative ? kPositive : 0); }
+Kinds inverted(Kinds a) { return (a & kTrue ? kFalse : 0) | (a & kFalse ? kTrue : 0); }
+
+Kinds exponentialOf(Kinds a) {
+  Kinds result = a & (kNaN | kPositive);
+  if (a & kFinite) result |= kFinite | kPositive;
+  if (a & kNegative) result |= kFinite;
+  return result;
+}
+
+/// a < b, or a <= b, where NaN is on no side.
+Kinds lessThan(Kinds a, Kinds b, bool orEqual) {
+  bool never = !(a & ~(kNaN | (orEqual ? 0 : kPositive))) || !(b & ~(kNaN | (orEqual ? 0 : kNegative)));
+  return never ? kFalse : kAnyTruth;
+}
+
+Kinds comparison(arith::CmpFPredicate predicate, Kinds a, Kinds b) {
+  switch (predicate) {
+    case arith::CmpFPredicate::OLT:
+      return lessThan(a, b, false);
+    case arith::CmpFPredicate::OLE:
+      return lessThan(a, b, true);
+    case arith::CmpFPredicate::OGT:
+      return lessThan(b, a, false);
+    case arith::CmpFPredicate::OGE:
+      return lessThan(b, a, true);
+    case arith::CmpFPredicate::UGE:
+      return inverted(lessThan(a, b, false));
+    case arith::CmpFPredicate::UGT:
+      return inverted(lessThan(a, b, true));
+    case arith::CmpFPredicate::ULE:
+      return inverted(lessThan(b, a, false));
+    case arith::CmpFPredicate::ULT:
+      return inverted(lessThan(b, a, true));
+    default:
+      return kAnyTruth;
+  }
+}
+
+class Analysis {
+ public:
+  Kinds of(Value value, int depth = 0) {
+    Type element = getElementTypeOrSelf(value.getType());
+    Kinds any = isa<FloatType>(element) ? kAnyNumber : kAnyTruth;
+    if ((!isa<FloatType>(element) && !element.isInteger(1)) || depth > kMostDepth) return any;
+    auto [known, fresh] = known_.try_emplace(value, any);
+    if (!fresh) return known->second;
+    Operation* op = value.getDefiningOp();
+    Kinds result = op ? ofOperation(op, value, any, depth + 1) : any;
+    return known_[value] = result;
+  }
+
+ private:
+  Kinds ofOperation(Operation* op, Value value, Kinds any, int depth) {
+    auto operand = [&](unsigned i) { return of(op->getOperand(i), depth); };
+    auto sideBySide = [&] { return operand(0); };
+    return llvm::TypeSwitch<Operation*, Kinds>(op)
+        .Case([&](arith::ConstantOp constant) { return ofConstant(constant, any); })
+        .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp, ConvertLayoutOp, SliceOp>(
+            [&](Operation*) { return sideBySide(); })
+        .Case([&](arith::NegFOp) { return negated(operand(0)); })
+        .Case([&](arith::AddFOp) { return sumOf(operand(0), operand(1)); })
+        .Case([&](arith::SubFOp) { return sumOf(operand(0), negated(operand(1))); })
+        .Case([&](math::FmaOp) { return sumOf(kAnyNumber, operand(2)); })
+        .Case([&](math::Exp2Op) { return exponentialOf(operand(0)); })
+        .Case([&](arith::SelectOp select) { return of(select.getTrueValue(), depth) | of(select.getFalseValue(), depth); })
+        .Case([&](arith::CmpFOp compare) { return comparison(compare.getPredicate(), operand(0), operand(1)); })
+        .Case([&](arith::XOrIOp) { return truth(operand(0), operand(1), [](bool a, bool b) { return a != b; }); })
+        .Case([&](arith::OrIOp) { return truth(operand(0), operand(1), [](bool a, bool b) { return a || b; }); })
+        .Case([&](arith::AndIOp) { return truth(operand(0), operand(1), [](bool a, bool b) { return a && b; }); })
+        .Case([&](tile::ReduceOp reduce) { return ofReduce(reduce, value, any, depth); })
+        .Case([&](scf::IfOp branch) {
+          unsigned number = cast<OpResult>(value).getResultNumber();
+          return of(branch.thenYield().getOperand(number), depth) | of(branch.elseYield().getOperand(number), depth);
+        })
+        .Default([&](Operation*) { return any; });
+  }
+
+  static Kinds ofConstant(arith::ConstantOp constant, Kinds any) {
+    Attribute value = constant.getValue();
+    if (auto elements = dyn_cast<DenseElementsAttr>(value)) {
+      if (!elements.isSplat()) return any;
+      value = elements.getSplatValue<Attribute>();
+    }
+    if (auto number = dyn_cast<FloatAttr>(value)) {
+      APFloat of = number.getValue();
+      return of.isNaN() ? kNaN : !of.isInfinity() ? kFinite : of.isNegative() ? kNegative : kPositive;
+    }
+    if (auto number = dyn_cast<IntegerAttr>(value)) return number.getValue().isZero() ? kFalse : kTrue;
+    return any;
+  }
+
+  template <typename Function>
+  static Kinds truth(Kinds a, Kinds b, Function function) {
+    Kinds result = 0;
+    for (bool left : {false, true})
+      for (bool right : {false, true})
+        if ((a & (left ? kTrue : kFalse)) && (b & (right ? kTrue : kFalse))) result |= function(left, right) ? kTrue : kFalse;
+    return result;
+  }
+
+  /// Of elements combined any number of times.
+  Kinds ofReduce(tile::ReduceOp reduce, Value value, Kinds any, int depth) {
+    Operation* combination = combinationOf(reduce);
+    if (!combination || reduce.getInputs().size() != 1) return any;
+    Kinds one = of(reduce.getInputs().front(), depth), all = one;
+    if (isa<arith::AddFOp>(combination))
+      for (Kinds before = 0; before != all;) before = all, all |= sumOf(all, one);
+    else if (!isa<arith::OrIOp, arith::AndIOp, arith::MaximumFOp, arith::MinimumFOp>(combination))
+      return any;
+    return all;
+  }
+
+  llvm::DenseMap<Value, Kinds> known_;
+};
+
+void take(tile::SelectLazyOp lazy, bool exact) {
+  SmallVector<Value> results(lazy.getUsual());
+  if (exact) {
+    Block& side = lazy.getExact().front();
+    results.assign(side.getTerminator()->getOperands().begin(), side.getTerminator()->getOperands().end());
+    for (Operation& op : llvm::make_early_inc_range(side.without_terminator())) op.moveBefore(lazy);
+  }
+  lazy->replaceAllUsesWith(results);
+  lazy->erase();
+}
+
+class FoldLazyPass : public PassWrapper<FoldLazyPass, OperationPass<ModuleOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldLazyPass)
+  StringRef getArgument() const override { return "tilegpu-fold-lazy"; }
+  StringRef getDescription() const override { return "Take the side of a select_lazy whose condition is known"; }
+  void runOnOperation() override {
+    SmallVector<std::pair<tile::SelectLazyOp, bool>> known;
+    Analysis analysis;
+    getOperation().walk([&](tile::SelectLazyOp lazy) {
+      Kinds condition = analysis.of(lazy.getCondition());
+      if (condition == kTrue || condition == kFalse) known.emplace_back(lazy, condition == kTrue);
+    });
+    for (auto [lazy, exact] : known) take(lazy, exact);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createFoldLazyPass() { return std::make_unique<FoldLazyPass>(); }
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A condition that follows from infinities decides for a side.
+// RUN: fattn-opt %s -tilegpu-fold-lazy -canonicalize | FileCheck %s
+
+#r = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 4">
+#row = #tilegpu.regs<"register: 1; lane: 1 -> (0), 2 -> (1), 4 -> (2), 8 -> (4), 16 -> (8); warp: 1 | dim0: 16">
+
+// Whatever %s is, its difference to -inf is +inf or NaN, and so is a sum of exponentials: not below 1.
+// CHECK-LABEL: func.func @starts_from_minus_infinity
+// CHECK-NOT: tile.select_lazy
+// CHECK: %[[EXACT:.*]] = arith.addf %arg0, %arg0
+// CHECK: return %[[EXACT]]
+func.func @starts_from_minus_infinity(%s: tensor<16x4xf32, #r>, %scale: tensor<16x4xf32, #r>, %guard: i1) -> tensor<16x4xf32, #r> {
+  %m = arith.constant dense<0xFF800000> : tensor<16x4xf32, #r>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #row>
+  %true = arith.constant dense<true> : tensor<16xi1, #row>
+  %minus = arith.negf %m : tensor<16x4xf32, #r>
+  %masked = scf.if %guard -> (tensor<16x4xf32, #r>) {
+    scf.yield %s : tensor<16x4xf32, #r>
+  } else {
+    scf.yield %m : tensor<16x4xf32, #r>
+  }
+  %x = math.fma %masked, %scale, %minus : tensor<16x4xf32, #r>
+  %p = math.exp2 %x : tensor<16x4xf32, #r>
+  %l = tile.reduce %p axis 1 : tensor<16x4xf32, #r> -> tensor<16xf32, #row> {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    tile.yield %sum : f32
+  }
+  %below = arith.cmpf olt, %l, %one : tensor<16xf32, #row>
+  %c = arith.xori %below, %true : tensor<16xi1, #row>
+  %z = tile.select_lazy %c usual(%p) : tensor<16xi1, #row>, tensor<16x4xf32, #r> -> tensor<16x4xf32, #r> {
+    %e = arith.addf %s, %s : tensor<16x4xf32, #r>
+    tile.yield %e : tensor<16x4xf32, #r>
+  }
+  return %z : tensor<16x4xf32, #r>
+}
+
+// Finite numbers may overflow, or not: both sides stay.
+// CHECK-LABEL: func.func @starts_from_zero
+// CHECK: tile.select_lazy
+func.func @starts_from_zero(%s: tensor<16x4xf32, #r>) -> tensor<16x4xf32, #r> {
+  %m = arith.constant dense<0.0> : tensor<16x4xf32, #r>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #row>
+  %x = arith.subf %s, %m : tensor<16x4xf32, #r>
+  %p = math.exp2 %x : tensor<16x4xf32, #r>
+  %l = tile.reduce %p axis 1 : tensor<16x4xf32, #r> -> tensor<16xf32, #row> {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    tile.yield %sum : f32
+  }
+  %c = arith.cmpf uge, %l, %one : tensor<16xf32, #row>
+  %z = tile.select_lazy %c usual(%p) : tensor<16xi1, #row>, tensor<16x4xf32, #r> -> tensor<16x4xf32, #r> {
+    %e = arith.addf %s, %s : tensor<16x4xf32, #r>
+    tile.yield %e : tensor<16x4xf32, #r>
+  }
+  return %z : tensor<16x4xf32, #r>
+}
+
+// Where opposite infinities may meet, the sum may be NaN; a condition that holds for no NaN and no +inf is false.
+// CHECK-LABEL: func.func @never
+// CHECK-NOT: tile.select_lazy
+// CHECK: return %arg0
+func.func @never(%s: tensor<16x4xf32, #r>, %t: tensor<16xf32, #row>) -> tensor<16x4xf32, #r> {
+  %inf = arith.constant dense<0x7F800000> : tensor<16xf32, #row>
+  %sum = arith.addf %t, %inf : tensor<16xf32, #row>
+  %c = arith.cmpf olt, %sum, %t : tensor<16xf32, #row>
+  %z = tile.select_lazy %c usual(%s) : tensor<16xi1, #row>, tensor<16x4xf32, #r> -> tensor<16x4xf32, #r> {
+    %e = arith.addf %s, %s : tensor<16x4xf32, #r>
+    tile.yield %e : tensor<16x4xf32, #r>
+  }
+  return %z : tensor<16x4xf32, #r>
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warps that only copy, the registers they hand on, turns, and barriers of the computing warps alone.
+// RUN: fattn-opt %s -nvidia-lower-tensors | FileCheck %s
+
+// CHECK-LABEL: func.func @roles
+// CHECK: nvvm.barrier0
+// CHECK: %[[APART:.*]] = arith.cmpi uge, %[[WARP:.*]], %{{.*}} : i32
+// CHECK: scf.if %[[APART]] {
+// CHECK: nvvm.setmaxregister decrease 24
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[WARP]], %{{.*}} : i32
+// CHECK: %[[ONE:.*]] = nvvm.elect.sync
+// CHECK: arith.andi %[[FIRST]], %[[ONE]]
+// CHECK: } else {
+// CHECK: nvvm.setmaxregister increase 240
+// CHECK: arith.divui %[[WARP]]
+// CHECK: scf.if
+// CHECK: bar.arrive $0, $1;
+// CHECK: bar.sync $0, $1;
+// CHECK: bar.arrive $0, $1;
+// CHECK: llvm.nvvm.barrier.cta.sync.aligned.count
+func.func @roles() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64} {
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %apart = tilegpu.is_copier
+  scf.if %apart {
+    tilegpu.set_registers 24
+    %one = tilegpu.is_copier one_thread
+    scf.if %one {
+    }
+  } else {
+    tilegpu.set_registers 240 more
+    tilegpu.turn_pass first
+    tilegpu.turn_wait
+    tilegpu.turn_pass
+    tilegpu.barrier
+  }
+  return
+}
