@@ -26,6 +26,7 @@ compiler::CompileOptions optionsOf(const ProgramJob& job) {
   compiler::CompileOptions options;
   options.target = codeTarget(job.target);
   options.config = job.tile;
+  options.boxes = job.boxes;
   const char* directory = std::getenv("FATTN_DUMP_DIR");
   if (directory == nullptr || *directory == '\0') return options;
   // A folder for each kernel, so that several compilations do not overwrite each other's stages.
@@ -55,9 +56,23 @@ Compiled compileProgram(const ProgramJob& job) {
   const std::string architecture = namesChip(job.target) ? "any" : openDevice(job.target).chip();
   const cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));
   auto keep = [key](const compiler::Binary& binary) { binaryStore().save(key, binary); };
+  // The text stays where the program may be gone.
+  auto plainOf = [&](const compiler::Binary& binary, std::string text) -> std::function<Compiled()> {
+    if (binary.tensorMaps.empty()) return {};
+    ProgramJob plain{.target = job.target, .tile = job.tile, .folder = job.folder + "-plain", .trace = {}, .boxes = false};
+    plain.trace = [text = std::move(text)] { return dsl::parse(text); };
+    return [plain] { return compileProgram(plain); };
+  };
+  std::string text = job.boxes && options.target.starts_with("nvidia:") ? compiler::textOf(module) : std::string();
   if (options.dumpDir.empty() && !cache::alwaysCompile())
-    if (std::optional<compiler::Binary> found = binaryStore().load(key)) return {std::move(*found), [job] { return compiled(job); }, keep};
-  return {compiler::compile(module, options), {}, keep};
+    if (std::optional<compiler::Binary> found = binaryStore().load(key)) {
+      Compiled result(std::move(*found), [job] { return compiled(job); }, keep);
+      result.plain = plainOf(result.binary, std::move(text));
+      return result;
+    }
+  Compiled result(compiler::compile(module, options), {}, keep);
+  result.plain = plainOf(result.binary, std::move(text));
+  return result;
 }
 
 std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program) try {

@@ -17,6 +17,7 @@ struct ProgramJob {
   std::string folder;  ///< of FATTN_DUMP_DIR, where the stages go; what a file's name cannot hold becomes '-'
   /// Records the program; it is lowered in place, and so recorded anew where it has to be compiled once more.
   std::function<dsl::Program()> trace;
+  bool boxes = true;  ///< compiler::CompileOptions::boxes
 };
 /// From the cache on disk if it is there, else compiled and kept there. Throws Error.
 Compiled compileProgram(const ProgramJob& job);

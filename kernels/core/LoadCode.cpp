@@ -55,6 +55,20 @@ Device& LoadedCode::requireDevice() const {
               "compile it for a device of this machine to launch it, for example target 'cuda'");
 }
 
+const LoadedCode& LoadedCode::accepting(Grid grid, std::span<const std::uint64_t> slots) const {
+  if (!plain || slots.size() != module->slots() || module->accepts(slots) || grid.x == 0 || grid.y == 0 || grid.z == 0) [[likely]]
+    return *this;
+  if (const LoadedCode* found = plainCode_.load(std::memory_order_acquire)) return *found;
+  std::lock_guard lock(compiling_);
+  if (!plainOwner_) {
+    Source source{.key = {}, .text = info.entry + " without tensor maps for " + info.target, .target = info.target};
+    source.compile = [this](const TileConfig&) { return plain(); };
+    plainOwner_ = loadCode(source, info.tile);
+    plainCode_.store(plainOwner_.get(), std::memory_order_release);
+  }
+  return *plainOwner_;
+}
+
 namespace {
 
 void useBinary(const Source& source, LoadedCode& code, compiler::Binary& binary) {
@@ -103,7 +117,7 @@ std::shared_ptr<const LoadedCode> loadCode(const Source& source, const TileConfi
   if (!namesChip(source.target)) code->device = &openDevice(source.target);
   if (code->device != nullptr) code->maxGrid = code->device->capabilities().maxGrid;
   std::optional<std::jthread> preparing = prepareBeside(code->device);
-  auto [binary, recompile, keep] = source.compile(tile);
+  auto [binary, recompile, keep, plain] = source.compile(tile);
   preparing.reset();  // joins it
   bool fromCache = recompile != nullptr;
   try {
@@ -121,6 +135,7 @@ std::shared_ptr<const LoadedCode> loadCode(const Source& source, const TileConfi
   code->info.from_cache = fromCache;
   code->info.compile_ms = time.count();
   code->args = std::move(binary.args);
+  code->plain = std::move(plain);
   if (source.client) code->client = source.client(*code);
   if (log::enabled(log::Level::Info))
     log::write(log::Level::Info,

@@ -4,8 +4,11 @@
 #define FATTN_KERNELS_CORE_LOADEDCODE_H
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,8 @@ struct Compiled {
   compiler::Binary binary;
   std::function<compiler::Binary()> recompile;
   std::function<void(const compiler::Binary&)> keep;
+  /// Where the binary reads arrays by tensor maps: makes one that does not, for arguments that no map fits. It owns what it needs.
+  std::function<Compiled()> plain = {};
 };
 
 /// Code on its device, ready to be launched.
@@ -38,8 +43,18 @@ struct LoadedCode {
   std::unique_ptr<Module> module;
   std::shared_ptr<const void> client;  ///< what Source::client made
 
+  std::function<Compiled()> plain;  ///< Compiled::plain
+
+  /// This code, or where a launch of programs on these argument slots is none that it can do (Module::accepts), the same kernel without
+  /// tensor maps. The first such launch finds or compiles that.
+  const LoadedCode& accepting(Grid grid, std::span<const std::uint64_t> slots) const;
   /// The device; throws where there is none to launch on.
   Device& requireDevice() const;
+
+ private:
+  mutable std::mutex compiling_;
+  mutable std::shared_ptr<const LoadedCode> plainOwner_;
+  mutable std::atomic<const LoadedCode*> plainCode_{nullptr};
 };
 
 /// A kernel for a target, but for its tile configuration.

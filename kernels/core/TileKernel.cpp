@@ -52,13 +52,14 @@ void TileKernel::launch(Stream stream, Grid grid, std::span<const Argument> argu
   Device& device = impl_->code->requireDevice();
   std::uint64_t slots[kernels::kMostSlots];
   impl_->arguments.pack(arguments, slots);
-  device.launch(*impl_->code->module, grid, std::span(slots, impl_->arguments.slots()), stream);
+  const std::span<const std::uint64_t> given(slots, impl_->arguments.slots());
+  device.launch(*impl_->code->accepting(grid, given).module, grid, given, stream);
 }
 
 void TileKernel::launchSlots(Stream stream, Grid grid, std::span<const std::uint64_t> slots) const {
   if (!impl_) [[unlikely]]
     failEmptyKernel();
-  impl_->code->requireDevice().launch(*impl_->code->module, grid, slots, stream);
+  impl_->code->requireDevice().launch(*impl_->code->accepting(grid, slots).module, grid, slots, stream);
 }
 
 const KernelCode& TileKernel::info() const {

@@ -124,6 +124,13 @@ bool isAligned(const TensorView& view) {
   return bits % kWidest == 0;
 }
 
+// Code for aligned operands may read them by tensor maps (Module::accepts), which take rows at positive multiples of 16 bytes even where
+// there is one row, and no matrix without elements.
+bool isAlignedForMaps(const TensorView& view) {
+  const std::int64_t row = view.strides[0] * sizeInBytes(view.dtype);
+  return isAligned(view) && view.shape[0] > 0 && view.shape[1] > 0 && row > 0 && row % kWidest == 0;
+}
+
 std::int64_t alignmentOf(bool aligned, DType type) { return aligned ? kWidest : sizeInBytes(type); }
 
 // Bits of a number that says which parameters, from the lowest on.
@@ -293,7 +300,7 @@ void gemm(Stream stream, const GemmArgs& args, std::string_view target) {
   requireApart(out, b, false);
   const bool aColumns = areColumns(a), bColumns = areColumns(b);
   const TensorView left = aColumns ? args.a.transposed(0, 1) : args.a, right = bColumns ? args.b.transposed(0, 1) : args.b;
-  bool aligned = isAligned(left) && isAligned(right) && isAligned(args.out);
+  bool aligned = isAlignedForMaps(left) && isAlignedForMaps(right) && isAligned(args.out);
   std::array<Argument, 5> arguments = {Argument("a", left), Argument("b", right), Argument("out", args.out), Argument("out", args.out),
                                        Argument("out", args.out)};
   std::size_t count = 3;

@@ -54,7 +54,9 @@ void TemplateKernel::launch(Stream stream, std::span<const std::int64_t> extents
   const kernels::ArgumentPack& pack = kernels::templateCode(*code).arguments;
   std::uint64_t slots[kernels::kMostSlots];
   pack.pack(arguments, slots);
-  device.launch(*code->module, instance.from->grid(instance.parameters, code->info.tile, extents), std::span(slots, pack.slots()), stream);
+  const Grid grid = instance.from->grid(instance.parameters, code->info.tile, extents);
+  const std::span<const std::uint64_t> given(slots, pack.slots());
+  device.launch(*code->accepting(grid, given).module, grid, given, stream);
 }
 
 const KernelCode& TemplateKernel::info() const {

@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kBinaryVersion = 1;
+constexpr std::uint32_t kBinaryVersion = 2;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -61,6 +61,67 @@ struct Reader {
   }
 };
 
+constexpr std::size_t kMaxMaps = 64, kMaxDims = 5;
+
+void putProducts(std::string& out, const std::vector<compiler::LaunchProduct>& products) {
+  put(out, static_cast<std::uint32_t>(products.size()));
+  for (const compiler::LaunchProduct& product : products) {
+    put(out, product.factor);
+    put(out, static_cast<std::uint32_t>(product.arguments.size()));
+    for (std::int32_t argument : product.arguments) put(out, argument);
+  }
+}
+
+void putTensorMaps(std::string& out, const compiler::Binary& binary) {
+  put(out, static_cast<std::uint32_t>(binary.tensorMaps.size()));
+  for (const compiler::TensorMap& map : binary.tensorMaps) {
+    for (std::int32_t value : {map.pointer, map.elementBytes, map.swizzleBytes, map.boxColumns, map.boxRows}) put(out, value);
+    putProducts(out, map.sizes);
+    putProducts(out, map.strides);
+  }
+  put(out, static_cast<std::uint32_t>(binary.nonNegative.size()));
+  for (std::int32_t argument : binary.nonNegative) put(out, argument);
+}
+
+// As many as `most`, each read by `one`.
+template <typename T, typename One>
+std::vector<T> takeList(Reader& in, std::size_t most, One one) {
+  auto count = in.number<std::uint32_t>();
+  if (count > most) in.good = false;
+  std::vector<T> list;
+  for (std::uint32_t i = 0; in.good && i < count; ++i) list.push_back(one());
+  return list;
+}
+
+// The number of one of the binary's arguments.
+std::int32_t takeArgument(Reader& in, const compiler::Binary& binary, bool pointer) {
+  auto number = in.count<std::int32_t>();
+  if (static_cast<std::size_t>(number) >= binary.args.size() || binary.args[static_cast<std::size_t>(number)].isPointer != pointer)
+    in.good = false;
+  return number;
+}
+
+std::vector<compiler::LaunchProduct> takeProducts(Reader& in, const compiler::Binary& binary) {
+  return takeList<compiler::LaunchProduct>(in, kMaxDims, [&] {
+    compiler::LaunchProduct product{.factor = in.number<std::int64_t>(), .arguments = {}};
+    product.arguments = takeList<std::int32_t>(in, kMaxMaps, [&] { return takeArgument(in, binary, false); });
+    return product;
+  });
+}
+
+void takeTensorMaps(Reader& in, compiler::Binary& binary) {
+  binary.tensorMaps = takeList<compiler::TensorMap>(in, kMaxMaps, [&] {
+    compiler::TensorMap map;
+    map.pointer = takeArgument(in, binary, true);
+    for (std::int32_t* value : {&map.elementBytes, &map.swizzleBytes, &map.boxColumns, &map.boxRows}) *value = in.count<std::int32_t>();
+    map.sizes = takeProducts(in, binary);
+    map.strides = takeProducts(in, binary);
+    if (map.sizes.size() < 2 || map.strides.size() + 1 != map.sizes.size()) in.good = false;
+    return map;
+  });
+  binary.nonNegative = takeList<std::int32_t>(in, kMaxArgs, [&] { return takeArgument(in, binary, false); });
+}
+
 std::optional<compiler::Binary> decodePayload(std::string_view payload) {
   Reader in{payload};
   compiler::Binary binary;
@@ -82,6 +143,7 @@ std::optional<compiler::Binary> decodePayload(std::string_view payload) {
     arg.type = *type;
     binary.args.push_back(std::move(arg));
   }
+  takeTensorMaps(in, binary);
   binary.bytes = in.text(kMaxBinary);
   if (!in.good || !in.rest.empty()) return std::nullopt;
   return binary;
@@ -102,6 +164,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
     put(payload, static_cast<std::uint8_t>(arg.isPointer));
     putText(payload, name(arg.type));
   }
+  putTensorMaps(payload, binary);
   putText(payload, binary.bytes);
   std::string file(kMagic);
   put(file, kBinaryVersion);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a kernel's arguments lie in the block of memory that a launch hands to the driver. Callers give 8-byte slots; a PTX kernel's
-// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16.
+// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. Tensor maps, which the launch makes,
+// follow, each of 128 bytes at a multiple of 64.
 #ifndef FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 #define FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 
@@ -19,7 +20,9 @@ class ArgumentLayout {
   /// The largest block that every GPU and driver takes.
   static constexpr std::size_t kMaxBytes = 4096;
 
-  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments) {
+  static constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
+
+  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0) {
     places_.reserve(arguments.size());
     for (const compiler::ArgInfo& argument : arguments) {
       std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
@@ -27,10 +30,14 @@ class ArgumentLayout {
       places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
       bytes_ += size;
     }
+    if (maps == 0) return;
+    firstMap_ = (bytes_ + kMapAlignment - 1) / kMapAlignment * kMapAlignment;
+    bytes_ = firstMap_ + maps * kMapBytes;
   }
 
   std::size_t bytes() const { return bytes_; }
   std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
+  std::size_t mapOffset(std::size_t map) const { return firstMap_ + map * kMapBytes; }
 
   /// Writes the arguments' values into `block`, which has bytes() bytes. `slots` are as many as there are arguments.
   void pack(std::span<const std::uint64_t> slots, std::byte* block) const {
@@ -57,7 +64,7 @@ class ArgumentLayout {
     std::uint32_t offset, size;
   };
   std::vector<Place> places_;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, firstMap_ = 0;
 };
 
 }  // namespace fattn::cuda

@@ -75,6 +75,7 @@ class CudaDevice final : public Device {
 
  private:
   [[noreturn]] void failLaunch(Result result, const CudaModule& module, Grid grid) const;
+  void encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const;
   void requireGrid(Grid grid) const;
   Result allocateOnce(Address& memory, std::size_t bytes);
   void makePool();

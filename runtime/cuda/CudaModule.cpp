@@ -53,7 +53,8 @@ std::string KernelName::text() const {
 CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     : Module(binary.args.size()),
       device_(device),
-      layout_(binary.args),
+      layout_(binary.args, binary.tensorMaps.size()),
+      maps_(binary, device.driver().api()),
       kernel_(device.intern({binary.entry, static_cast<unsigned>(binary.threads), static_cast<unsigned>(binary.sharedBytes)})) {
   std::string kernel = "kernel '" + binary.entry + "'";
   if (binary.threads < 1 || binary.threads > device.attributes().maxThreadsPerBlock)

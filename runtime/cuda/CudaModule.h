@@ -9,6 +9,7 @@
 #include "fattn/Device.h"
 #include "runtime/cuda/ArgumentLayout.h"
 #include "runtime/cuda/Linker.h"
+#include "runtime/cuda/TensorMaps.h"
 
 namespace fattn::cuda {
 
@@ -38,6 +39,7 @@ class CudaModule final : public Module {
   /// compute capability alone.
   const std::string& cubin() const { return linked_.cubin; }
   std::string_view machineCode() const override { return linked_.cubin; }
+  bool accepts(std::span<const std::uint64_t> arguments) const override { return arguments.size() == slots() && maps_.fit(arguments); }
   int registers() const override { return resources_.registers; }
   std::int64_t localBytes() const override { return resources_.localBytes; }
   /// What the assembler said and how long it took; empty for a binary that was a cubin.
@@ -47,6 +49,7 @@ class CudaModule final : public Module {
   const CudaDevice& device() const { return device_; }
   Function function() const { return function_; }
   const ArgumentLayout& layout() const { return layout_; }
+  const TensorMaps& maps() const { return maps_; }
   const KernelName& kernel() const { return *kernel_; }
 
  private:
@@ -56,6 +59,7 @@ class CudaModule final : public Module {
 
   CudaDevice& device_;
   ArgumentLayout layout_;
+  TensorMaps maps_;
   const KernelName* kernel_;
   Linked linked_;
   ModuleHandle module_ = nullptr;

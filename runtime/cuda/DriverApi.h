@@ -94,6 +94,18 @@ enum : int {
 };
 inline constexpr int kInputPtx = 1;
 
+// CUtensorMapDataType, CUtensorMapSwizzle and CUtensorMapL2promotion
+enum : int {
+  kMapUInt8 = 0,
+  kMapUInt16 = 1,
+  kMapUInt32 = 2,
+  kMapUInt64 = 4,
+  kMapSwizzle32 = 1,
+  kMapSwizzle64 = 2,
+  kMapSwizzle128 = 3,
+  kMapPromote128 = 2,
+};
+
 inline constexpr unsigned kStreamNonBlocking = 1;       // CU_STREAM_NON_BLOCKING
 inline constexpr int kPoolReleaseThreshold = 4;         // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 inline constexpr std::uintptr_t kLaunchBlockEnd = 0;    // CU_LAUNCH_PARAM_END
@@ -156,14 +168,17 @@ static_assert(sizeof(PoolProperties) == 88);
      unsigned sharedBytes, StreamHandle stream, void** arguments, void** extra))
 
 // The same, of newer drivers; a null pointer where it is missing.
-#define FATTN_CUDA_OPTIONAL(X)                                                                                            \
-  X(MemPoolCreate, cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))                                \
-  X(MemPoolDestroy, cuMemPoolDestroy, (MemoryPool pool))                                                                  \
-  X(MemPoolSetAttribute, cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))                            \
-  X(MemPoolTrimTo, cuMemPoolTrimTo, (MemoryPool pool, std::size_t bytesToKeep))                                           \
-  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (Address * memory, std::size_t bytes, MemoryPool pool, StreamHandle)) \
-  X(MemFreeAsync, cuMemFreeAsync, (Address memory, StreamHandle stream))                                                  \
-  X(FuncLoad, cuFuncLoad, (Function function))
+#define FATTN_CUDA_OPTIONAL(X)                                                                                                         \
+  X(MemPoolCreate, cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))                                             \
+  X(MemPoolDestroy, cuMemPoolDestroy, (MemoryPool pool))                                                                               \
+  X(MemPoolSetAttribute, cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))                                         \
+  X(MemPoolTrimTo, cuMemPoolTrimTo, (MemoryPool pool, std::size_t bytesToKeep))                                                        \
+  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (Address * memory, std::size_t bytes, MemoryPool pool, StreamHandle))              \
+  X(MemFreeAsync, cuMemFreeAsync, (Address memory, StreamHandle stream))                                                               \
+  X(FuncLoad, cuFuncLoad, (Function function))                                                                                         \
+  X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                      \
+    (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box, \
+     const unsigned* steps, int interleave, int swizzle, int promotion, int fill))
 
 /// The driver's functions, by pointer.
 struct DriverApi {

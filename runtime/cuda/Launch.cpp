@@ -39,7 +39,7 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   if (arguments.size() != loaded.slots()) failArguments(loaded, arguments.size());
   requireGrid(grid);
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  alignas(8) std::byte block[ArgumentLayout::kMaxBytes];
+  alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
   std::size_t bytes = loaded.layout().bytes();
   loaded.layout().pack(arguments, block);
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
@@ -47,11 +47,23 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   const KernelName& kernel = loaded.kernel();
   recent_[launches_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
   ContextScope scope(driver_, context());
+  if (!loaded.maps().empty()) encodeMaps(loaded, arguments, block);  // which the driver does in a context only
   Result result = driver_.api().LaunchKernel(loaded.function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
                                              static_cast<unsigned>(grid.z), kernel.threads, 1, 1, kernel.sharedBytes,
                                              static_cast<StreamHandle>(stream.native), nullptr, bytes == 0 ? nullptr : extra);
   if (result != kSuccess) [[unlikely]]
     failLaunch(result, loaded, grid);
+}
+
+void CudaDevice::encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const {
+  if (!module.maps().fit(arguments))
+    throw Error(ErrorCode::Unsupported,
+                "kernel '" + module.kernel().entry + "' on " + name() +
+                    " reads arrays by tensor maps, which take sizes of at least 1, strides of positive multiples of 16 bytes and addresses "
+                    "that are multiples of 16; an argument of this launch gives another one",
+                "Module::accepts() says beforehand; code for arguments of a lower alignment takes any");
+  if (Result result = module.maps().encode(arguments, block + module.layout().mapOffset(0)); result != kSuccess)
+    fail(result, "make the tensor maps of kernel '" + module.kernel().entry + "'");
 }
 
 void CudaDevice::failLaunch(Result result, const CudaModule& module, Grid grid) const {

@@ -54,6 +54,9 @@ class Module {
 
   /// Number of 8-byte argument slots a launch has to give.
   std::size_t slots() const { return slots_; }
+  /// Whether a launch with these argument slots is possible: some code reads arrays in ways that not all strides, sizes and addresses
+  /// allow (on NVIDIA's GPUs tensor maps, whose strides are positive multiples of 16 bytes). Where it is not, launch() throws Unsupported.
+  virtual bool accepts(std::span<const std::uint64_t> /*arguments*/) const { return true; }
   /// The code that runs, where loading made it from what the compiler wrote: loading it again is quicker. "" where it is the same.
   virtual std::string_view machineCode() const { return {}; }
   /// What that code takes, of each thread: registers, and bytes of memory for what does not fit them. 0 where the device has no such

@@ -36,15 +36,62 @@ TEST_F(BinaryStoreTest, TheFileIsTheSpecifiedOne) {
   Digest key{};
   key[0] = 0xab;
   compiler::Binary binary{.target = "host", .entry = "f", .bytes = "ELF", .args = {{"p", true, DType::F16}}, .scratchBytes = 64};
-  std::string expected = std::string("fattnbin") + std::string("\1\0\0\0\0\0\0\0", 8) + std::string("\x99\0\0\0\0\0\0\0", 8) +
+  std::string expected = std::string("fattnbin") + std::string("\2\0\0\0\0\0\0\0", 8) + std::string("\xa1\0\0\0\0\0\0\0", 8) +
                          std::string(reinterpret_cast<const char*>(key.data()), 32) + std::string("\4\0\0\0host\1\0\0\0f", 13) +
                          std::string("\x40\0\0\0\0\0\0\0", 8) + std::string(8, '\0') + std::string(12, '\0') + std::string("\1\0\0\0", 4) +
-                         std::string("\1\0\0\0p\1\3\0\0\0f16", 13) + std::string("\3\0\0\0ELF", 7);
+                         std::string("\1\0\0\0p\1\3\0\0\0f16", 13) + std::string(8, '\0') + std::string("\3\0\0\0ELF", 7);
   Digest digest = hash(expected);
   expected.append(reinterpret_cast<const char*>(digest.data()), 32);
   EXPECT_EQ(encodeBinary(key, binary), expected);
-  EXPECT_EQ(expected.size(), 0x99u);
+  EXPECT_EQ(expected.size(), 0xa1u);
   EXPECT_EQ(BinaryStore::fileOf(key), "binaries/a/ab" + std::string(62, '0') + ".bin");
+}
+
+// The part of the file about tensor maps, byte for byte.
+TEST_F(BinaryStoreTest, TensorMapsAreTheSpecifiedBytes) {
+  compiler::Binary binary{.entry = "f", .args = {{"p", true, DType::F16}, {"n", false, DType::I32}}};
+  std::string without = encodeBinary({}, binary);
+  binary.tensorMaps = {{.pointer = 0,
+                        .elementBytes = 2,
+                        .swizzleBytes = 64,
+                        .sizes = {{32, {}}, {1, {1}}},
+                        .strides = {{2, {1, 1}}},
+                        .boxColumns = 32,
+                        .boxRows = 8}};
+  binary.nonNegative = {1};
+  std::string with = encodeBinary({}, binary);
+  std::string maps = std::string("\1\0\0\0", 4) + std::string("\0\0\0\0\2\0\0\0\x40\0\0\0\x20\0\0\0\x8\0\0\0", 20) +
+                     std::string("\2\0\0\0", 4) + std::string("\x20\0\0\0\0\0\0\0\0\0\0\0", 12) +
+                     std::string("\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0", 16) + std::string("\1\0\0\0", 4) +
+                     std::string("\2\0\0\0\0\0\0\0\2\0\0\0\1\0\0\0\1\0\0\0", 20) + std::string("\1\0\0\0\1\0\0\0", 8);
+  constexpr std::size_t none = 8, code = 4, digest = 32;  // bytes: of two empty lists, of empty code, of the checksum
+  std::size_t at = without.size() - digest - code - none;
+  EXPECT_EQ(with.substr(24, at - 24), without.substr(24, at - 24));
+  EXPECT_EQ(with.substr(at, with.size() - at - code - digest), maps);
+  auto found = decodeBinary(with, {});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(same(*found, binary));
+}
+
+// What a map or a condition names has to be an argument of the right kind; a launch reads it without a look.
+TEST_F(BinaryStoreTest, MapsOfWhatIsNoArgumentAreNoBinaries) {
+  auto decoded = [](const auto& change) {
+    compiler::Binary binary = sampleBinary(1, 40);
+    change(binary);
+    return decodeBinary(encodeBinary({}, binary), {}).has_value();
+  };
+  EXPECT_TRUE(decoded([](compiler::Binary&) {}));
+  for (int argument : {-1, 0, 2}) {
+    EXPECT_FALSE(decoded([&](compiler::Binary& b) { b.nonNegative = {argument}; })) << argument;
+    EXPECT_FALSE(decoded([&](compiler::Binary& b) { b.tensorMaps[0].sizes[1].arguments = {argument}; })) << argument;
+    EXPECT_FALSE(decoded([&](compiler::Binary& b) { b.tensorMaps[0].strides[0].arguments = {1, argument}; })) << argument;
+  }
+  for (int argument : {-1, 1, 2}) EXPECT_FALSE(decoded([&](compiler::Binary& b) { b.tensorMaps[0].pointer = argument; })) << argument;
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].strides.clear(); }));
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].sizes.resize(1), b.tensorMaps[0].strides.clear(); }));
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].sizes.resize(6), b.tensorMaps[0].strides.resize(5); }));
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].boxRows = -1; }));
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps.resize(65, b.tensorMaps[0]); }));
 }
 
 TEST_F(BinaryStoreTest, TenThousandDamagedFilesAreNoBinaries) {

@@ -54,7 +54,15 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
                           .sharedBytes = 17,
                           .threads = 128,
                           .registers = 255,
-                          .spillBytes = 8};
+                          .spillBytes = 8,
+                          .tensorMaps = {{.pointer = 0,
+                                          .elementBytes = 2,
+                                          .swizzleBytes = 128,
+                                          .sizes = {{64, {}}, {1, {1}}},
+                                          .strides = {{2, {1}}},
+                                          .boxColumns = 64,
+                                          .boxRows = 128}},
+                          .nonNegative = {1}};
   std::minstd_rand random(static_cast<unsigned>(number) + 1);
   for (std::size_t i = 0; i < size; ++i) binary.bytes += static_cast<char>(random());
   return binary;
@@ -62,7 +70,8 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
 
 inline bool same(const compiler::Binary& a, const compiler::Binary& b) {
   auto fields = [](const compiler::Binary& x) {
-    return std::tie(x.target, x.entry, x.bytes, x.scratchBytes, x.sharedBytes, x.threads, x.registers, x.spillBytes);
+    return std::tie(x.target, x.entry, x.bytes, x.scratchBytes, x.sharedBytes, x.threads, x.registers, x.spillBytes, x.tensorMaps,
+                    x.nonNegative);
   };
   auto sameArg = [](const compiler::ArgInfo& x, const compiler::ArgInfo& y) {
     return x.name == y.name && x.isPointer == y.isPointer && x.type == y.type;

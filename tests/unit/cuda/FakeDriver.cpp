@@ -51,6 +51,8 @@ void resetState(FakeDriver& driver) {
   driver.retained = driver.modules = driver.streams = driver.events = driver.pools = driver.links = driver.maxDynamicSharedBytes = 0;
   driver.launches.clear();
   driver.launches.reserve(64);
+  driver.maps.clear();
+  driver.maps.reserve(64);
 }
 
 FakeDriver& state() {
@@ -375,6 +377,20 @@ FAKE(cuLaunchKernel, (Function, unsigned gx, unsigned gy, unsigned gz, unsigned 
   }
   std::scoped_lock lock(state().mutex);
   if (state().launches.size() < state().launches.capacity()) state().launches.push_back(launch);
+  return kSuccess;
+}
+FAKE(cuTensorMapEncodeTiled, (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
+                              const unsigned* box, const unsigned* steps, int interleave, int swizzle, int promotion, int fill)) {
+  BEGIN(false);
+  if (reinterpret_cast<std::uintptr_t>(map) % 64 != 0 || rank < 1 || rank > 5) return 1;
+  std::scoped_lock lock(state().mutex);
+  fattn::test::FakeMap made{type, interleave, swizzle, promotion, fill, rank, address, {}, {}, {}, {}};
+  std::copy_n(sizes, rank, made.sizes);
+  std::copy_n(strides, rank - 1, made.strides);
+  std::copy_n(box, rank, made.box);
+  std::copy_n(steps, rank, made.steps);
+  if (state().maps.size() < state().maps.capacity()) state().maps.push_back(made);
+  std::memset(map, static_cast<int>(state().maps.size()), 128);
   return kSuccess;
 }
 FAKE(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties)) {

@@ -22,6 +22,15 @@ struct FakeLaunch {
   unsigned char arguments[4096];
 };
 
+/// What a call of cuTensorMapEncodeTiled was given; lists end where `rank` says.
+struct FakeMap {
+  int type, interleave, swizzle, promotion, fill;
+  unsigned rank;
+  const void* address;
+  unsigned long sizes[5], strides[4];
+  unsigned box[5], steps[5];
+};
+
 struct FakeDriver {
   std::mutex mutex;
   std::map<std::string, int, std::less<>> calls;    // by exported name
@@ -45,6 +54,7 @@ struct FakeDriver {
   int modules = 0, streams = 0, events = 0, pools = 0, links = 0;
   int maxDynamicSharedBytes = 0;
   std::vector<FakeLaunch> launches;
+  std::vector<FakeMap> maps;  // those made, up to 64; the object of number i is 128 bytes of i + 1
 
   std::function<void()> reset;  // back to a machine with one good GPU
   int count(const char* function) { return calls[function]; }

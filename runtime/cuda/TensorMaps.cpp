@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source of the rules: CUDA Driver API, "Tensor Map Object Management", cuTensorMapEncodeTiled.
+#include "runtime/cuda/TensorMaps.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "fattn/Error.h"
+#include "runtime/cuda/ArgumentLayout.h"
+
+namespace fattn::cuda {
+namespace {
+
+constexpr std::size_t kMostDims = 5, kWindowDims = 2;
+constexpr std::int64_t kUnit = 16, kMostSize = std::int64_t{1} << 32, kMostStride = std::int64_t{1} << 40;
+
+std::atomic<std::uint64_t> made{1};
+
+/// What a thread has encoded lately: by the kernel and the arguments that its maps follow from.
+struct Recent {
+  static constexpr std::size_t kMaps = 4, kArguments = 24;
+  std::uint64_t number = 0;  ///< 0: nothing
+  std::array<std::uint64_t, kArguments> arguments{};
+  std::array<std::byte, kMaps * ArgumentLayout::kMapBytes> maps{};
+};
+thread_local std::array<Recent, 8> recent;
+
+int typeOf(std::int32_t bytes) {
+  switch (bytes) {
+    case 1:
+      return kMapUInt8;
+    case 2:
+      return kMapUInt16;
+    case 4:
+      return kMapUInt32;
+    case 8:
+      return kMapUInt64;
+    default:
+      throw Error(ErrorCode::InvalidArgument, "a tensor map has elements of " + std::to_string(bytes) + " bytes; legal are 1, 2, 4 and 8");
+  }
+}
+
+int swizzleOf(std::int32_t bytes) {
+  switch (bytes) {
+    case 32:
+      return kMapSwizzle32;
+    case 64:
+      return kMapSwizzle64;
+    case 128:
+      return kMapSwizzle128;
+    default:
+      throw Error(ErrorCode::InvalidArgument,
+                  "a tensor map swizzles rows of " + std::to_string(bytes) + " bytes; legal are 32, 64 and 128");
+  }
+}
+
+}  // namespace
+
+TensorMaps::TensorMaps(const compiler::Binary& binary, const DriverApi& api)
+    : maps_(binary.tensorMaps), nonNegative_(binary.nonNegative), encode_(api.TensorMapEncodeTiled), number_(made.fetch_add(1)) {
+  if (maps_.empty()) return;
+  if (encode_ == nullptr)
+    throw Error(ErrorCode::Unsupported, "kernel '" + binary.entry + "' reads arrays by tensor maps, which this driver cannot make",
+                "they take a driver for CUDA 12.0 or newer; code for nvidia:sm_90 does without");
+  for (const compiler::ArgInfo& argument : binary.args) narrow_.push_back(!argument.isPointer && sizeInBytes(argument.type) == 4);
+  for (const compiler::TensorMap& map : maps_) {
+    typeOf(map.elementBytes), swizzleOf(map.swizzleBytes);
+    if (map.sizes.size() < kWindowDims || map.sizes.size() > kMostDims || map.strides.size() + 1 != map.sizes.size())
+      throw Error(ErrorCode::InvalidArgument, "a tensor map has " + std::to_string(map.sizes.size()) + " sizes and " +
+                                                  std::to_string(map.strides.size()) + " strides; legal are 2 to 5, and one less");
+    relevant_.push_back(map.pointer);
+    for (const auto* list : {&map.sizes, &map.strides})
+      for (const compiler::LaunchProduct& product : *list)
+        relevant_.insert(relevant_.end(), product.arguments.begin(), product.arguments.end());
+  }
+  relevant_.insert(relevant_.end(), nonNegative_.begin(), nonNegative_.end());
+  std::ranges::sort(relevant_);
+  relevant_.erase(std::ranges::unique(relevant_).begin(), relevant_.end());
+}
+
+std::int64_t TensorMaps::integerOf(std::int32_t argument, std::span<const std::uint64_t> slots) const {
+  std::uint64_t slot = slots[static_cast<std::size_t>(argument)];
+  return narrow_[static_cast<std::size_t>(argument)] ? static_cast<std::int32_t>(slot) : static_cast<std::int64_t>(slot);
+}
+
+std::int64_t TensorMaps::valueOf(const compiler::LaunchProduct& product, std::span<const std::uint64_t> slots) const {
+  std::int64_t value = product.factor;
+  for (std::int32_t argument : product.arguments)
+    if (__builtin_mul_overflow(value, integerOf(argument, slots), &value)) return -1;  // no array is that large
+  return value;
+}
+
+bool TensorMaps::fit(std::span<const std::uint64_t> slots) const {
+  if (maps_.empty() || isRecent(slots)) return true;
+  return std::ranges::all_of(nonNegative_, [&](std::int32_t argument) { return integerOf(argument, slots) >= 0; }) &&
+         std::ranges::all_of(maps_, [&](const compiler::TensorMap& map) { return fits(map, slots); });
+}
+
+/// Where the maps of these arguments are kept, if they are.
+std::size_t TensorMaps::placeOf(std::span<const std::uint64_t> slots) const {
+  std::uint64_t mixed = number_ * 0x9e3779b97f4a7c15ull;
+  for (const compiler::TensorMap& map : maps_) mixed = (mixed ^ slots[static_cast<std::size_t>(map.pointer)] >> 8) * 0x9e3779b97f4a7c15ull;
+  return mixed >> 61;
+}
+
+bool TensorMaps::isRecent(std::span<const std::uint64_t> slots) const {
+  const Recent& place = recent[placeOf(slots)];
+  bool same = place.number == number_;
+  for (std::size_t i = 0; same && i < relevant_.size(); ++i) same = place.arguments[i] == slots[static_cast<std::size_t>(relevant_[i])];
+  return same;
+}
+
+bool TensorMaps::fits(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const {
+  if (slots[static_cast<std::size_t>(map.pointer)] % kUnit != 0) return false;
+  for (const compiler::LaunchProduct& size : map.sizes)
+    if (std::int64_t value = valueOf(size, slots); value < 1 || value > kMostSize) return false;
+  for (std::size_t d = 0; d < map.strides.size(); ++d) {
+    std::int64_t value = valueOf(map.strides[d], slots);
+    bool still = value == 0 && d + 1 >= kWindowDims;  // the kernel then stays at index 0
+    if (!still && (value < kUnit || value % kUnit != 0 || value >= kMostStride)) return false;
+  }
+  return true;
+}
+
+Result TensorMaps::encodeOne(const compiler::TensorMap& map, std::span<const std::uint64_t> slots, std::byte* out) const {
+  std::array<std::uint64_t, kMostDims> sizes{}, strides{};
+  std::array<unsigned, kMostDims> box{}, steps{};
+  box.fill(1), steps.fill(1);
+  box[0] = static_cast<unsigned>(map.boxColumns), box[1] = static_cast<unsigned>(map.boxRows);
+  for (std::size_t d = 0; d < map.sizes.size(); ++d) sizes[d] = static_cast<std::uint64_t>(valueOf(map.sizes[d], slots));
+  for (std::size_t d = 0; d < map.strides.size(); ++d)
+    strides[d] = static_cast<std::uint64_t>(std::max(valueOf(map.strides[d], slots), kUnit));
+  return encode_(out, typeOf(map.elementBytes), static_cast<unsigned>(map.sizes.size()),
+                 reinterpret_cast<void*>(slots[static_cast<std::size_t>(map.pointer)]), sizes.data(), strides.data(), box.data(),
+                 steps.data(),
+                 /*interleave=*/0, swizzleOf(map.swizzleBytes), kMapPromote128, /*fill=*/0);
+}
+
+Result TensorMaps::encode(std::span<const std::uint64_t> slots, std::byte* out) const {
+  Recent& place = recent[placeOf(slots)];
+  std::size_t bytes = maps_.size() * ArgumentLayout::kMapBytes;
+  if (isRecent(slots)) {
+    std::memcpy(out, place.maps.data(), bytes);
+    return kSuccess;
+  }
+  for (std::size_t i = 0; i < maps_.size(); ++i)
+    if (Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;
+  if (maps_.size() > Recent::kMaps || relevant_.size() > Recent::kArguments) return kSuccess;
+  place.number = number_;
+  for (std::size_t i = 0; i < relevant_.size(); ++i) place.arguments[i] = slots[static_cast<std::size_t>(relevant_[i])];
+  std::memcpy(place.maps.data(), out, bytes);
+  return kSuccess;
+}
+
+}  // namespace fattn::cuda
