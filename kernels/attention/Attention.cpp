@@ -25,12 +25,14 @@ void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   }
   const kernels::AttentionCode* own = &kernels::attentionOf(*code);
   kernels::AttentionLaunch launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
-  if (!launch.aligned) {
+  auto slots = [&] { return std::span(launch.slots).first(own->slots.count); };
+  bool empty = launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0;
+  if (!launch.aligned || (!empty && !code->module->accepts(slots()))) {
     code = &own->forAnyAlignment();
     own = &kernels::attentionOf(*code);
     launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
   }
-  device.launch(*code->module, launch.grid, std::span(launch.slots).first(own->slots.count), stream);
+  device.launch(*code->module, launch.grid, slots(), stream);
 }
 
 const KernelInfo& Kernel::info() const {

@@ -95,18 +95,18 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
 
   auto [o, l, m] =
       for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
-        Tile s = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
+        Tile products = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
         Tile column = columns + n;
         Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
-        Tile p = where(visible, exp2(fma(s, scale, -expand(m, 1))), 0.0f);
+        Tile s = where(visible, products, hidden);
+        Tile p = exp2(fma(s, scale, -expand(m, 1)));
         Tile sum = reduce_sum(p, 1);
         auto [p2, l2, m2, o2] = select_lazy(
             !(sum < redoLimit(config.dtype)),
             [&] {
-              Tile seen = where(visible, s, hidden);
-              Tile top = max(max(m, reduce_max(seen * scale, 1)), -kLargest);
+              Tile top = max(max(m, reduce_max(s * scale, 1)), -kLargest);
               Tile alpha = exp2(m - top);
-              Tile exact = exp2(fma(seen, scale, -expand(top, 1)));
+              Tile exact = exp2(fma(s, scale, -expand(top, 1)));
               return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
             },
             p, l + sum, m, o);

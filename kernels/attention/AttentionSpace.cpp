@@ -16,7 +16,8 @@
 namespace fattn::kernels {
 namespace {
 
-// A row a kind of target, found by how its name begins; 0 leaves a choice to the compiler, as where it ignores it.
+// Rows for kinds of targets, found by how the name begins; a target has what all of its rows say. 0 leaves a choice to the compiler, as
+// where it ignores it.
 struct SpaceRow {
   std::string_view prefix;
   std::vector<std::int32_t> blockM, blockN, stages, warps;
@@ -28,6 +29,7 @@ const std::vector<SpaceRow>& rows() {
   static const std::vector<SpaceRow> table = {
       {"host", {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, 0, {}},
       {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, 3, {8, 16}},
+      {"nvidia:sm_90a", {192, 256}, {64, 80, 96, 128}, {2, 3}, {12, 16}, 0, {}},  // three and four warp groups
       {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, 0, {}}};
   return table;
 }

@@ -63,7 +63,7 @@ TEST(Dump, OneStageIsPrintedAsItIs) {
   EXPECT_TRUE(tile.out.starts_with("module {")) << tile.out.substr(0, 100);
   EXPECT_NE(tile.out.find("tile.dot"), std::string::npos);
   const Result dsl = run(std::string(kKernel) + " --emit dsl");
-  EXPECT_NE(dsl.out.find("Tile s = dot(q, trans(load("), std::string::npos) << "the source is built in";
+  EXPECT_NE(dsl.out.find("Tile products = dot(q, trans(load("), std::string::npos) << "the source is built in";
 }
 
 TEST(Dump, SeveralStagesGetHeadings) {
