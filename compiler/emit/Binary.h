@@ -44,13 +44,13 @@ struct TensorMap {
 /// args = the packed slots; grid = {id_x, id_y, id_z, num_x, num_y, num_z}; scratch = scratchBytes bytes, 64-byte aligned,
 /// private to the calling thread, contents undefined. It refers to libc/libm functions and fattn_device_print only.
 struct Binary {
-  std::string target, entry;
-  std::string bytes;
-  std::vector<ArgInfo> args;
+  std::string target = {}, entry = {};
+  std::string bytes = {};
+  std::vector<ArgInfo> args = {};
   std::int64_t scratchBytes = 0, sharedBytes = 0;
   int threads = 0, registers = 0, spillBytes = 0;
-  std::vector<TensorMap> tensorMaps;      ///< further parameters of the entry, in order
-  std::vector<std::int32_t> nonNegative;  ///< arguments that must not be negative for the maps to be right
+  std::vector<TensorMap> tensorMaps = {};      ///< further parameters of the entry, in order
+  std::vector<std::int32_t> nonNegative = {};  ///< arguments that must not be negative for the maps to be right
 };
 
 }  // namespace fattn::compiler

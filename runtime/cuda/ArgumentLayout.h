@@ -21,6 +21,8 @@ class ArgumentLayout {
   static constexpr std::size_t kMaxBytes = 4096;
 
   static constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
+  /// Arguments and maps of a kernel with maps.
+  static constexpr std::size_t kMostParameters = 511;
 
   explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0) {
     places_.reserve(arguments.size());
@@ -30,6 +32,7 @@ class ArgumentLayout {
       places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
       bytes_ += size;
     }
+    maps_ = maps;
     if (maps == 0) return;
     firstMap_ = (bytes_ + kMapAlignment - 1) / kMapAlignment * kMapAlignment;
     bytes_ = firstMap_ + maps * kMapBytes;
@@ -37,7 +40,15 @@ class ArgumentLayout {
 
   std::size_t bytes() const { return bytes_; }
   std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
+  std::size_t parameters() const { return places_.size() + maps_; }
   std::size_t mapOffset(std::size_t map) const { return firstMap_ + map * kMapBytes; }
+
+  /// Where each argument lies in the block, the maps behind the others, and a null pointer at the end.
+  void point(std::byte* block, void** each) const {
+    for (const Place& place : places_) *each++ = block + place.offset;
+    for (std::size_t map = 0; map < maps_; ++map) *each++ = block + mapOffset(map);
+    *each = nullptr;
+  }
 
   /// Writes the arguments' values into `block`, which has bytes() bytes. `slots` are as many as there are arguments.
   void pack(std::span<const std::uint64_t> slots, std::byte* block) const {
@@ -64,7 +75,7 @@ class ArgumentLayout {
     std::uint32_t offset, size;
   };
   std::vector<Place> places_;
-  std::size_t bytes_ = 0, firstMap_ = 0;
+  std::size_t bytes_ = 0, firstMap_ = 0, maps_ = 0;
 };
 
 }  // namespace fattn::cuda

@@ -63,6 +63,9 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
   if (layout_.bytes() > ArgumentLayout::kMaxBytes)
     throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.bytes()) + " bytes of arguments; the limit is " +
                                             std::to_string(ArgumentLayout::kMaxBytes));
+  if (!maps_.empty() && layout_.parameters() > ArgumentLayout::kMostParameters)
+    throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.parameters()) +
+                                            " arguments and tensor maps; the limit is " + std::to_string(ArgumentLayout::kMostParameters));
   requireShared(binary.sharedBytes);
   loadImage(binary);
   try {

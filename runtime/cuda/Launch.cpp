@@ -42,15 +42,21 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
   std::size_t bytes = loaded.layout().bytes();
   loaded.layout().pack(arguments, block);
+  const bool maps = !loaded.maps().empty();
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
                    reinterpret_cast<void*>(kLaunchBlockEnd)};
   const KernelName& kernel = loaded.kernel();
   recent_[launches_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
   ContextScope scope(driver_, context());
-  if (!loaded.maps().empty()) encodeMaps(loaded, arguments, block);  // which the driver does in a context only
-  Result result = driver_.api().LaunchKernel(loaded.function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
-                                             static_cast<unsigned>(grid.z), kernel.threads, 1, 1, kernel.sharedBytes,
-                                             static_cast<StreamHandle>(stream.native), nullptr, bytes == 0 ? nullptr : extra);
+  // Tensor maps take a context to be made, and an alignment that the driver sees to only where it is handed each argument by itself.
+  void* each[ArgumentLayout::kMostParameters + 1];
+  if (maps) {
+    encodeMaps(loaded, arguments, block);
+    loaded.layout().point(block, each);
+  }
+  Result result = driver_.api().LaunchKernel(
+      loaded.function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z), kernel.threads, 1, 1,
+      kernel.sharedBytes, static_cast<StreamHandle>(stream.native), maps ? each : nullptr, bytes == 0 || maps ? nullptr : extra);
   if (result != kSuccess) [[unlikely]]
     failLaunch(result, loaded, grid);
 }

@@ -369,7 +369,14 @@ FAKE(cuLaunchKernel, (Function, unsigned gx, unsigned gy, unsigned gz, unsigned 
                       StreamHandle stream, void** arguments, void** extra)) {
   BEGIN(true);
   fattn::test::FakeLaunch launch{{gx, gy, gz}, {bx, by, bz}, sharedBytes, stream, 0, {}};
-  if (arguments != nullptr) return 1;
+  // One by one they lie in one block, as the launch packs it: tensor maps, of which there is one then, last.
+  if (arguments != nullptr) {
+    if (extra != nullptr) return 1;
+    void** last = arguments;
+    while (last[1] != nullptr) ++last;
+    launch.bytes = static_cast<std::size_t>(static_cast<char*>(*last) - static_cast<char*>(*arguments)) + 128;
+    std::memcpy(launch.arguments, *arguments, launch.bytes);
+  }
   if (extra != nullptr) {
     if (extra[0] != reinterpret_cast<void*>(1) || extra[2] != reinterpret_cast<void*>(2) || extra[4] != nullptr) return 1;
     launch.bytes = *static_cast<std::size_t*>(extra[3]);
