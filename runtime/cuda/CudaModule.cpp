@@ -84,9 +84,14 @@ void CudaModule::loadImage(const compiler::Binary& binary) {
   const Driver& driver = device_.driver();
   bool isCubin = binary.bytes.starts_with("\177ELF"), isPtx = !isCubin && binary.bytes.find(".version") != std::string::npos;
   Chip chip = chipOf(binary.target, device_);
+  const std::string gpu = device_.name() + ", " + device_.attributes().name;
   if (isPtx) requireChip(chip, binary.target, device_);
+  if (isPtx && mustNotBeLinked(binary.bytes)) {
+    linked_ = loadPtx(driver, binary.bytes, binary.entry, gpu, &module_);
+    return;
+  }
   if (isPtx)
-    linked_ = linkPtx(driver, binary.bytes, binary.entry, device_.name() + ", " + device_.attributes().name);
+    linked_ = linkPtx(driver, binary.bytes, binary.entry, gpu);
   else if (isCubin)
     linked_.cubin = binary.bytes;
   else

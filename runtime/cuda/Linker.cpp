@@ -89,6 +89,26 @@ int cudaVersionOfPtx(std::string_view version) {
   return 0;
 }
 
+namespace {
+
+Linked linkedOf(const LinkOptions& options) {
+  Linked linked{.cubin = {}, .milliseconds = options.milliseconds(), .text = options.infoText(), .log = {}};
+  linked.log = parseLinkLog(linked.text);
+  return linked;
+}
+
+}  // namespace
+
+bool mustNotBeLinked(std::string_view ptx) { return ptx.contains("setmaxnreg."); }
+
+Linked loadPtx(const Driver& driver, std::string_view ptx, std::string_view entry, std::string_view gpu, ModuleHandle* module) {
+  LinkOptions options;
+  std::string text(ptx.substr(0, ptx.find('\0')));
+  Result result = driver.api().ModuleLoadDataEx(module, text.c_str(), 6, options.names, options.values);
+  if (result != kSuccess) explain(driver, result, options, text, entry, gpu);
+  return linkedOf(options);
+}
+
 Linked linkPtx(const Driver& driver, std::string_view ptx, std::string_view entry, std::string_view gpu) {
   const DriverApi& api = driver.api();
   LinkOptions options;
@@ -100,9 +120,8 @@ Linked linkPtx(const Driver& driver, std::string_view ptx, std::string_view entr
   std::size_t bytes = 0;
   if (result == kSuccess) result = api.LinkComplete(link.state, &cubin, &bytes);
   if (result != kSuccess) explain(driver, result, options, text, entry, gpu);
-  Linked linked{
-      .cubin = {static_cast<const char*>(cubin), bytes}, .milliseconds = options.milliseconds(), .text = options.infoText(), .log = {}};
-  linked.log = parseLinkLog(linked.text);
+  Linked linked = linkedOf(options);
+  linked.cubin.assign(static_cast<const char*>(cubin), bytes);
   return linked;
 }
 

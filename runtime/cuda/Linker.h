@@ -24,6 +24,12 @@ struct Linked {
 /// for another chip, Error{OutOfMemory}, Error{DeviceError}.
 Linked linkPtx(const Driver& driver, std::string_view ptx, std::string_view entry, std::string_view gpu);
 
+/// Whether linking would change what the PTX does: the assembler leaves out `setmaxnreg`, by which warps hand registers to each other, in
+/// code that other code may be linked with.
+bool mustNotBeLinked(std::string_view ptx);
+/// The same as linkPtx(), but for such PTX, which becomes a module at once; there is no machine code to keep then.
+Linked loadPtx(const Driver& driver, std::string_view ptx, std::string_view entry, std::string_view gpu, ModuleHandle* module);
+
 /// The CUDA version (as Driver::version() counts) that brought a version of PTX ("8.4"); 0 where this fattn does not know it.
 int cudaVersionOfPtx(std::string_view version);
 

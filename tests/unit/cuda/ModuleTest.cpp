@@ -43,6 +43,19 @@ TEST_F(CudaModule, PtxIsAssembledOnceAndItsCubinKept) {
   EXPECT_EQ(again->linked().text, "");
 }
 
+// The assembler inside the driver leaves setmaxnreg out of what it links: kernels of several roles then spill, and take twice the time.
+TEST_F(CudaModule, PtxThatMovesRegistersIsNotLinked) {
+  compiler::Binary binary = test::ptxBinary();
+  binary.bytes += "setmaxnreg.inc.sync.aligned.u32 240;\n";
+  auto module = load(binary);
+  EXPECT_EQ(driver.count("cuLinkCreate_v2"), 0);
+  EXPECT_EQ(driver.ptx, binary.bytes);
+  EXPECT_EQ(module->machineCode(), "") << "the text is what is kept";
+  EXPECT_EQ(driver.modules, 1);
+  driver.once["cuModuleLoadDataEx"] = 218;
+  EXPECT_NE(errorOf([&] { load(binary); }).find("could not assemble kernel 'kernel'"), std::string::npos);
+}
+
 TEST_F(CudaModule, PtxThatEndsInAZero) {
   compiler::Binary binary = test::ptxBinary();
   binary.bytes.push_back('\0');
