@@ -129,8 +129,8 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   Value vectors = lane ? op.getB() : op.getA(), broadcast = lane ? op.getA() : op.getB();
   int kVector = lane ? 0 : 1, kBroadcast = lane ? 1 : 0;
   Panel panel{.kind = kind,
-              .vectors = dotOperand(vectors, kVector, kind, Role::Vectors),
-              .broadcast = dotOperand(broadcast, kBroadcast, kind, Role::Broadcast),
+              .vectors = dotOperand(vectors, kVector, kind, Role::Vectors, readsOf(op, Role::Vectors)),
+              .broadcast = dotOperand(broadcast, kBroadcast, kind, Role::Broadcast, readsOf(op, Role::Broadcast)),
               .acc = {},
               .kVector = kVector,
               .kBroadcast = kBroadcast,

@@ -44,7 +44,7 @@ Type Emitter::memoryType(Type element) const {
 
 int64_t Emitter::bytesOf(Type element) const { return memoryType(element).getIntOrFloatBitWidth() / 8; }
 
-View Emitter::allocate(ArrayRef<int64_t> shape, Type element, int lane) {
+View Emitter::allocate(ArrayRef<int64_t> shape, Type element, int lane, Rows rows) {
   View view{.base = {}, .element = element, .shape = llvm::to_vector(shape), .strides = {}, .lane = lane, .padded = true, .slot = -1};
   int rank = shape.size();
   if (lane < 0) view.lane = lane = rank - 1;
@@ -57,6 +57,9 @@ View Emitter::allocate(ArrayRef<int64_t> shape, Type element, int lane) {
     stride *= llvm::alignTo(shape[d], multiple);
   };
   if (lane >= 0) place(lane);
+  // A first-level cache has 64 sets of lines: at 8 lines' distance, rows would share an eighth of them.
+  constexpr int64_t kLine = 64, kCrowded = 8;
+  if (int64_t line = kLine / bytesOf(element); rows == Rows::Spread && stride % (kCrowded * line) == 0) stride += line;
   for (int d = rank - 1; d >= 0; --d)
     if (d != lane) place(d);
   view.slot = scratch.allocate((stride + 2 * target.lanes) * bytesOf(element));

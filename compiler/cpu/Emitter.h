@@ -119,7 +119,9 @@ class Emitter {
   mlir::Value smallFromF32(mlir::Value v, mlir::Type to);
 
   // EmitMemory.cpp, EmitBlockPointers.cpp: views, loads, stores.
-  View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element, int lane);
+  /// Dense, or with rows at distances that do not bring many of them into one set of the cache.
+  enum class Rows { Dense, Spread };
+  View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element, int lane, Rows rows = Rows::Dense);
   void release(View& view);
   mlir::Value address(const View& view, llvm::ArrayRef<mlir::Value> index);
   mlir::Value loadAt(const View& view, const Point& p);
@@ -162,7 +164,9 @@ class Emitter {
   Tiling chooseTiling(int64_t rows, int64_t laneVectors) const;
   void registerBlock(const Panel& panel, Tiling tiling, mlir::Value lane, mlir::Value row);
   mlir::Value multiplyAdd(DotKind kind, mlir::Value broadcast, mlir::Value vector, mlir::Value acc);
-  View dotOperand(mlir::Value operand, int kDim, DotKind kind, Role role);
+  View dotOperand(mlir::Value operand, int kDim, DotKind kind, Role role, int64_t reads);
+  static bool staysInPlace(const View& view, int64_t reads);
+  int64_t readsOf(tile::DotOp op, Role role) const;
   View usableView(mlir::Value operand, int kDim, DotKind kind, Role role);
   View packPairs(mlir::Value operand, int kDim);
   llvm::SmallVector<std::pair<void*, int>> prepackFor(mlir::Operation* region);

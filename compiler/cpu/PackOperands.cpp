@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of dots: used where they lie if their strides and element type allow it, else converted, transposed or interleaved into scratch.
+// One that lies in an array and whose elements are read many times is copied, too: rows of a large array fall into the same few sets of the
+// cache, and each on a page of its own. In scratch they lie side by side, at a distance that spreads them over the sets.
 //
 //   F32:        vectors [k][lane] of f32, stride 1 along the lane; broadcast elements at any strides
 //   Bf16Pairs:  vectors [k/2][lane] of (x[2k], x[2k+1]) in 32 bits; broadcast pairs, in place where k has stride 1
@@ -23,6 +25,9 @@ std::pair<Value, int> stripTrans(Value operand, int kDim) {
   }
   return {operand, kDim};
 }
+
+/// From so many reads of each element on, a copy costs a small part of the dot.
+constexpr int64_t kManyReads = 6;
 
 View transposed(View view) {
   std::swap(view.shape[0], view.shape[1]);
@@ -52,6 +57,23 @@ View Emitter::usableView(Value operand, int kDim, DotKind kind, Role role) {
   return unit(lane) && whole ? view : View{};
 }
 
+/// Whether a dot that reads each element of its operand `reads` times does best to read it where it lies.
+bool Emitter::staysInPlace(const View& view, int64_t reads) {
+  if (!view.base) return false;
+  if (reads < kManyReads) return true;
+  // In scratch all distances are constant.
+  return llvm::all_of(view.strides, [](Stride stride) { return getConstantIntValue(stride).has_value(); });
+}
+
+/// How often a dot's register blocks read each element of an operand.
+int64_t Emitter::readsOf(tile::DotOp op, Role role) const {
+  auto type = cast<RankedTensorType>(op.getType());
+  int lane = lanes.dotLane(op);
+  int64_t rows = type.getDimSize(1 - lane), laneVectors = llvm::divideCeil(type.getDimSize(lane), target.lanes);
+  Tiling t = chooseTiling(rows, laneVectors);
+  return role == Role::Vectors ? llvm::divideCeil(rows, t.rows) : llvm::divideCeil(laneVectors, t.vectors);
+}
+
 /// Interleaves rows 2k and 2k+1 of a bf16 operand into 32-bit pairs; the result has dimension kDim halved and its lanes along the other.
 View Emitter::packPairs(Value operand, int kDim) {
   flush();
@@ -59,7 +81,7 @@ View Emitter::packPairs(Value operand, int kDim) {
   int lane = 1 - kDim;
   SmallVector<int64_t> shape = llvm::to_vector(type.getShape());
   shape[kDim] /= 2;
-  View pairs = allocate(shape, b.getI32Type(), lane);
+  View pairs = allocate(shape, b.getI32Type(), lane, Rows::Spread);
   int64_t n = target.lanes;
   auto pairType = VectorType::get({n}, b.getI32Type());
   if (lanes.lane(operand) != kDim) {
@@ -101,7 +123,7 @@ View Emitter::packPairs(Value operand, int kDim) {
   return pairs;
 }
 
-View Emitter::dotOperand(Value wanted, int wantedK, DotKind kind, Role role) {
+View Emitter::dotOperand(Value wanted, int wantedK, DotKind kind, Role role, int64_t reads) {
   auto [operand, kDim] = stripTrans(wanted, wantedK);
   auto orient = [&, k = kDim](View view) { return k == wantedK ? view : transposed(view); };
   int form = static_cast<int>(kind) * 4 + static_cast<int>(role) * 2 + kDim;
@@ -110,11 +132,18 @@ View Emitter::dotOperand(Value wanted, int wantedK, DotKind kind, Role role) {
     view.slot = -1;
     return orient(view);
   }
-  if (View view = usableView(operand, kDim, kind, role); view.base) return orient(view);
-  if (kind == DotKind::Bf16Pairs) return orient(packPairs(operand, kDim));
+  View inPlace = usableView(operand, kDim, kind, role);
+  if (staysInPlace(inPlace, reads)) return orient(inPlace);
   auto type = cast<RankedTensorType>(operand.getType());
+  if (inPlace.base && kind == DotKind::Bf16Pairs) {  // pairs lie side by side already
+    View view = allocate(type.getShape(), type.getElementType(), kDim, Rows::Spread);
+    materialize(operand, view);
+    view.strides[kDim] = inPlace.strides[kDim];
+    return orient(view);
+  }
+  if (kind == DotKind::Bf16Pairs) return orient(packPairs(operand, kDim));
   int natural = lanes.lane(operand) >= 0 ? lanes.lane(operand) : 1 - kDim;
-  View view = allocate(type.getShape(), computeType(kind), role == Role::Vectors ? 1 - kDim : natural);
+  View view = allocate(type.getShape(), computeType(kind), role == Role::Vectors ? 1 - kDim : natural, Rows::Spread);
   materialize(operand, view);
   return orient(view);
 }
@@ -131,8 +160,9 @@ SmallVector<std::pair<void*, int>> Emitter::prepackFor(Operation* region) {
       if (region->isProperAncestor(operand.getParentBlock()->getParentOp()) || operand.getParentBlock()->getParentOp() == region) continue;
       int form = static_cast<int>(kind) * 4 + static_cast<int>(role) * 2 + kDim;
       std::pair<void*, int> key{operand.getAsOpaquePointer(), form};
-      if (packed.contains(key) || usableView(operand, kDim, kind, role).base) continue;
-      View view = dotOperand(operand, kDim, kind, role);
+      int64_t reads = readsOf(dot, role);
+      if (packed.contains(key) || staysInPlace(usableView(operand, kDim, kind, role), reads)) continue;
+      View view = dotOperand(operand, kDim, kind, role, reads);
       packed[key] = view;
       made.push_back(key);
     }

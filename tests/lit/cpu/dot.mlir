@@ -31,6 +31,32 @@ func.func @f32(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>) attri
   return
 }
 
+// Rows that lie apart in an array, and whose elements are read 8 times each: both operands are copied before the product, b's 256 columns
+// at a distance of 272.
+// CHECK-LABEL: func.func @many_reads
+// CHECK: llvm.load {{.*}} -> vector<32xf32>
+// CHECK: arith.muli %{{.*}}, %c272_i64
+// CHECK: llvm.store {{.*}} : vector<32xf32>
+// CHECK: llvm.load {{.*}} -> vector<32xf32>
+// CHECK: llvm.store {{.*}} : vector<32xf32>
+// CHECK: %{{.*}}:16 = scf.for
+// CHECK: arith.muli %{{.*}}, %c272_i64
+// CHECK-COUNT-16: math.fma
+func.func @many_reads(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>, %pitch: i64) attributes {tile.kernel} {
+  %zero = arith.constant dense<0.0> : tensor<64x256xf32>
+  %o = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %n = arith.constant 256 : i64
+  %ap = tile.make_block_ptr %a, shape[%n, %n], strides[%pitch, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<64x32xf32>
+  %bp = tile.make_block_ptr %b, shape[%n, %n], strides[%pitch, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<32x256xf32>
+  %cp = tile.make_block_ptr %c, shape[%n, %n], strides[%pitch, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<64x256xf32>
+  %at = tile.load %ap : !tile.block_ptr<64x32xf32> -> tensor<64x32xf32>
+  %bt = tile.load %bp : !tile.block_ptr<32x256xf32> -> tensor<32x256xf32>
+  %d = tile.dot %at, %bt, %zero : tensor<64x32xf32>, tensor<32x256xf32> -> tensor<64x256xf32>
+  tile.store %cp, %d : !tile.block_ptr<64x256xf32>, tensor<64x256xf32>
+  return
+}
+
 // bf16: pairs along the contraction. a's rows hold them already and are read in place; b's rows are interleaved once.
 // CHECK-LABEL: func.func @bf16
 // CHECK: vector.shuffle {{.*}} : vector<16xbf16>, vector<16xbf16>
