@@ -78,7 +78,7 @@ std::int64_t sharedBytes(const Parameters& parameters, const TileConfig& tile) {
 }
 
 TileConfig gemmTile(const Parameters& parameters, const Machine& machine) {
-  if (machine.isHost()) return {.block_m = 128, .block_n = 256, .block_k = 64};
+  if (machine.isHost()) return {.block_m = 256, .block_n = 256, .block_k = 128};
   const std::int64_t bytes = sizeInBytes(parameters.dtype("dtype"));
   TileConfig tile{.block_m = 128, .block_n = 128, .block_k = 64, .stages = 3, .warps = 8};
   if (bytes == 4) tile = {.block_m = 64, .block_n = 64, .block_k = 16, .stages = 2, .warps = 4};
