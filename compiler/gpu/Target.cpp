@@ -25,6 +25,10 @@ const std::vector<Target>& table() {
 
 bool MatrixInstruction::takes(DType type) const { return std::ranges::find(types, type) != types.end(); }
 
+bool MatrixInstruction::isInRegisters() const {
+  return !asynchronous && warps == 1 && a.has(Home::Registers) && b.has(Home::Registers) && accumulator.has(Home::Registers);
+}
+
 std::optional<double> MatrixInstruction::cyclesOf(int n, bool aInShared) const {
   if (!cycles) return std::nullopt;
   return std::max(cycles->perColumn * n, (aInShared ? cycles->sharedA : 0) + cycles->sharedBPerColumn * n);
@@ -40,6 +44,8 @@ const CopyEngine* Target::copy(CopyKind kind) const {
   const auto found = std::ranges::find(copies, kind, &CopyEngine::kind);
   return found == copies.end() ? nullptr : &*found;
 }
+
+std::string_view defaultTarget() { return table().front().name; }
 
 const Target& findTarget(std::string_view name) {
   const auto found = std::ranges::find(table(), name, &Target::name);

@@ -42,6 +42,7 @@ struct MatrixInstruction {
   std::string_view name = {};         ///< as the instruction set calls the family: "wgmma", "mma.sync", "mfma", "wmma"
   std::vector<DType> types = {};      ///< of A and B; F32 stands for tf32 or xf32
   int m = 0, k = 0;                   ///< rows and depth of one instruction
+  int minK = 0;                       ///< depth of the shallowest instruction of this form; 0: k
   int minN = 0, maxN = 0, stepN = 0;  ///< legal columns
   int warps = 1;                      ///< that execute one instruction together
   Homes a = {}, b = {}, accumulator = {};
@@ -51,6 +52,9 @@ struct MatrixInstruction {
   std::optional<MatrixCycles> cycles = {};
 
   bool takes(DType type) const;
+  /// One warp executes it on operands and an accumulator in registers, and goes on when it has the result.
+  bool isInRegisters() const;
+  int shallowest() const { return minK ? minK : k; }
   /// Cycles of one instruction; nothing where the table has no figure.
   std::optional<double> cyclesOf(int n, bool aInShared) const;
 };
@@ -74,6 +78,9 @@ struct SharedMemory {
   std::int64_t bytesPerBlock = 0, bytesPerSM = 0;
   int banks = 32, bankBytes = 4;
   std::optional<double> bytesPerCycle = {};
+  std::vector<int> wideGroup = {1, 2, 4};  ///< lanes that differ in these bits are served together where each moves 16 bytes
+  std::int64_t reservedPerBlock = 0;       ///< bytes of an SM that the system takes for every block
+  bool readsMatrices = false;              ///< a warp has an instruction that reads 8 x 8 matrices whose rows are 16 bytes
 };
 
 struct RegisterFile {
@@ -99,6 +106,7 @@ struct Target {
   std::string_view name = {};  ///< "nvidia:sm_90a"
   int warpSize = 32;
   int maxWarps = 0;                   ///< resident on an SM
+  int maxThreads = 1024;              ///< of a block
   std::optional<int> warpGroup = {};  ///< warps that act as one for matrix instructions and register reallocation
   std::vector<MatrixInstruction> matrix = {};
   std::vector<CopyEngine> copies = {};
@@ -112,6 +120,8 @@ struct Target {
   const CopyEngine* copy(CopyKind kind) const;
 };
 
+/// What passes take where no target is named: the first row.
+std::string_view defaultTarget();
 /// The row of a target; throws InvalidArgument that lists the legal names.
 const Target& findTarget(std::string_view name);
 /// Every legal name, in the order of the table.

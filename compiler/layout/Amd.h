@@ -6,7 +6,8 @@
 #ifndef FATTN_COMPILER_LAYOUT_AMD_H
 #define FATTN_COMPILER_LAYOUT_AMD_H
 
-#include "compiler/layout/Nvidia.h"
+#include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/Operand.h"
 
 namespace fattn::layout::amd {
 

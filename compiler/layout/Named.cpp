@@ -11,6 +11,7 @@
 
 #include "compiler/layout/Amd.h"
 #include "compiler/layout/Invalid.h"
+#include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Tiling.h"
 
 namespace fattn::layout {

@@ -9,12 +9,9 @@
 #include <optional>
 
 #include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/Operand.h"
 
-namespace fattn::layout {
-
-enum class Operand : std::uint8_t { A, B, C };
-
-namespace nvidia {
+namespace fattn::layout::nvidia {
 
 /// A fragment of mma.sync.m16n8k<k> whose operands have `bits` bits: 8 (k16, k32), 16 (k8, k16) or 32 (tf32: k4, k8). C is the same for
 /// all.
@@ -39,7 +36,6 @@ struct MatrixAccess {
 /// Nothing if the layout is not made of 8 x 8 matrices of that kind; `memoryDim` is the contiguous dimension in shared memory.
 std::optional<MatrixAccess> matrixAccess(const LinearLayout& fragment, int memoryDim, int elementBits);
 
-}  // namespace nvidia
-}  // namespace fattn::layout
+}  // namespace fattn::layout::nvidia
 
 #endif

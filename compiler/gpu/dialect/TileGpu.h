@@ -6,6 +6,7 @@
 #include "compiler/dialect/Tile.h"
 #include "compiler/gpu/Target.h"
 #include "compiler/layout/LinearLayout.h"
+#include "compiler/layout/Shared.h"
 #include "llvm/ADT/Hashing.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -72,6 +73,8 @@ inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 llvm::ArrayRef<int64_t> extentsOf(mlir::Operation* op);
 /// The machine of the function that `op` is, or is in. Throws Error{InvalidArgument} where the attribute is missing or unknown.
 const gpu::Target& targetOf(mlir::Operation* op);
+/// The banks of its shared memory; where the function has no machine, the most usual ones.
+layout::Banks banksOf(mlir::Operation* op);
 int64_t warpsOf(mlir::Operation* op);
 /// Warps of its function's block that only copy.
 int64_t copierWarpsOf(mlir::Operation* op);

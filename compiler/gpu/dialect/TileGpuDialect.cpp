@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registration, attributes and types of the `tilegpu` dialect.
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/layout/Parse.h"
 #include "fattn/Error.h"
@@ -199,6 +200,8 @@ const gpu::Target& targetOf(Operation* op) {
   if (!name) throw Error(ErrorCode::InvalidArgument, "the function has no attribute tilegpu.target", "-tilegpu-assign-layouts sets it");
   return gpu::findTarget(name.getValue());
 }
+
+layout::Banks banksOf(Operation* op) { return functionOf(op)->hasAttr(kTargetAttr) ? gpu::banksOf(targetOf(op)) : layout::Banks{}; }
 
 int64_t warpsOf(Operation* op) {
   auto warps = functionOf(op)->getAttrOfType<IntegerAttr>(kWarpsAttr);

@@ -94,8 +94,8 @@ def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]
 def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
   let summary = "from shared memory to registers";
   let description = [{
-    Element `j` of the result is element `offsets + j` of the tile in slot `slot`. The instruction (ldmatrix, plain or transposed, or the
-    widest vector loads) is chosen from the two layouts.
+    Element `j` of the result is element `offsets + j` of the tile in slot `slot`. The instruction (one that reads whole matrices, where the
+    machine has such, or the widest vector loads) is chosen from the two layouts.
 
     Constraints:
     - C1: without `offsets` the result has the buffer's shape; with them there is one for each dimension, a multiple of the result's size

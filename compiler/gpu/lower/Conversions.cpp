@@ -180,7 +180,7 @@ Registers fromShuffleWords(Lowering& to, ArrayRef<Value> words, Type element, in
 FailureOr<Registers> convertRegisters(Lowering& to, const Registers& source, const LinearLayout& from, const LinearLayout& into,
                                       Type element) {
   if (from == into) return source;
-  Conversion plan = layout::planConversion(from, into, tilegpu::elementBits(element));
+  Conversion plan = layout::planConversion(from, into, tilegpu::elementBits(element), to.banks);
   if (plan.kind == ConversionKind::Shared) return failure();
   if (plan.kind == ConversionKind::Shuffles) return shuffle(to, plan, source, to.registerType(element));
   Registers result;

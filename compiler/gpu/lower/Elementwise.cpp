@@ -137,7 +137,7 @@ class Pointwise {
   }
 
  private:
-  /// Functions that PTX has on 16- and 64-bit numbers, too.
+  /// Functions that code generators have on 16- and 64-bit numbers, too.
   bool isNative() const {
     return isa<math::AbsFOp, math::FmaOp, math::CopySignOp, math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp, math::RoundOp,
                math::SqrtOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::ClampFOp>(op_) &&

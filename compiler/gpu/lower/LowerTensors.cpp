@@ -8,6 +8,7 @@
 //
 // Assumptions: A1 every tile has a layout; A2 what data crosses warps has been rewritten (-tilegpu-decompose-conversions), barriers and
 // waits stand where they have to. Test: tests/lit/gpu/lower-*.mlir.
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/lower/Lowering.h"
 #include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -113,6 +114,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   llvm::append_range(to.tensorMaps, result.getArguments().drop_front(source.getNumArguments()));
 
   const Target& target = tilegpu::targetOf(source);
+  to.banks = banksOf(target);
   Value thread = machine.threadId(to.b);
   to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
   to.warp = arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize));

@@ -8,6 +8,7 @@
 #define FATTN_COMPILER_GPU_LOWER_LOWERING_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/layout/Shared.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -91,6 +92,7 @@ class Lowering {
   mlir::Value uniformWarp;  ///< `warp`, in a form from which the code generator sees that all lanes have the same; where dots are in flight
                             ///< or boxes are copied
   mlir::Value sharedBase;   ///< !llvm.ptr<3>, the start of the block's shared memory
+  layout::Banks banks;      ///< of the machine's shared memory
 
   /// Tensor maps: pointers to the launch's objects, in the order of the function's list.
   llvm::SmallVector<mlir::Value, 4> tensorMaps;

@@ -31,10 +31,7 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
-/// Bytes of shared memory that the system takes for every block ("CUDA C++ Programming Guide", Technical Specifications).
-constexpr int64_t kReserved = 1024;
-
-/// A barrier object ("PTX ISA", mbarrier).
+/// A barrier object of a copy engine.
 constexpr int64_t kBarrierBytes = 8;
 
 struct Lifetime {
@@ -147,7 +144,8 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
       auto blocks = [&](int64_t bytes) {
         return bytes > target.shared.bytesPerBlock
                    ? 0
-                   : std::min(target.shared.bytesPerSM / (bytes + kReserved), target.maxWarps / warpsOf(func));
+                   : std::min(target.shared.bytesPerSM / std::max<int64_t>(bytes + target.shared.reservedPerBlock, 1),
+                              target.maxWarps / warpsOf(func));
       };
       int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
       if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();

@@ -144,9 +144,9 @@ class AssignLayoutsPass : public PassWrapper<AssignLayoutsPass, OperationPass<Mo
 
  private:
   LogicalResult assign(func::FuncOp function, const gpu::Target& machine) {
-    if (warps < 1 || warps > machine.maxWarps || warps * machine.warpSize > 1024)
-      return function.emitError() << "a block has 1 to " << 1024 / machine.warpSize << " warps on " << machine.name << ", but got "
-                                  << warps.getValue();
+    if (warps < 1 || warps > machine.maxWarps || warps * machine.warpSize > machine.maxThreads)
+      return function.emitError() << "a block has 1 to " << machine.maxThreads / machine.warpSize << " warps on " << machine.name
+                                  << ", but got " << warps.getValue();
     LayoutPool pool(machine, warps);
     Assignment assignment(function, pool);
     if (failed(assignment.solve()) || failed(Rewriter(assignment, pool).run(function))) return failure();
@@ -156,8 +156,8 @@ class AssignLayoutsPass : public PassWrapper<AssignLayoutsPass, OperationPass<Mo
     return success();
   }
 
-  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table, such as nvidia:sm_80"),
-                             llvm::cl::init("nvidia:sm_80")};
+  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table"),
+                             llvm::cl::init(std::string(gpu::defaultTarget()))};
   Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a block"), llvm::cl::init(4)};
 };
 

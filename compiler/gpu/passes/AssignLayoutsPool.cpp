@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/AssignLayouts.h"
 #include "compiler/layout/Conversion.h"
 #include "compiler/layout/Queries.h"
@@ -82,8 +83,7 @@ double LayoutPool::conversionCost(LayoutId from, LayoutId to, int bits) {
   if (from == to || from == kNoLayout || to == kNoLayout) return 0;
   auto [entry, isNew] = conversions_.try_emplace({from, to, bits}, 0.0);
   if (!isNew) return entry->second;
-  layout::Banks banks{.count = target_.shared.banks, .bytes = target_.shared.bankBytes};
-  auto cycles = layout::planConversion((*this)[from], (*this)[to], bits, banks).cost.cycles();
+  auto cycles = layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_)).cost.cycles();
   return entry->second = static_cast<double>(cycles) * static_cast<double>(warps_);
 }
 

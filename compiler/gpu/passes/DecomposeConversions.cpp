@@ -47,7 +47,7 @@ FailureOr<Value> toStorage(OpBuilder& b, Operation* op) {
 LogicalResult throughShared(ConvertLayoutOp op) {
   RankedTensorType type = op.getInput().getType();
   const LinearLayout &from = *layoutOf(type), &into = *layoutOf(op.getResult());
-  Conversion plan = layout::planConversion(from, into, elementBits(type.getElementType()));
+  Conversion plan = layout::planConversion(from, into, elementBits(type.getElementType()), banksOf(op));
   if (plan.kind != ConversionKind::Shared) return success();
   OpBuilder b(op);
   FailureOr<Value> value = toStorage(b, op);

@@ -5,49 +5,69 @@ using namespace mlir;
 
 namespace fattn::tilegpu {
 
-/// The layouts of AssignLayouts are the fragments of one family of instructions.
-static bool isUsable(const gpu::MatrixInstruction& row) { return row.layout == "mma.m16n8"; }
-
 static std::string usableTypes(const gpu::Target& target) {
   std::string text;
   for (const gpu::MatrixInstruction& row : target.matrix)
-    for (DType type : row.types)
-      if (isUsable(row)) text += (text.empty() ? "" : ", ") + std::string(name(type));
+    for (DType type : row.types) {
+      std::string known(name(type));
+      if (row.isInRegisters() && text.find(known) == std::string::npos) text += (text.empty() ? "" : ", ") + known;
+    }
   return text.empty() ? "no types" : text;
 }
 
-const gpu::MatrixInstruction* instructionFor(Type a, Type b, const gpu::Target& target) {
+SmallVector<const gpu::MatrixInstruction*> instructionsFor(Type a, Type b, const gpu::Target& target) {
+  SmallVector<const gpu::MatrixInstruction*> rows;
   for (const gpu::MatrixInstruction& row : target.matrix)
-    if (isUsable(row) && row.takes(tile::dtypeOf(a)) && row.takes(tile::dtypeOf(b))) return &row;
-  return nullptr;
+    if (row.isInRegisters() && row.takes(tile::dtypeOf(a)) && row.takes(tile::dtypeOf(b))) rows.push_back(&row);
+  return rows;
 }
 
-FailureOr<const gpu::MatrixInstruction*> instructionFor(tile::DotOp dot, const gpu::Target& target) {
-  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
-  if (const gpu::MatrixInstruction* row = instructionFor(a, b, target)) return row;
-  return dot.emitOpError() << "has operands of " << a << " and " << b << "; " << target.name
-                           << " has matrix instructions of the form m16n8 for " << usableTypes(target);
+const gpu::MatrixInstruction* instructionFor(Type a, Type b, const DotShape& size, const gpu::Target& target) {
+  const gpu::MatrixInstruction* best = nullptr;
+  int64_t least = 0;
+  for (const gpu::MatrixInstruction* row : instructionsFor(a, b, target)) {
+    DotShape granule = granuleOf(*row);
+    int64_t volume = llvm::alignTo(size.m, granule.m) * llvm::alignTo(size.n, granule.n) * llvm::alignTo(size.k, granule.k);
+    if (!best || volume < least) best = row, least = volume;
+  }
+  return best;
 }
 
-DotShape granuleOf(tile::DotOp dot, const gpu::MatrixInstruction& row) {
-  Type element = dot.getA().getType().getElementType();
-  bool isWhole = element.isF32() || isa<Float8E4M3FNType, Float8E5M2Type>(element);
-  return {row.m, row.stepN, isWhole ? row.k : row.k / 2};
+DotShape sizeOf(tile::DotOp dot) { return {dot.getType().getDimSize(0), dot.getType().getDimSize(1), dot.getA().getType().getDimSize(1)}; }
+
+const gpu::MatrixInstruction* instructionFor(tile::DotOp dot, const gpu::Target& target) {
+  return instructionFor(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), sizeOf(dot), target);
+}
+
+LogicalResult noInstruction(tile::DotOp dot, const gpu::Target& target) {
+  return dot.emitOpError() << "has operands of " << dot.getA().getType().getElementType() << " and "
+                           << dot.getB().getType().getElementType() << "; " << target.name
+                           << " has matrix instructions that take registers for " << usableTypes(target);
+}
+
+DotShape granuleOf(const gpu::MatrixInstruction& row) { return {row.m, row.stepN, row.shallowest()}; }
+
+/// The row that a record means: that of the name with this depth, else the first of the name that has a shallower form.
+static const gpu::MatrixInstruction* recordedRow(const gpu::Target& target, InstructionAttr recorded, Type a) {
+  const gpu::MatrixInstruction* found = nullptr;
+  for (const gpu::MatrixInstruction& row : target.matrix) {
+    if (StringRef(row.name) != recorded.getName().getValue() || !row.takes(tile::dtypeOf(a))) continue;
+    if (row.k == recorded.getDepth()) return &row;
+    if (!found) found = &row;
+  }
+  return found;
 }
 
 std::optional<DotInstruction> instructionOf(tile::DotOp dot) {
   const gpu::Target& target = targetOf(dot);
-  Type a = dot.getA().getType().getElementType(), b = dot.getB().getType().getElementType();
   if (auto recorded = dot->getAttrOfType<InstructionAttr>(kInstructionAttr)) {
-    for (const gpu::MatrixInstruction& row : target.matrix)
-      if (StringRef(row.name) == recorded.getName().getValue() && row.takes(tile::dtypeOf(a)))
-        return DotInstruction{&row, recorded.getDepth(), recorded.getSharedA(), recorded.getSharedB()};
-    return std::nullopt;
+    const gpu::MatrixInstruction* row = recordedRow(target, recorded, dot.getA().getType().getElementType());
+    return row ? std::optional(DotInstruction{row, recorded.getDepth(), recorded.getSharedA(), recorded.getSharedB()}) : std::nullopt;
   }
-  const gpu::MatrixInstruction* row = instructionFor(a, b, target);
+  const gpu::MatrixInstruction* row = instructionFor(dot, target);
   int64_t depth = dot.getA().getType().getDimSize(1);
   if (!row) return std::nullopt;
-  for (int64_t k : {static_cast<int64_t>(row->k), granuleOf(dot, *row).k})
+  for (int64_t k : {int64_t{row->k}, int64_t{row->shallowest()}})
     if (depth % k == 0) return DotInstruction{row, k};
   return std::nullopt;
 }

@@ -320,14 +320,14 @@ class GraphBuilder {
     loop.walk([&](Operation* op) {
       for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
     });
-    int64_t bytes = 1024;
+    int64_t bytes = target.shared.reservedPerBlock;
     for (Value buffer : buffers) {
       bool filled = llvm::any_of(buffer.getUsers(), [&](Operation* user) { return isa<CopyAsyncOp>(user) && loop->isAncestor(user); });
       bytes += cast<BufferType>(buffer.getType()).getSlotBytes() * (filled ? ahead + 1 : 1);
     }
     int64_t registers = int64_t{graph.model.threads} * *graph.model.registerLimit;
-    int64_t blocks =
-        std::min({target.shared.bytesPerSM / bytes, target.registers.perSM / registers, int64_t{target.maxWarps} / warpsOf(loop)});
+    int64_t blocks = std::min({target.shared.bytesPerSM / std::max<int64_t>(bytes, 1), target.registers.perSM / registers,
+                               int64_t{target.maxWarps} / warpsOf(loop)});
     return static_cast<int>(std::clamp<int64_t>(blocks, 1, gpu::kMaxGroups));
   }
 

@@ -36,7 +36,7 @@ void addReduce(tile::ReduceOp op, ArithmeticWork& work) {
 void addConversion(ConvertLayoutOp op, ArithmeticWork& work) {
   const LinearLayout &from = *layoutOf(op.getInput()), &to = *layoutOf(op.getResult());
   int bits = elementBits(op.getResult().getType().getElementType());
-  layout::ConversionCost cost = layout::planConversion(from, to, bits).cost;
+  layout::ConversionCost cost = layout::planConversion(from, to, bits, banksOf(op)).cost;
   double threads = threadsOf(from);
   work.shuffle += cost.shuffles * threads;
   work.add += cost.selects * threads;

@@ -56,11 +56,11 @@ class Sizes {
   Sizes(func::FuncOp function, const gpu::Target& target) {
     function.walk([&](tile::DotOp dot) {
       auto a = dot.getA().getType(), b = dot.getB().getType();
-      const gpu::MatrixInstruction* row = instructionFor(a.getElementType(), b.getElementType(), target);
+      const gpu::MatrixInstruction* row = instructionFor(dot, target);
       Type half = Float16Type::get(function.getContext());
-      if (!row) row = instructionFor(half, half, target);  // as -tilegpu-widen-dots will do
+      if (!row) row = instructionFor(half, half, sizeOf(dot), target);  // as -tilegpu-widen-dots will do
       if (!row) return;
-      DotShape granule = granuleOf(dot, *row);
+      DotShape granule = granuleOf(*row);
       need(a.getDimSize(0), granule.m);
       need(b.getDimSize(1), granule.n);
       need(a.getDimSize(1), std::max<int64_t>(granule.k, unitDepth(dot, target)));

@@ -11,7 +11,7 @@
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
 // buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
 // lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
-// all threads copy vectors (cp.async). Without an engine each thread loads vectors and stores them (store_buffer). The buffer's swizzle is
+// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). The buffer's swizzle is
 // the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one
 // that the unit knows.
 //
@@ -19,11 +19,11 @@
 // fragments that live all through it: see fitsInRegisters.
 //
 // Assumptions: A1 layouts are assigned; A2 tiles of more than two dimensions are no operands. Test: tests/lit/gpu/place-copies.mlir.
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/TensorMaps.h"
-#include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/layout/Tiling.h"
 #include "compiler/transforms/Divisibility.h"
@@ -72,16 +72,9 @@ void collectUses(Value value, ArrayRef<int> order, SmallVector<Use>& uses) {
   }
 }
 
-/// How the lanes of a warp read a fragment: by rows of matrices where the machine has an instruction for that.
-LinearLayout accessOf(const gpu::Target& target, const LinearLayout& fragment, int memoryDim, int bits) {
-  bool rows = llvm::any_of(target.matrix, [](const gpu::MatrixInstruction& i) { return i.layout == "mma.m16n8"; });
-  if (rows)
-    if (auto access = layout::nvidia::matrixAccess(fragment, memoryDim, bits)) return access->access;
-  return fragment;
-}
-
 /// Layouts for a buffer that threads read in these ways.
-std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits, int inOrder) {
+std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits,
+                                                   const layout::Banks& banks, int inOrder) {
   std::vector<layout::SharedLayout> candidates;
   // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
   layout::Coords shape = write.outputShape();
@@ -89,7 +82,7 @@ std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads,
   for (auto [bytes, piece] : kSwizzles)
     if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0)
       candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
-  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, {}, inOrder).layout);
+  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, banks, inOrder).layout);
   candidates.push_back(layout::rowMajor(shape));
   return candidates;
 }
@@ -97,13 +90,13 @@ std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads,
 /// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
 /// passes for everybody.
 std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidates, ArrayRef<LinearLayout> reads, const LinearLayout& write,
-                                         int bits, int inOrder) {
+                                         int bits, const layout::Banks& banks, int inOrder) {
   const layout::SharedLayout* best = nullptr;
   int64_t fewest = 0;
   for (const layout::SharedLayout& candidate : candidates) {
     if (!layout::keepsOrder(candidate, write, inOrder)) continue;
     auto passes = [&](const LinearLayout& side) {
-      layout::BankReport report = layout::bankConflicts(side, candidate, bits);
+      layout::BankReport report = layout::bankConflicts(side, candidate, bits, /*vector=*/0, banks);
       return int64_t{report.passes} * report.instructions;
     };
     int64_t sum = passes(write);
@@ -196,7 +189,7 @@ class Placer {
     bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
     for (const Use& use : uses) {
       if (use.isReadFromShared()) continue;
-      LinearLayout read = accessOf(target, use.inLoad(), contiguous, bits);
+      LinearLayout read = gpu::readAccessOf(target, use.inLoad(), contiguous, bits);
       if (!llvm::is_contained(reads, read)) reads.push_back(read);
     }
     int64_t together = 8;
@@ -205,10 +198,12 @@ class Placer {
         together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
                                                    !llvm::is_sorted(use.order)));
     bool async = canCopy(load, bytes);
+    const layout::Banks banks = gpu::banksOf(target);
     std::optional<LinearLayout> home;
     auto choose = [&](int inOrder) {
-      auto candidates = unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, inOrder);
-      return chooseLayout(candidates, reads, write, bits, inOrder);
+      auto candidates =
+          unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, banks, inOrder);
+      return chooseLayout(candidates, reads, write, bits, banks, inOrder);
     };
     if (async) home = choose(static_cast<int>(bytes * 8 / bits));
     if (!home) async = false, home = choose(1);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/Target.h"
 #include "compiler/gpu/passes/Passes.h"
 
 namespace fattn::tilegpu {
 
 void registerPasses() {
-  mlir::registerPass([] { return createPadTilesPass("nvidia:sm_80"); });
-  mlir::registerPass([] { return createWidenDotsPass("nvidia:sm_80"); });
-  mlir::registerPass([] { return createAssignLayoutsPass({.target = "nvidia:sm_80"}); });
+  mlir::registerPass([] { return createPadTilesPass(std::string(gpu::defaultTarget())); });
+  mlir::registerPass([] { return createWidenDotsPass(std::string(gpu::defaultTarget())); });
+  mlir::registerPass([] { return createAssignLayoutsPass({.target = std::string(gpu::defaultTarget())}); });
   mlir::registerPass([] { return createRemoveConversionsPass(); });
   mlir::registerPass([] { return createVerifyLayoutsPass(); });
   mlir::registerPass([] { return createDeferReductionsPass(); });

@@ -35,9 +35,8 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
-/// Registers of a thread that only copies ("CUTLASS", and what ptxas needs for addresses): the fewest that can be asked for.
+/// Registers of a thread that only copies, enough for addresses: the fewest that can be asked for.
 constexpr int64_t kCopierRegisters = 24;
-constexpr int64_t kMostThreads = 1024;  // of a block ("CUDA C++ Programming Guide", Technical Specifications)
 
 /// What some operations of a function follow from: operations, and of loops and branches the values that are needed.
 class Slice {
@@ -181,7 +180,7 @@ class RoleSplitter {
   bool hasRoom() const {
     if (copies_.empty() || !target_.warpGroup || !target_.registers.reallocation || warps_ % group() != 0 || warps_ < 2 * group())
       return false;
-    return (warps_ + group()) * target_.warpSize <= kMostThreads;
+    return (warps_ + group()) * target_.warpSize <= target_.maxThreads;
   }
   int64_t registersOfComputing() const {
     return gpu::registerLimit(target_, static_cast<int>(warps_ / group()), static_cast<int>(group()) * target_.warpSize, kCopierRegisters);

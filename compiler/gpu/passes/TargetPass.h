@@ -31,8 +31,8 @@ class TargetPass : public mlir::PassWrapper<Derived, mlir::OperationPass<mlir::M
   }
 
  private:
-  mlir::Pass::Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table, such as nvidia:sm_80"),
-                                         llvm::cl::init("nvidia:sm_80")};
+  mlir::Pass::Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table"),
+                                         llvm::cl::init(std::string(gpu::defaultTarget()))};
 };
 
 }  // namespace fattn::tilegpu

@@ -57,7 +57,7 @@ int64_t copiesFor(int64_t size, int64_t granule) {
 }
 
 void widen(tile::DotOp dot, const gpu::MatrixInstruction& row) {
-  DotShape granule = granuleOf(dot, row);
+  DotShape granule = granuleOf(row);
   int64_t depth = dot.getA().getType().getDimSize(1);
   int64_t rows = copiesFor(dot.getType().getDimSize(0), granule.m), columns = copiesFor(dot.getType().getDimSize(1), granule.n);
   int64_t deep = copiesFor(depth, granule.k);
@@ -92,9 +92,8 @@ class WidenDotsPass : public TargetPass<WidenDotsPass> {
     SmallVector<tile::DotOp> dots;
     module.walk([&](tile::DotOp dot) { dots.push_back(dot); });
     for (tile::DotOp dot : dots) {
-      auto find = [&] { return instructionFor(dot.getA().getType().getElementType(), dot.getB().getType().getElementType(), machine); };
-      if (!find() && isFloat8(dot.getA()) && isFloat8(dot.getB())) useHalves(dot);
-      if (const gpu::MatrixInstruction* row = find()) widen(dot, *row);
+      if (!instructionFor(dot, machine) && isFloat8(dot.getA()) && isFloat8(dot.getB())) useHalves(dot);
+      if (const gpu::MatrixInstruction* row = instructionFor(dot, machine)) widen(dot, *row);
     }
   }
 };

@@ -61,12 +61,12 @@ std::vector<Target> amd() {
   Target gfx942 = cdna("amd:gfx942", 64);
   // [D] 1307 TFLOP/s = 304 CUs x 2.1 GHz x 2048: 1024 FMA a cycle; [I] 8 passes of 4 cycles on one of 4 SIMDs. fp8 is FNUZ here, which
   // is not a type of ours.
-  gfx942.matrix = {square("mfma", "mfma.32x32", {F16, BF16}, 32, 8, 8), square("mfma", "mfma.16x16", {F16, BF16}, 16, 16, 4)};
+  gfx942.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 8, 8), square("mfma", "mfma", {F16, BF16}, 16, 16, 4)};
   gfx942.copies = {registerCopy(), directToShared({4})};
   Target gfx950 = cdna("amd:gfx950", 160);
   // [D] 2.5 PFLOP/s = 256 CUs x 2.4 GHz x 4096: 2048 FMA a cycle
-  gfx950.matrix = {square("mfma", "mfma.32x32", {F16, BF16}, 32, 16, 8), square("mfma", "mfma.16x16", {F16, BF16}, 16, 32, 4),
-                   square("mfma", "mfma.32x32", {F8E4M3, F8E5M2}, 32, 16, std::nullopt)};
+  gfx950.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 16, 8), square("mfma", "mfma", {F16, BF16}, 16, 32, 4),
+                   square("mfma", "mfma", {F8E4M3, F8E5M2}, 32, 16, std::nullopt)};
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
   gfx950.shared.bytesPerCycle = std::nullopt;

@@ -20,6 +20,7 @@ MatrixInstruction mma(std::vector<DType> types, int k, std::optional<double> fma
   MatrixInstruction row{.name = "mma.sync", .types = std::move(types), .m = 16, .k = k, .minN = 8, .maxN = 8, .stepN = 8, .warps = 1};
   row.a = row.b = row.accumulator = only(Home::Registers);
   row.layout = "mma.m16n8";
+  if (row.takes(F16) || row.takes(I8)) row.minK = k / 2;  // [P] m16n8k8 and m16n8k16
   if (fma) row.cycles = MatrixCycles{.perColumn = 16.0 * 16 / *fma};
   return row;
 }
@@ -72,6 +73,8 @@ Target base(std::string_view name, int sharedKB, int warps, double fma) {
   Target t{.name = name, .warpSize = 32, .maxWarps = warps};
   t.copies = {copyThroughRegisters(), cpAsync()};
   t.shared = {.bytesPerBlock = (sharedKB - 1) * 1024L, .bytesPerSM = sharedKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
+  t.shared.reservedPerBlock = 1024;  // [G]
+  t.shared.readsMatrices = true;     // [P] ldmatrix
   t.registers = {.perThread = 255, .perSM = 65536, .granule = 8};
   t.barriers = {.named = 16, .mbarrier = true, .split = true};  // [P] bar.arrive/bar.sync; mbarrier from sm_80
   t.rates = {.exp2 = 16, .fma = fma, .add = fma, .shuffle = 32, .issue = 4};

@@ -5,7 +5,7 @@
 // RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="target=nvidia:sm_12" 2>&1 | FileCheck %s --check-prefix=TARGET
 // RUN: not fattn-opt %s -split-input-file -tilegpu-assign-layouts="warps=33" 2>&1 | FileCheck %s --check-prefix=WARPS
 
-// AMD: error: 'tile.dot' op has operands of 'f16' and 'f16'; amd:gfx942 has matrix instructions of the form m16n8 for no types
+// AMD: error: 'tile.dot' op is 8 x 16 with a depth of 32; matrix instructions for 'f16' need rows in multiples of 16, columns of 16 and a depth of 16
 // TARGET: error: there is no GPU target 'nvidia:sm_12'
 // TARGET-NEXT: hint: legal targets are nvidia:sm_80,
 // WARPS: error: a block has 1 to 32 warps on nvidia:sm_80, but got 33
@@ -27,7 +27,7 @@ func.func @depth(%a: tensor<16x4xf32>, %b: tensor<4x16xf32>, %c: tensor<16x16xf3
 // -----
 
 func.func @types(%a: tensor<16x32xf8E4M3FN>, %b: tensor<32x16xf8E5M2>, %c: tensor<16x16xf32>) {
-  // expected-error @below {{'tile.dot' op has operands of 'f8E4M3FN' and 'f8E5M2'; nvidia:sm_80 has matrix instructions of the form m16n8 for f16, bf16, f32, i8}}
+  // expected-error @below {{'tile.dot' op has operands of 'f8E4M3FN' and 'f8E5M2'; nvidia:sm_80 has matrix instructions that take registers for f16, bf16, f32, i8}}
   %0 = tile.dot %a, %b, %c : tensor<16x32xf8E4M3FN>, tensor<32x16xf8E5M2> -> tensor<16x16xf32>
   return
 }

@@ -2,6 +2,7 @@
 // The machine table: lookups, and that each row is consistent in itself.
 #include <gtest/gtest.h>
 
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/Target.h"
 #include "compiler/gpu/schedule/LoopModel.h"
 #include "fattn/Error.h"
@@ -85,6 +86,23 @@ TEST(Target, DotsOfEveryVendorHaveTheirPeak) {
   EXPECT_EQ(cycles("amd:gfx950"), 1024);     // 2048
   EXPECT_EQ(cycles("amd:gfx1100"), 8192);    // 256
   EXPECT_EQ(cycles("amd:gfx1201"), 4096);    // 512
+}
+
+// The accumulator of a mirrored instruction is, transposed, the first operand of the next one: what the table says of every chip.
+TEST(Target, FragmentsOfEveryRowInRegisters) {
+  for (const auto name : targetNames())
+    for (const MatrixInstruction& row : findTarget(name).matrix) {
+      if (!row.isInRegisters()) continue;
+      SCOPED_TRACE(std::string(name) + " " + std::string(row.name));
+      const int bits = static_cast<int>(sizeInBytes(row.types.front())) * 8;
+      const auto shape = [&](layout::Operand operand, int depth) { return fragmentOf(row, operand, depth, bits).outputShape(); };
+      for (const int depth : {row.k, row.shallowest()}) {
+        EXPECT_EQ(shape(layout::Operand::A, depth), (layout::Coords{row.m, depth}));
+        EXPECT_EQ(shape(layout::Operand::B, depth), (layout::Coords{depth, row.stepN}));
+        EXPECT_EQ(shape(layout::Operand::C, depth), (layout::Coords{row.m, row.stepN}));
+      }
+      EXPECT_EQ(isMirrored(row, row.k, bits), name.starts_with("amd:"));
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Conversions: every plan is run on symbolic data, and every register has to end up with its element.
 #include "compiler/layout/Amd.h"
 #include "compiler/layout/Conversion.h"
+#include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Tiling.h"
 #include "tests/unit/layout/Support.h"
 

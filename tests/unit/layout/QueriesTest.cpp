@@ -2,6 +2,7 @@
 // Vector widths and reductions, the latter run on a model.
 #include "compiler/layout/Amd.h"
 #include "compiler/layout/Conversion.h"
+#include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Queries.h"
 #include "compiler/layout/Tiling.h"
 #include "tests/unit/layout/Support.h"

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the rows of the machine table mean in layouts: the fragments of a matrix instruction, and the banks of shared memory.
+#ifndef FATTN_COMPILER_GPU_FRAGMENTS_H
+#define FATTN_COMPILER_GPU_FRAGMENTS_H
+
+#include "compiler/gpu/Target.h"
+#include "compiler/layout/Operand.h"
+#include "compiler/layout/Shared.h"
+
+namespace fattn::gpu {
+
+/// Which lane and register of a warp holds which element of one instruction's tile, as (row, column): A is m x depth, B depth x n, C m x n.
+/// `depth` is the row's or a legal smaller one, `bits` are those of an element of A and B. Throws Error{InvalidArgument} where the
+/// instruction has no such fragment.
+layout::LinearLayout fragmentOf(const MatrixInstruction& row, layout::Operand operand, int depth, int bits);
+
+/// Whether the row can compute the transpose of a product from the same registers: B's fragment is A's with rows and columns exchanged. The
+/// accumulator then has the transpose of its fragment.
+bool isMirrored(const MatrixInstruction& row, int depth, int bits);
+
+/// The elements whose addresses the lanes of a warp give to read a tile of shared memory into `fragment`; `fragment` itself where each lane
+/// reads what it keeps. `memoryDim` is the contiguous dimension.
+layout::LinearLayout readAccessOf(const Target& target, const layout::LinearLayout& fragment, int memoryDim, int bits);
+
+/// Shared memory as conflicts are counted.
+layout::Banks banksOf(const Target& target);
+
+}  // namespace fattn::gpu
+
+#endif

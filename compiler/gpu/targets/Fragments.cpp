@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table's names of layouts, and what they stand for in the layout library.
+#include "compiler/gpu/Fragments.h"
+
+#include <fmt/format.h>
+
+#include "compiler/layout/Amd.h"
+#include "compiler/layout/Nvidia.h"
+#include "fattn/Error.h"
+
+namespace fattn::gpu {
+
+using layout::LinearLayout, layout::Operand;
+
+LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth, int bits) {
+  if (row.layout == "mma.m16n8") return layout::nvidia::mma(operand, depth, bits);
+  if (row.layout == "mfma") return layout::amd::mfma(operand, row.m, depth, bits);
+  if (row.layout == "wmma.gfx11") return layout::amd::wmma(11, operand, 32, bits);
+  if (row.layout == "wmma.gfx12") return layout::amd::wmma(12, operand, 32, bits);
+  throw Error(ErrorCode::InvalidArgument, fmt::format("the instruction {} has no fragments in registers", row.name));
+}
+
+bool isMirrored(const MatrixInstruction& row, int depth, int bits) {
+  const int swap[] = {1, 0};
+  return row.m == row.stepN && fragmentOf(row, Operand::A, depth, bits).transpose(swap) == fragmentOf(row, Operand::B, depth, bits);
+}
+
+LinearLayout readAccessOf(const Target& target, const LinearLayout& fragment, int memoryDim, int bits) {
+  if (target.shared.readsMatrices)
+    if (auto access = layout::nvidia::matrixAccess(fragment, memoryDim, bits)) return access->access;
+  return fragment;
+}
+
+layout::Banks banksOf(const Target& target) {
+  return {.count = target.shared.banks, .bytes = target.shared.bankBytes, .wideGroup = target.shared.wideGroup};
+}
+
+}  // namespace fattn::gpu
