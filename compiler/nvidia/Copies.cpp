@@ -8,9 +8,9 @@
 // Source: PTX ISA 8.7, "cp.async". Test: tests/lit/nvidia/copies.mlir.
 #include <fmt/format.h>
 
+#include "compiler/gpu/lower/BufferAccess.h"
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "compiler/layout/Queries.h"
-#include "compiler/nvidia/BufferAccess.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/transforms/Divisibility.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -21,7 +21,7 @@ using namespace mlir;
 
 namespace fattn::nvidia {
 
-using gpu::Lowering;
+using gpu::BufferAccess, gpu::Lowering;
 
 namespace {
 

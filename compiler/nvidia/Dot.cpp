@@ -11,9 +11,9 @@
 // high low + high high (Tf32Parts.h), which is exact to about 2^-22 and IEEE's for infinite operands.
 // The instruction truncates its sums, an error that grows with the accumulator: each step's products are summed from zero, and the sum is
 // added by an ordinary addition, which rounds to nearest.
+#include "compiler/gpu/lower/DotFragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/layout/Nvidia.h"
-#include "compiler/nvidia/Fragments.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Tf32Parts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 
 namespace fattn::nvidia {
 
-using gpu::Lowering, gpu::Registers;
+using gpu::Fragments, gpu::Lowering, gpu::Registers;
 using layout::Coords, layout::LinearLayout, layout::Operand;
 
 namespace {

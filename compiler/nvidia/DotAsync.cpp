@@ -15,9 +15,9 @@
 // Test: tests/lit/nvidia/dot-async.mlir.
 #include <fmt/format.h>
 
+#include "compiler/gpu/lower/DotFragments.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Shared.h"
-#include "compiler/nvidia/Fragments.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
@@ -26,7 +26,7 @@ using namespace mlir;
 
 namespace fattn::nvidia {
 
-using gpu::Lowering, gpu::Registers;
+using gpu::Fragments, gpu::Lowering, gpu::Registers;
 using layout::Coords, layout::LinearLayout, layout::Operand;
 
 namespace {

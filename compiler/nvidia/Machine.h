@@ -37,6 +37,9 @@ class Machine final : public gpu::Machine {
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
   mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate, bool used) override;
 
+  void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value,
+                   mlir::Value predicate) override;  // SharedMemory.cpp
+
   mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                       // Dot.cpp
   mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;      // SharedMemory.cpp
   mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;    // SharedMemory.cpp

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders the arithmetic of a thread so that few registers are alive at once. The lowering emits each tile operation for all of a tile's
-// registers before the next one, so that whole tiles are alive between any two of them; here each scalar goes as far as it can before the
-// next one begins:
+// The pass around gpu::orderRegisters() with NVIDIA's instructions: `-nvidia-order-registers`.
 //
-//   %e0 = ex2 %x0                          %e0 = ex2 %x0
-//   %e1 = ex2 %x1                          %e1 = ex2 %x1
-//   %e2 = ex2 %x2                    =>    %s0 = addf %e0, %e1
-//   %e3 = ex2 %x3                          %p0 = cvt %e0, %e1
-//   %s0 = addf %e0, %e1                    %e2 = ex2 %x2
-//   %s1 = addf %e2, %e3                    %e3 = ex2 %x3
-//   %p0 = cvt %e0, %e1                     %s1 = addf %e2, %e3
-//   %p1 = cvt %e2, %e3                     %p1 = cvt %e2, %e3
-//
-// What computes a floating-point number without side effects follows right behind the last of its operands, if that is such an operation as
-// well: what starts from a matrix instruction or a load stays where the schedule has put it. What packs numbers behind a wait for matrix
-// instructions stays behind it, as these may still read the registers that it writes. Truth values, of which the machine has few
-// registers, are computed just before they are used. Everything else keeps its order. Test: tests/lit/nvidia/order-registers.mlir.
+// Test: tests/lit/nvidia/order-registers.mlir.
+#include "compiler/gpu/lower/OrderRegisters.h"
+
 #include "compiler/nvidia/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/Pass.h"
 
@@ -26,107 +13,22 @@ using namespace mlir;
 namespace fattn::nvidia {
 namespace {
 
-/// Functions of numbers among the intrinsics; for the others MLIR has to assume side effects.
-bool isPureIntrinsic(LLVM::CallIntrinsicOp op) {
-  StringRef name = op.getIntrin();
-  if (!name.consume_front("llvm.nvvm.")) return false;
-  return llvm::any_of(ArrayRef<StringRef>{"ex2.", "lg2.", "ff2bf16x2.", "ff2f16x2.", "tanh.", "rcp.", "sqrt.", "rsqrt."},
-                      [&](StringRef known) { return name.starts_with(known); });
-}
-
-/// Instructions that convert and pack numbers; their side effects are only pretended, so that LLVM leaves them where they are.
-bool isConversion(Operation* op) {
-  auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
-  return assembly && assembly.getAsmString().starts_with("cvt.") && assembly->getNumResults() == 1;
-}
-
-bool isMatrixWait(Operation* op) {
-  auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
-  return assembly && assembly.getAsmString().starts_with("wgmma.wait_group");
-}
-
-bool isWithoutEffects(Operation* op) {
-  if (op->getNumRegions() || op->getNumResults() != 1 || op->hasTrait<OpTrait::IsTerminator>()) return false;
-  if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) return isPureIntrinsic(call);
-  if (isConversion(op)) return true;
-  return isMemoryEffectFree(op);
-}
-
-/// A step of a chain of floating-point numbers, or of their packing into words.
-bool isArithmetic(Operation* op) {
-  if (!isWithoutEffects(op) || op->hasTrait<OpTrait::ConstantLike>()) return false;
-  return isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())) || isa<LLVM::BitcastOp>(op) || isConversion(op);
-}
-
-class BlockOrder {
+class Facts final : public gpu::RegisterFacts {
  public:
-  explicit BlockOrder(Block& block) : block_(block) {
-    Operation* wait = nullptr;
-    for (auto [i, op] : llvm::enumerate(block)) {
-      index_[&op] = i;
-      if (isMatrixWait(&op)) wait = &op;
-      if (wait && isConversion(&op)) waits_[&op] = wait;
-    }
+  bool isPure(Operation* intrinsic) const override {
+    StringRef name = cast<LLVM::CallIntrinsicOp>(intrinsic).getIntrin();
+    if (!name.consume_front("llvm.nvvm.")) return false;
+    return llvm::any_of(ArrayRef<StringRef>{"ex2.", "lg2.", "ff2bf16x2.", "ff2f16x2.", "tanh.", "rcp.", "sqrt.", "rsqrt."},
+                        [&](StringRef known) { return name.starts_with(known); });
   }
-
-  void apply() {
-    Operation* last = &block_.back();
-    SmallVector<Operation*> roots;
-    for (Operation& op : block_.without_terminator())
-      if (!isDeferred(&op)) roots.push_back(&op);
-    for (Operation* op : roots) emit(op);
-    emitDeferredFor(last);
-    for (Operation& op : block_.without_terminator()) emit(&op);
-    for (Operation* op : order_) op->moveBefore(last);
+  bool isConversion(Operation* op) const override {
+    auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+    return assembly && assembly.getAsmString().starts_with("cvt.") && assembly->getNumResults() == 1;
   }
-
- private:
-  bool isHere(Operation* op) const { return op && op->getBlock() == &block_; }
-  bool isEmitted(Operation* op) const { return emitted_.contains(op); }
-
-  /// Constants and truth values wait until somebody in this block needs them.
-  bool isDeferred(Operation* op) const {
-    if (!isWithoutEffects(op) || op->use_empty()) return false;
-    if (!op->hasTrait<OpTrait::ConstantLike>() && !op->getResult(0).getType().isInteger(1)) return false;
-    return llvm::all_of(op->getUsers(), [&](Operation* user) { return isHere(user); });
+  bool isMatrixWait(Operation* op) const override {
+    auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+    return assembly && assembly.getAsmString().starts_with("wgmma.wait_group");
   }
-
-  bool isReady(Operation* op) const {
-    if (Operation* wait = waits_.lookup(op); wait && !isEmitted(wait)) return false;
-    return llvm::all_of(op->getOperands(), [&](Value operand) {
-      Operation* source = operand.getDefiningOp();
-      return !isHere(source) || isEmitted(source) || (isDeferred(source) && isReady(source));
-    });
-  }
-
-  void emitDeferredFor(Operation* op) {
-    for (Value operand : op->getOperands())
-      if (Operation* source = operand.getDefiningOp(); isHere(source) && !isEmitted(source)) {
-        emitDeferredFor(source);
-        emitted_.insert(source);
-        order_.push_back(source);
-      }
-  }
-
-  void emit(Operation* op) {
-    if (isEmitted(op)) return;
-    emitDeferredFor(op);
-    emitted_.insert(op);
-    order_.push_back(op);
-    if (!isArithmetic(op)) return;
-    SmallVector<Operation*> users;
-    for (Operation* user : op->getUsers())
-      if (isHere(user) && isArithmetic(user)) users.push_back(user);
-    llvm::sort(users, [&](Operation* a, Operation* b) { return index_.lookup(a) < index_.lookup(b); });
-    for (Operation* user : users)
-      if (!isEmitted(user) && isReady(user)) emit(user);
-  }
-
-  Block& block_;
-  llvm::DenseMap<Operation*, size_t> index_;
-  llvm::DenseMap<Operation*, Operation*> waits_;  ///< of conversions: the wait for matrix instructions that they stand behind
-  llvm::DenseSet<Operation*> emitted_;
-  SmallVector<Operation*> order_;
 };
 
 class OrderRegistersPass : public PassWrapper<OrderRegistersPass, OperationPass<func::FuncOp>> {
@@ -134,11 +36,7 @@ class OrderRegistersPass : public PassWrapper<OrderRegistersPass, OperationPass<
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderRegistersPass)
   StringRef getArgument() const override { return "nvidia-order-registers"; }
   StringRef getDescription() const override { return "Order arithmetic so that few registers are alive at once"; }
-  void runOnOperation() override {
-    getOperation().walk([](Block* block) {
-      if (!block->empty() && block->mightHaveTerminator()) BlockOrder(*block).apply();
-    });
-  }
+  void runOnOperation() override { gpu::orderRegisters(getOperation(), Facts()); }
 };
 
 }  // namespace

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles between shared memory and registers: ldmatrix and stmatrix where the layouts are made of 8 x 8 matrices of 16-byte rows that lie
-// in one piece, else the widest vectors.
+// Tiles between shared memory and registers by ldmatrix and stmatrix, where the layouts are made of 8 x 8 matrices of 16-byte rows that lie
+// in one piece; else as every machine does (gpu/lower/SharedMemory.cpp).
 //
 // Register numbers: ldmatrix.x<count> leaves the words of matrix i in word i; behind the elements of a word the fragment's register bits
 // are first those of the matrices of one instruction, then those of further instructions (nvidia::matrixAccess).
 // Source: PTX ISA 8.7, "ldmatrix", "stmatrix". Test: tests/lit/nvidia/shared.mlir.
-#include "compiler/gpu/lower/WindowAccess.h"
+#include "compiler/gpu/lower/BufferAccess.h"
 #include "compiler/layout/Nvidia.h"
-#include "compiler/nvidia/BufferAccess.h"
 #include "compiler/nvidia/Machine.h"
-#include "compiler/nvidia/SharedRows.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace fattn::nvidia {
 
-using gpu::Lowering, gpu::Registers;
+using gpu::BufferAccess, gpu::Lowering, gpu::Registers;
 using layout::kRegister, layout::LinearLayout;
 
 namespace {
@@ -112,56 +109,38 @@ void storeMatrices(Lowering& to, Matrices& matrices, const Registers& registers)
 }  // namespace
 
 LogicalResult Machine::loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) {
-  if (!op.getExtents().empty()) return loadRows(to, op);
+  if (!op.getExtents().empty()) return gpu::Machine::loadBuffer(to, op);
   RankedTensorType type = op.getResult().getType();
-  const LinearLayout& layout = *tilegpu::layoutOf(type);
-  Type element = type.getElementType();
   auto matrices = matricesOf(to, op, op.getBuffer(), op.getSlot(), type, op.getOffsets());
   if (failed(matrices)) return failure();
-  if (*matrices) {
-    to.set(op.getResult(), loadMatrices(to, **matrices, element, layout.inputSize(kRegister)));
-    return success();
-  }
-  FailureOr<BufferAccess> access = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, op.getOffsets());
-  if (failed(access)) return failure();
-  std::map<int64_t, Value> loaded;
-  int64_t bytes = tilegpu::elementBits(element) / 8;
-  for (const std::vector<int64_t>& group : bufferVectors(*access, bytes)) {
-    int count = static_cast<int>(group.size());
-    Value value =
-        LLVM::LoadOp::create(to.b, gpu::memoryType(to, element, count), access->pointer(group[0]), static_cast<unsigned>(bytes * count));
-    for (auto [r, part] : llvm::zip_equal(group, gpu::fromMemory(to, value, element, count))) loaded[access->offset(r)] = part;
-  }
-  Registers result;
-  for (int64_t r = 0; r < layout.inputSize(kRegister); ++r) result.push_back(loaded[access->offset(r)]);
-  to.set(op.getResult(), std::move(result));
+  if (!*matrices) return gpu::Machine::loadBuffer(to, op);
+  to.set(op.getResult(), loadMatrices(to, **matrices, type.getElementType(), tilegpu::layoutOf(type)->inputSize(kRegister)));
   return success();
 }
 
 LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
-  if (!op.getExtents().empty()) return storeRows(to, op);
-  RankedTensorType type = op.getValue().getType();
-  const LinearLayout& layout = *tilegpu::layoutOf(type);
-  Type element = type.getElementType();
-  const Registers& registers = to.registers(op.getValue());
-  if (capability_ >= 90) {
-    auto matrices = matricesOf(to, op, op.getBuffer(), op.getSlot(), type, {});
-    if (failed(matrices)) return failure();
-    if (*matrices) return storeMatrices(to, **matrices, registers), success();
-  }
-  FailureOr<BufferAccess> access = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
-  if (failed(access)) return failure();
-  int64_t bytes = tilegpu::elementBits(element) / 8;
-  OpBuilder::InsertionGuard behind(to.b);
-  if (Value holder = gpu::isHolder(to, layout::holdersOf(layout)))
-    to.b.setInsertionPointToStart(scf::IfOp::create(to.b, holder, /*withElseRegion=*/false).thenBlock());
-  for (const std::vector<int64_t>& group : bufferVectors(*access, bytes)) {
-    SmallVector<Value> elements;
-    for (int64_t r : group) elements.push_back(registers[static_cast<size_t>(r)]);
-    LLVM::StoreOp::create(to.b, gpu::toMemory(to, elements, element), access->pointer(group[0]),
-                          static_cast<unsigned>(bytes * static_cast<int64_t>(group.size())));
-  }
+  if (!op.getExtents().empty() || capability_ < 90) return gpu::Machine::storeBuffer(to, op);
+  auto matrices = matricesOf(to, op, op.getBuffer(), op.getSlot(), op.getValue().getType(), {});
+  if (failed(matrices)) return failure();
+  if (!*matrices) return gpu::Machine::storeBuffer(to, op);
+  storeMatrices(to, **matrices, to.registers(op.getValue()));
   return success();
+}
+
+void Machine::storeShared(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate) {
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  if (!predicate) {
+    LLVM::StoreOp::create(b, value, address, bits / 8);
+    return;
+  }
+  Type integer = b.getIntegerType(bits);
+  if (value.getType() != integer) value = LLVM::BitcastOp::create(b, integer, value);
+  if (bits == 8) value = arith::ExtUIOp::create(b, b.getI16Type(), value);
+  std::string text = "@$2 st.shared.b" + std::to_string(bits) + " [$0], $1;";
+  std::string constraints = std::string("r,") + (bits == 64 ? "l" : bits == 32 ? "r" : "h") + ",b,~{memory}";
+  Value place = LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
+  LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange{place, value, predicate}, text, constraints, /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 }  // namespace fattn::nvidia

@@ -102,6 +102,22 @@ Value sharedMemory(Lowering& to, ModuleOp module) {
 
 }  // namespace
 
+static LogicalResult missing(Operation* op) {
+  return op->emitOpError() << "is not an operation of this machine, " << tilegpu::targetOf(op).name;
+}
+
+LogicalResult Machine::copyAsync(Lowering&, tilegpu::CopyAsyncOp op) { return missing(op); }
+LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return missing(op); }
+LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
+LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }
+LogicalResult Machine::setRegisters(Lowering&, tilegpu::SetRegistersOp op) { return missing(op); }
+LogicalResult Machine::turnWait(Lowering&, tilegpu::TurnWaitOp op) { return missing(op); }
+LogicalResult Machine::turnPass(Lowering&, tilegpu::TurnPassOp op) { return missing(op); }
+LogicalResult Machine::initBarriers(Lowering&, tilegpu::InitBarriersOp op) { return missing(op); }
+LogicalResult Machine::dotAsync(Lowering&, tilegpu::DotAsyncOp op) { return missing(op); }
+LogicalResult Machine::dotWait(Lowering&, tilegpu::DotWaitOp op) { return missing(op); }
+LogicalResult Machine::fenceAsync(Lowering&, tilegpu::FenceAsyncOp op) { return missing(op); }
+
 LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   if (!source->hasAttr(tilegpu::kTargetAttr))
     return source.emitOpError() << "has no attribute " << tilegpu::kTargetAttr << ", which -tilegpu-assign-layouts sets";

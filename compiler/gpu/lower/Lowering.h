@@ -41,7 +41,7 @@ class Machine {
   virtual mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
   virtual void barrier(mlir::ImplicitLocOpBuilder& b) = 0;
   /// From here on the last two are of the block's first threads only, so many (0: of all).
-  virtual void limitBarriers(int64_t threads) = 0;
+  virtual void limitBarriers(int64_t /*threads*/) {}
   /// math.exp2, log2, ... on f32 scalars with one instruction: null where there is none, and LLVM decides.
   virtual mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) = 0;
   // Global memory. A value is an integer or floating-point number, or a vector of 32- or 64-bit ones, aligned to its size. Where
@@ -55,20 +55,24 @@ class Machine {
   /// Two f32 as a vector of two f16 or bf16, in a form that no branch makes wide again: LLVM would convert behind it what both sides
   /// convert.
   virtual mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) = 0;
+  /// One element of shared memory, where the predicate holds (null: always). No branch, as above.
+  virtual void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
   virtual mlir::LogicalResult dot(Lowering& to, tile::DotOp op) = 0;
-  virtual mlir::LogicalResult loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) = 0;
-  virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) = 0;
-  virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) = 0;
-  virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op) = 0;
-  virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op) = 0;
-  virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op) = 0;
-  virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op) = 0;
-  virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op) = 0;
-  virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op) = 0;
-  virtual mlir::LogicalResult initBarriers(Lowering& to, tilegpu::InitBarriersOp op) = 0;
-  virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op) = 0;
-  virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op) = 0;
-  virtual mlir::LogicalResult fenceAsync(Lowering& to, tilegpu::FenceAsyncOp op) = 0;
+  /// By vectors, where a machine knows nothing better. (SharedMemory.cpp)
+  virtual mlir::LogicalResult loadBuffer(Lowering& to, tilegpu::LoadBufferOp op);
+  virtual mlir::LogicalResult storeBuffer(Lowering& to, tilegpu::StoreBufferOp op);
+  // What only machines with such engines, units or roles have. Else passes make none of these, and they are errors. (LowerTensors.cpp)
+  virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op);
+  virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op);
+  virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op);
+  virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);
+  virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op);
+  virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op);
+  virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op);
+  virtual mlir::LogicalResult initBarriers(Lowering& to, tilegpu::InitBarriersOp op);
+  virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op);
+  virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op);
+  virtual mlir::LogicalResult fenceAsync(Lowering& to, tilegpu::FenceAsyncOp op);
   virtual mlir::LogicalResult devicePrint(Lowering& to, tile::DevicePrintOp op) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Splits offsets in shared memory into what the thread decides, what the register decides, and what is known.
-#include "compiler/nvidia/BufferAccess.h"
+#include "compiler/gpu/lower/BufferAccess.h"
 
 #include <bit>
 
@@ -9,9 +9,8 @@
 
 using namespace mlir;
 
-namespace fattn::nvidia {
+namespace fattn::gpu {
 
-using gpu::Lowering;
 using layout::Coords, layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout;
 
 FailureOr<BufferAccess> BufferAccess::create(Lowering& to, Operation* op, Value buffer, Value slot, LinearLayout access,
@@ -119,4 +118,4 @@ std::vector<std::vector<int64_t>> bufferVectors(const BufferAccess& access, int6
   }
 }
 
-}  // namespace fattn::nvidia
+}  // namespace fattn::gpu

@@ -5,7 +5,7 @@
 //
 // An element outside of the extents is not stored. A load takes the buffer's first element for it, which is memory that has been written.
 // Test: tests/lit/nvidia/shared-rows.mlir.
-#include "compiler/nvidia/SharedRows.h"
+#include "compiler/gpu/lower/SharedRows.h"
 
 #include <map>
 
@@ -15,9 +15,8 @@
 
 using namespace mlir;
 
-namespace fattn::nvidia {
+namespace fattn::gpu {
 
-using gpu::Lowering, gpu::Registers;
 using layout::Coords, layout::kRegister, layout::LinearLayout;
 
 namespace {
@@ -42,8 +41,8 @@ class Rows {
     for (auto [d, coordinate] : llvm::enumerate(coords)) {
       if (extents_[d] == shape_[d]) continue;
       auto below = arith::CmpIPredicate::slt;
-      result = gpu::both(to_->b, result,
-                         arith::CmpIOp::create(to_->b, below, at(static_cast<int>(d), coordinate), to_->i32(extents_[d])).getResult());
+      result = both(to_->b, result,
+                    arith::CmpIOp::create(to_->b, below, at(static_cast<int>(d), coordinate), to_->i32(extents_[d])).getResult());
     }
     return result;
   }
@@ -91,26 +90,6 @@ class Rows {
   std::map<std::pair<int, int64_t>, Value> at_;
 };
 
-/// One element, where the predicate holds (null: always).
-void storeShared(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, int64_t bytes) {
-  if (!predicate) {
-    LLVM::StoreOp::create(b, value, address, static_cast<unsigned>(bytes));
-    return;
-  }
-  Type integer = b.getIntegerType(static_cast<unsigned>(bytes * 8));
-  if (isa<LLVM::LLVMPointerType>(value.getType())) {
-    value = LLVM::PtrToIntOp::create(b, integer, value);
-  } else if (value.getType() != integer) {
-    value = LLVM::BitcastOp::create(b, integer, value);
-  }
-  if (bytes == 1) value = arith::ExtUIOp::create(b, b.getI16Type(), value);
-  std::string text = "@$2 st.shared.b" + std::to_string(bytes * 8) + " [$0], $1;";
-  std::string constraints = std::string("r,") + (bytes == 8 ? "l" : bytes == 4 ? "r" : "h") + ",b,~{memory}";
-  Value place = LLVM::PtrToIntOp::create(b, b.getI32Type(), address);
-  LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange{place, value, predicate}, text, constraints, /*has_side_effects=*/true,
-                            /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-}
-
 }  // namespace
 
 LogicalResult loadRows(Lowering& to, tilegpu::LoadBufferOp op) {
@@ -123,8 +102,8 @@ LogicalResult loadRows(Lowering& to, tilegpu::LoadBufferOp op) {
   for (const auto& [coords, r] : rows->elements()) {
     Value number = rows->number(coords);
     if (Value inside = rows->inside(coords)) number = arith::SelectOp::create(to.b, inside, number, to.i32(0));
-    Value value = LLVM::LoadOp::create(to.b, gpu::memoryType(to, element, 1), rows->pointer(number), bytes);
-    loaded[coords] = gpu::fromMemory(to, value, element, 1).front();
+    Value value = LLVM::LoadOp::create(to.b, memoryType(to, element, 1), rows->pointer(number), bytes);
+    loaded[coords] = fromMemory(to, value, element, 1).front();
   }
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Registers result;
@@ -138,12 +117,12 @@ LogicalResult storeRows(Lowering& to, tilegpu::StoreBufferOp op) {
   Type element = type.getElementType();
   FailureOr<Rows> rows = Rows::create(to, op, op.getBuffer(), op.getSlot(), type, op.getExtents());
   if (failed(rows)) return failure();
-  Value holder = gpu::isHolder(to, layout::holdersOf(*tilegpu::layoutOf(type)));
+  Value holder = isHolder(to, layout::holdersOf(*tilegpu::layoutOf(type)));
   const Registers registers = to.registers(op.getValue());
   for (const auto& [coords, r] : rows->elements())
-    storeShared(to.b, rows->pointer(rows->number(coords)), gpu::toMemory(to, registers[static_cast<size_t>(r)], element),
-                gpu::both(to.b, holder, rows->inside(coords)), tilegpu::elementBits(element) / 8);
+    to.machine.storeShared(to.b, rows->pointer(rows->number(coords)), toMemory(to, registers[static_cast<size_t>(r)], element),
+                           both(to.b, holder, rows->inside(coords)));
   return success();
 }
 
-}  // namespace fattn::nvidia
+}  // namespace fattn::gpu

@@ -5,21 +5,21 @@
 // part that no thread's part can reach are added, as an immediate, and for each distinct value of the others there is one xor, which does
 // not change in loops:
 //
-//   %x = xor %thread, 32      %p = getelementptr %shared[%slot * slotBytes][%x]      ldmatrix [%p + 4096], [%p + 8192], ...
-#ifndef FATTN_COMPILER_NVIDIA_BUFFERACCESS_H
-#define FATTN_COMPILER_NVIDIA_BUFFERACCESS_H
+//   %x = xor %thread, 32      %p = getelementptr %shared[%slot * slotBytes][%x]      load [%p + 4096], [%p + 8192], ...
+#ifndef FATTN_COMPILER_GPU_LOWER_BUFFERACCESS_H
+#define FATTN_COMPILER_GPU_LOWER_BUFFERACCESS_H
 
 #include <map>
 
 #include "compiler/gpu/lower/Lowering.h"
 #include "compiler/layout/Shared.h"
 
-namespace fattn::nvidia {
+namespace fattn::gpu {
 
 class BufferAccess {
  public:
   /// Of `access`, whose element j is element `offsets` + j (none: j) of the tile in the slot. Fails with an error of `op`.
-  static mlir::FailureOr<BufferAccess> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot,
+  static mlir::FailureOr<BufferAccess> create(Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot,
                                               layout::LinearLayout access, llvm::ArrayRef<int64_t> offsets);
 
   const layout::LinearLayout& access() const { return access_; }
@@ -30,10 +30,10 @@ class BufferAccess {
   mlir::Value pointer(int64_t r);
 
  private:
-  BufferAccess(gpu::Lowering& to, layout::LinearLayout access) : to_(&to), access_(std::move(access)) {}
+  BufferAccess(Lowering& to, layout::LinearLayout access) : to_(&to), access_(std::move(access)) {}
   mlir::LogicalResult findThreads(mlir::Operation* op, const layout::LinearLayout& places, int64_t elementBytes);
 
-  gpu::Lowering* to_;
+  Lowering* to_;
   layout::LinearLayout access_;
   llvm::SmallVector<int64_t> offsets_;
   llvm::SmallVector<int64_t> laneImages_, warpImages_;
@@ -49,6 +49,6 @@ class BufferAccess {
 /// Registers whose elements follow each other in memory from an aligned place on: groups of one size, the largest up to maxBytes.
 std::vector<std::vector<int64_t>> bufferVectors(const BufferAccess& access, int64_t elementBytes, int64_t maxBytes = 16);
 
-}  // namespace fattn::nvidia
+}  // namespace fattn::gpu
 
 #endif
