@@ -4,14 +4,9 @@
 #define FATTN_COMPILER_NVIDIA_PASSES_H
 
 #include <memory>
-#include <string>
-#include <vector>
 
+#include "compiler/gpu/pipeline/BlockPipeline.h"
 #include "mlir/Pass/PassManager.h"
-
-namespace fattn::check {
-struct OrderRecord;
-}
 
 namespace fattn::nvidia {
 
@@ -22,24 +17,8 @@ std::unique_ptr<mlir::Pass> createOrderRegistersPass();
 /// `-nvidia-mark-kernels`: see MarkKernels.cpp.
 std::unique_ptr<mlir::Pass> createMarkKernelsPass();
 
-/// One point of what can be chosen.
-struct PipelineOptions {
-  std::string target = "nvidia:sm_80";
-  int64_t warps = 4;
-  int64_t stages = 2;
-  int64_t schedule = 0;                         ///< which of the search's best
-  std::string forced;                           ///< "S PV1 E L": this order instead
-  std::vector<std::string>* offered = nullptr;  ///< if set: receives the search's best for the loops, as texts, best first
-  bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
-  bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
-  bool boxes = true;        ///< engines may copy whole boxes
-  bool roles = true;        ///< where copies may be made by warps of their own, they are; the check of the order knows no roles
-  /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
-  std::shared_ptr<check::OrderRecord> order = {};
-};
+using gpu::buildBlockPipeline, gpu::PipelineOptions;
 
-/// Appends the passes from `tile` to `tilegpu` with waits, barriers and places in shared memory: the program of a block, on tiles.
-void buildBlockPipeline(mlir::OpPassManager& pm, const PipelineOptions& options);
 /// Appends all passes from `tile` to the LLVM and NVVM dialects.
 void buildPipeline(mlir::OpPassManager& pm, const PipelineOptions& options);
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// From `tile` to the program of a block, the same passes for every GPU: what a machine does not have, they do not use.
+#include "compiler/gpu/pipeline/BlockPipeline.h"
+
+#include "compiler/gpu/check/Passes.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace fattn::gpu {
+
+void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
+  auto verifyLayouts = [&] {
+    if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
+  };
+
+  // On tiles, the same for every target. Exact sides are branched around: what only they use moves there, and what leaves is narrow.
+  transforms::buildTilePipeline(pm, transforms::MaskedLoops::Guard);
+  pm.addPass(transforms::createSinkLazyPass());
+
+  // Tiles of any size become ones that threads and matrix instructions divide evenly.
+  pm.addPass(tilegpu::createPadTilesPass(options.target));
+  pm.addPass(tilegpu::createWidenDotsPass(options.target));
+
+  // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
+  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));
+  pm.addPass(tilegpu::createRemoveConversionsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  // What a loop only adds up meets behind it.
+  pm.addPass(tilegpu::createDeferReductionsPass());
+
+  // Operands of dots go through shared memory, copied some trips ahead of their use.
+  pm.addPass(tilegpu::createPlaceCopiesPass(options.boxes));
+  pm.addPass(createCanonicalizerPass());
+  verifyLayouts();
+  auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
+  if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
+  pm.addPass(tilegpu::createScheduleLoopsPass(
+      {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .offered = options.offered}));
+  verifyLayouts();
+  pm.addPass(tilegpu::createRematerializeLazyPass());
+  pm.addPass(tilegpu::createAsyncDotsPass());
+  pm.addPass(tilegpu::createSliceDotsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
+  verifyLayouts();
+
+  // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
+  pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
+  pm.addPass(tilegpu::createPlaceWaitsPass());
+  pm.addPass(tilegpu::createAllocateSharedPass());
+  pm.addPass(tilegpu::createPlaceFencesPass());
+  pm.addPass(tilegpu::createPlaceBarriersPass());
+  if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
+
+  // Copies that wait for nothing but their slots run apart from what computes.
+  if (options.roles) {
+    pm.addPass(tilegpu::createSplitRolesPass());
+    pm.addPass(tilegpu::createPlaceTurnsPass());
+  }
+}
+
+}  // namespace fattn::gpu
