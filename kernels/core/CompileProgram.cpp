@@ -14,6 +14,7 @@
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
 #include "kernels/core/Target.h"
+#include "runtime/base/Headroom.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Threads.h"
 #include "runtime/cache/BinaryStore.h"
@@ -41,7 +42,11 @@ cache::BinaryStore& binaryStore() {
   return *store;
 }
 
+/// What recording a program and naming it takes at most; the compiler asks for itself.
+constexpr std::size_t kToRecord = std::size_t{16} << 20;
+
 compiler::Binary compiled(const ProgramJob& job) {
+  const Headroom headroom(kToRecord);
   dsl::Program program = job.trace();
   return compiler::compile(dsl::internal::module(program), optionsOf(job));
 }
@@ -49,6 +54,7 @@ compiler::Binary compiled(const ProgramJob& job) {
 }  // namespace
 
 Compiled compileProgram(const ProgramJob& job) {
+  const Headroom headroom(kToRecord);
   dsl::Program program = job.trace();
   const compiler::CompileOptions options = optionsOf(job);
   mlir::ModuleOp module = dsl::internal::module(program);

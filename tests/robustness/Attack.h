@@ -14,6 +14,14 @@
 #include <random>
 #include <string>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define FATTN_UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define FATTN_UNDER_SANITIZER 1
+#endif
+#endif
+
 namespace fattn::test {
 
 /// Two users who are nobody in particular.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // fattn::compile and launches while the process forks, ends, or has no threads left.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,7 +48,7 @@ std::chrono::milliseconds moment(int number) {
 }
 
 TEST(ForkAndExit, AChildCompilesWhatAThreadOfItsParentIsCompiling) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FATTN_UNDER_SANITIZER
   GTEST_SKIP() << "sanitizers do not follow a forked child's threads";
 #endif
   for (int round = 0; round < 10; ++round) {
@@ -56,7 +59,7 @@ TEST(ForkAndExit, AChildCompilesWhatAThreadOfItsParentIsCompiling) {
 }
 
 TEST(ForkAndExit, ChildrenForkedUnderLoadCompileAndLaunch) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FATTN_UNDER_SANITIZER
   GTEST_SKIP() << "sanitizers do not follow a forked child's threads";
 #endif
   host::setNumThreads(4);
@@ -117,6 +120,50 @@ TEST(Threads, CompileAndLaunchWhereNoThreadCanStart) {
     EXPECT_EQ(host::numThreads(), 1);
   };
   EXPECT_EQ(test::isRoot() ? test::asUser(test::kVictim, limited) : inProcess(limited), "");
+}
+
+// What is mapped now, and so many bytes more.
+void limitAddressSpace(std::size_t more) {
+  std::ifstream file("/proc/self/statm");
+  std::size_t pages = 0;
+  file >> pages;
+  const rlimit limit{pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + more, RLIM_INFINITY};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+// LLVM ends the process where it gets no memory, so it must not begin. FATTN_MEMORY_LIMITS: how many limits, from none
+// to one that suffices.
+TEST(Memory, AnyLimitOnItEndsACompilationInAnErrorOrInCode) {
+#ifdef FATTN_UNDER_SANITIZER
+  GTEST_SKIP() << "a sanitizer takes address space of its own";
+#endif
+  setenv("FATTN_CACHE_DIR", "/dev/null/cache", 1);
+  constexpr std::size_t kSuffices = std::size_t{192} << 20;
+  const std::size_t count = std::max<std::size_t>(2, static_cast<std::size_t>(test::timesFrom("FATTN_MEMORY_LIMITS", 13)));
+  const std::string name = testing::TempDir() + "fattn-memory-" + std::to_string(getpid());
+  const auto compiles = [&](std::size_t more, const std::string& target) {
+    std::remove(name.c_str());
+    EXPECT_EQ(inProcess([&] {
+                limitAddressSpace(more);
+                try {
+                  compile({.dtype = DType::F32, .head_dim = 64, .causal = true, .target = target});
+                  std::ofstream(name) << "compiled";
+                } catch (const Error& error) {
+                  EXPECT_EQ(error.code(), ErrorCode::OutOfMemory) << error.what();
+                }
+              }),
+              "")
+        << (more >> 10) << " KiB, " << target;
+    return access(name.c_str(), F_OK) == 0;
+  };
+  for (const char* target : {"host", "nvidia:sm_90"}) {
+    std::size_t compiled = 0;
+    for (std::size_t i = 0; i < count; ++i) compiled += compiles(kSuffices / (count - 1) * i, target) ? 1 : 0;
+    std::printf("%s: %zu of %zu limits were errors\n", target, count - compiled, count);
+    EXPECT_GT(compiled, 0);
+    EXPECT_LT(compiled, count);
+  }
+  std::remove(name.c_str());
 }
 
 }  // namespace

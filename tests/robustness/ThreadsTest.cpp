@@ -16,14 +16,6 @@
 #include "runtime/host/ThreadPool.h"
 #include "tests/robustness/Attack.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FATTN_UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define FATTN_UNDER_SANITIZER 1
-#endif
-#endif
-
 namespace fattn {
 namespace {
 
