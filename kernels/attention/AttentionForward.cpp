@@ -4,9 +4,10 @@
 // exponentials leaves [0, limit), or is NaN, is the block redone with the true maximum (Milakov and Gimelshein, arXiv 1805.02867, for every
 // block; here for almost none). It starts with m = -inf: the first block overflows and so finds its maximum in the same way.
 //
-// Two things are left to a second look, behind the loop: scores so large that m, which is rounded, is beside all of them, and elements of v
-// that are not finite, which 0 times them carries into rows that do not see their keys. Both show in what the loop leaves, and then the
-// block is computed again (CarefulRows.h). So the loop has one FMA and one exponential for each score.
+// Three things are left to a second look, behind the loop: scores so large that m, which is rounded, is beside all of them; elements of v
+// that are not finite, which 0 times them carries into rows that do not see their keys; and elements so large that their sum overflows.
+// They show in what the loop leaves, and then the block is computed again (CarefulRows.h). So the loop has one FMA and one exponential for
+// each score.
 #include "kernels/attention/AttentionForward.h"
 
 #include <algorithm>
@@ -65,7 +66,8 @@ RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
   const auto& [o, l, m] = sums;
   const std::int64_t M = l.dim(0);
   Tile suspect = (m <= -kLargest) & (block.lastKeys(M) >= 0);
-  if (block.causal) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
+  // Without a mask every row sees an element that is not finite, and sums of f16 do not overflow.
+  if (block.causal || block.v.base.dtype() != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
   auto [o2, l2, m2] = select_lazy((suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity)),
                                   [&] {
                                     RowSums again = carefulRows(block, M);

@@ -22,6 +22,9 @@ Tile weight(const Tile& score, const Tile& reference, const Scalar& scale) {
   return exp2(half + half);
 }
 
+/// Whether sums of values overflow f32 although the values do not.
+bool sumsOverflow(DType type) { return type != DType::F16; }
+
 /// For each column the first key whose value is not finite, out of those of a step.
 Tile firstInfinite(const Tile& finite, const Tile& keys) { return reduce_min(where(finite, kNoKey, expand(keys, 1)), 0); }
 
@@ -37,6 +40,8 @@ Tile BlockOfRows::lastKeys(std::int64_t rows) const {
 
 /// A loop by while_, which compilers leave as it is: one that runs ahead would take twice the code. In a causal block the values that are
 /// not finite are left out of the sums, where 0 times them would reach rows that do not see them, and enter at the end.
+///
+/// Of values as large as f32's the sums are kept as means, which are no larger than the values. Weights of f16 are too coarse for shares.
 RowSums carefulRows(const BlockOfRows& block, std::int64_t rows) {
   const std::int64_t Dv = block.v.elements;
   const DType type = block.v.base.dtype();
@@ -56,14 +61,21 @@ RowSums carefulRows(const BlockOfRows& block, std::int64_t rows) {
       infinite = min(infinite, firstInfinite(finite, keys));
       v = where(finite, v, 0.0f);
     }
-    return carry(n + count, dot(cast(p, type), v, o * expand(shrink, 1)), l * shrink + reduce_sum(p, 1), highest, infinite);
+    Tile before = l * shrink, sum = before + reduce_sum(p, 1), kept = shrink;
+    if (sumsOverflow(type)) {
+      Tile share = rcp(max(sum, 1.0f));  // below 1 is a row only that has seen no key
+      p = p * expand(share, 1);
+      kept = before * share;
+    }
+    return carry(n + count, dot(cast(p, type), v, o * expand(kept, 1)), sum, highest, infinite);
   };
   auto [n, o, l, top, infinite] = while_(
       carry(0, zeros({rows, Dv}), zeros({rows}), full({rows}, kLowest, DType::F32), full({Dv}, kNoKey, DType::I32)),
       [&](Scalar n, Tile, Tile, Tile, Tile) { return n < end; }, step);
   if (block.causal) o = where(expand(infinite, 0) <= last, std::numeric_limits<float>::quiet_NaN(), o);
-  Tile highest = top * scale;
-  return {o, l, highest + highest};
+  Tile highest = top * scale, m = highest + highest;
+  if (!sumsOverflow(type)) return {o, l, m};
+  return {o, min(l, 1.0f), m + log2(max(l, 1.0f))};
 }
 
 }  // namespace fattn

@@ -28,13 +28,15 @@ struct BlockOfRows {
   dsl::Tile lastKeys(std::int64_t rows) const;
 };
 
-/// Of each row the sum of the weighted values, [M, Dv], and of the weights, [M], which are exp2(score - m).
+/// Of each row the sum of the weighted values, [M, Dv], and of the weights, [M], which are exp2(score - m). Weights may be smaller by a
+/// factor of the row that makes m larger.
 struct RowSums {
   dsl::Tile o, l, m;
 };
 
 /// The sums of `rows` rows. Equal scores have equal weights, however large they are, no weight is above 1, and keys that a row does not see
-/// change nothing in it. An element of v that is not finite makes NaN or an infinity of its column in the rows that see it.
+/// change nothing in it. Values below 2^127 give sums that are finite. An element of v that is not finite makes NaN or an infinity of its
+/// column in the rows that see it.
 RowSums carefulRows(const BlockOfRows& block, std::int64_t rows);
 
 }  // namespace fattn

@@ -208,6 +208,20 @@ TEST_P(Extremes, ValuesThatAreNotFiniteReachExactlyTheRowsThatSeeThem) {
     });
 }
 
+/// Weighted sums of such values overflow although their means do not: with equal weights, with weights that rise above 1 before they are
+/// normalized, and with large scores.
+TEST_P(Extremes, FiniteValuesBelow2To127GiveFiniteMeans) {
+  for (const int exponent : {79, 80, 90, 110, 126})
+    for (const float scale : {0.F, 0.1F, 20.F, 0x1p21F})
+      expectReferenceInAllTypes(fmt::format("v up to 2^{}, scale {}", exponent, scale), [&](Problem& p) {
+        const float largest = std::ldexp(1.F, p.dtype == DType::F16 ? 15 : exponent);
+        p.scale = scale;
+        p.v = [largest, small = integers(3, 50, 0.02F)](std::int64_t j, std::int64_t d) {
+          return largest * (d % 2 == 0 ? 0.999F : small(j, d));
+        };
+      });
+}
+
 /// NaN in q or k makes its scores NaN, and so the rows that see them, in all columns.
 TEST_P(Extremes, ScoresThatAreNaNReachExactlyTheRowsThatSeeThem) {
   expectReferenceInAllTypes("NaN in q[3] and k[100]", [](Problem& p) {
