@@ -31,14 +31,14 @@ constexpr float kLargest = 0x1p22f;
 float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
 
 /// Pointer and strides of one [B, H, S, D] operand.
-struct Operand {
+struct Strided {
   Ptr base;
   Scalar batch, head, row;
   Ptr slice(Scalar b, Scalar h) const { return base + (cast(b, DType::I64) * batch + cast(h, DType::I64) * head); }
 };
 
 struct Arguments {
-  Operand q, k, v, o, lse;
+  Strided q, k, v, o, lse;
   Scalar heads, group, seqQ, seqK, scale, writeLse;
 };
 
@@ -50,11 +50,11 @@ Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
   auto operand = [&](Ptr base, const std::string& name, std::int64_t divisor) {
     auto stride = [&](const char* of) { return params.scalar(name + of, DType::I64, divisor); };
     Scalar b = stride("_batch"), h = stride("_head");
-    return Operand{base, b, h, stride("_row")};
+    return Strided{base, b, h, stride("_row")};
   };
   std::int64_t divisor = alignment / sizeInBytes(dtype);
-  Operand qs = operand(q, "q", divisor), ks = operand(k, "k", divisor), vs = operand(v, "v", divisor), os = operand(o, "o", divisor);
-  Operand ls = operand(lse, "lse", 1);
+  Strided qs = operand(q, "q", divisor), ks = operand(k, "k", divisor), vs = operand(v, "v", divisor), os = operand(o, "o", divisor);
+  Strided ls = operand(lse, "lse", 1);
   auto i32 = [&](const char* name) { return params.scalar(name, DType::I32); };
   Scalar heads = i32("heads"), group = i32("group"), seqQ = i32("seq_q"), seqK = i32("seq_k");
   Scalar scale = params.scalar("scale", DType::F32);

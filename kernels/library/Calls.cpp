@@ -2,14 +2,11 @@
 // The calls of fattn/Library.h: what their operands ask for, whether they agree, and the kernel for them.
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <mutex>
-#include <shared_mutex>
 
 #include "fattn/Library.h"
 #include "kernels/core/Overlap.h"
+#include "kernels/library/Handles.h"
 #include "kernels/library/Library.h"
-#include "runtime/base/Lifecycle.h"
 
 namespace fattn {
 namespace {
@@ -18,54 +15,6 @@ constexpr std::int64_t kWidest = 16;  // bytes of one load or store
 
 [[noreturn]] void failOperand(const char* tensor, const std::string& constraint, std::string hint = "") {
   throw Error(ErrorCode::InvalidArgument, std::string(tensor) + ": " + constraint, std::move(hint));
-}
-
-/// The kernels that calls have compiled, by template, target and a number that says which parameters.
-class Handles {
- public:
-  using Make = Parameters (*)(std::uint32_t);
-
-  const TemplateKernel& get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make) {
-    {
-      std::shared_lock lock(mutex_);
-      if (const Entry* entry = find(from, kind, target)) return entry->kernel;
-    }
-    const Busy busy;
-    TemplateKernel kernel = compile(from, make(kind), {.target = std::string(target)});
-    std::unique_lock lock(mutex_);
-    if (const Entry* entry = find(from, kind, target)) return entry->kernel;
-    return entries_.emplace_back(&from, kind, std::string(target), std::move(kernel)).kernel;
-  }
-
-  void lockAcrossForks() {
-    // A lock of this kind knows the thread that took it, which has another number in the child: there it begins anew.
-    atFork([this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { new (&mutex_) std::shared_mutex; });
-  }
-
- private:
-  struct Entry {
-    const KernelTemplate* from;
-    std::uint32_t kind;
-    std::string target;
-    TemplateKernel kernel;
-  };
-  const Entry* find(const KernelTemplate& from, std::uint32_t kind, std::string_view target) const {
-    for (const Entry& entry : entries_)
-      if (entry.kind == kind && entry.from == &from && entry.target == target) return &entry;
-    return nullptr;
-  }
-
-  std::shared_mutex mutex_;
-  std::deque<Entry> entries_;  // only grows, and nothing in it moves
-};
-
-Handles& handles() {
-  static constinit Immortal<Handles> handles;
-  return handles.get([] {
-    auto made = std::make_unique<Handles>();
-    made->lockAcrossForks();
-    return made.release();
-  });
 }
 
 /// A view that was checked alone, and the bytes that it spans.
@@ -263,7 +212,7 @@ void norm(Stream stream, const NormArgs& args, std::string_view target, bool isL
   if (isLayer) kind.put(args.bias.has_value(), 1);
   const KernelTemplate& from = isLayer ? kernels::layerNormTemplate() : kernels::rmsNormTemplate();
   const std::array<std::int64_t, 2> extents = {rows.x.view.shape[0], rows.x.view.shape[1]};
-  handles()
+  kernels::handles()
       .get(from, kind.bits, target, isLayer ? layerParameters : rmsParameters)
       .launch(stream, extents, std::span(arguments).first(count));
 }
@@ -275,7 +224,7 @@ void softmax(Stream stream, const TensorView& x, const TensorView& out, std::str
   if (isEmpty(rows.out)) return;
   Packed kind;
   kind.put(static_cast<std::uint32_t>(x.dtype), kTypeBits).put(rows.aligned, 1);
-  handles()
+  kernels::handles()
       .get(kernels::rowSoftmaxTemplate(), kind.bits, target, rowsParameters)
       .launch(stream, {rows.x.view.shape[0], rows.x.view.shape[1]}, {{"x", rows.x.view}, {"out", rows.out.view}});
 }
@@ -329,7 +278,9 @@ void gemm(Stream stream, const GemmArgs& args, std::string_view target) {
   kind.put(aColumns, 1).put(bColumns, 1).put(args.bias.has_value(), 1).put(args.residual.has_value(), 1);
   kind.put(static_cast<std::uint32_t>(args.activation), 2).put(aligned, 1);
   const std::array<std::int64_t, 3> extents = {m, n, k};
-  handles().get(kernels::gemmTemplate(), kind.bits, target, gemmParameters).launch(stream, extents, std::span(arguments).first(count));
+  kernels::handles()
+      .get(kernels::gemmTemplate(), kind.bits, target, gemmParameters)
+      .launch(stream, extents, std::span(arguments).first(count));
 }
 
 }  // namespace fattn

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "fattn/Template.h"
+#include "kernels/attention/AttentionDecode.h"
 #include "kernels/library/Library.h"
 #include "runtime/base/Lifecycle.h"
 
@@ -16,8 +17,8 @@ struct Registry {
   std::map<std::string, std::shared_ptr<const KernelTemplate>, std::less<>> templates;
 
   Registry() {
-    for (const KernelTemplate* own :
-         {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate()})
+    for (const KernelTemplate* own : {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(),
+                                      &kernels::rmsNormTemplate(), &kernels::decodeTemplate(), &kernels::mergeTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
     atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }

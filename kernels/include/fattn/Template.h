@@ -164,7 +164,7 @@ std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters
                         const TuneFor& how = {});
 
 /// Makes a template known by its name to the C interface and to the tools. A later one of the same name takes its place. fattn's own,
-/// "gemm", "row_softmax", "layer_norm" and "rms_norm", are known from the beginning.
+/// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode" and "attention_merge", are known from the beginning.
 void registerTemplate(KernelTemplate what);
 /// The template of a name; throws Error{InvalidArgument} with the names that there are.
 std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);

@@ -5,6 +5,7 @@
 
 #include "fattn/Attention.h"
 #include "fattn/DType.h"
+#include "fattn/Decode.h"
 #include "fattn/Device.h"
 #include "fattn/Error.h"
 #include "fattn/Host.h"

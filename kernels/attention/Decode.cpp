@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door of decode: checks, the number of splits, and the launches of the two templates.
+#include "fattn/Decode.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "kernels/attention/AttentionDecode.h"
+#include "kernels/attention/OperandChecks.h"
+#include "kernels/core/CompileProgram.h"
+#include "kernels/core/Target.h"
+
+namespace fattn {
+
+struct DecodeKernel::Impl {
+  DecodeConfig config;
+  TemplateKernel decode, merge;
+  Device* device;  ///< none where the target is a chip
+};
+
+namespace {
+
+using namespace kernels;
+
+constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
+constexpr const char* kOwnMemory = "give it memory of its own";
+constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
+constexpr std::int64_t kMostSplits = 1024;
+constexpr std::int32_t kWidestLoad = 16;  // bytes
+
+DecodeConfig completed(DecodeConfig config) {
+  config.target = resolveTarget(config.target);
+  if (namesHost(config.target) || config.alignment == 0)
+    config.alignment = namesHost(config.target) ? static_cast<std::int32_t>(sizeInBytes(config.dtype)) : kWidestLoad;
+  if (config.head_dim_v == 0) config.head_dim_v = config.head_dim;
+  return config;
+}
+
+void requireLegal(const DecodeConfig& config) {
+  requireTarget(config.target);
+  if (config.alignment != 0 && (config.alignment < sizeInBytes(config.dtype) || config.alignment > kWidestLoad ||
+                                !std::has_single_bit(static_cast<unsigned>(config.alignment))))
+    throw Error(ErrorCode::InvalidArgument, "alignment is " + std::to_string(config.alignment) + "; it must be a power of two from " +
+                                                std::to_string(sizeInBytes(config.dtype)) + ", the size of " +
+                                                std::string(name(config.dtype)) + ", to 16");
+  if (config.tile && (config.tile->block_m != 0 || config.tile->block_k != 0))
+    throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_M and BLOCK_K are no choices of decode",
+                "its choices are BLOCK_N, STAGES, WARPS, SCHEDULE; `rows` says how many rows a program has");
+}
+
+Parameters decodeParameters(const DecodeConfig& config) {
+  return {{"dtype", std::string(name(config.dtype))},
+          {"head_dim", config.head_dim},
+          {"head_dim_v", config.head_dim_v},
+          {"rows", config.rows},
+          {"causal", config.causal},
+          {"page_size", config.page_size},
+          {"alignment", std::int64_t{config.alignment}}};
+}
+
+/// Programs that fill a device. On the host a few for each thread, which end at different times.
+std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
+  if (kernel.device == nullptr)
+    throw Error(ErrorCode::NoDevice, kernel.config.target + " names a chip: how many programs fill a device is not known without one",
+                "compile for a device, such as cuda");
+  return std::int64_t{2} * kernel.device->capabilities().multiprocessors;
+}
+
+std::int64_t keysOf(const DecodeConfig& config, const DecodeArgs& args) {
+  if (config.page_size == 0) return args.k.shape[2];
+  return args.pages ? args.pages->shape[1] * config.page_size : 0;
+}
+
+std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
+  if (args.splits < 0 || args.splits > kMostSplits)
+    throw Error(ErrorCode::InvalidArgument, "splits is " + std::to_string(args.splits) + "; it must be 1 to " +
+                                                std::to_string(kMostSplits) + ", or 0 for as many as fill the device");
+  if (args.splits > 0) return args.splits;
+  const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
+  if (programs <= 0) return 1;
+  const std::int64_t most = keysOf(kernel.config, args), keys = std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
+  return std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
+}
+
+/// Of one row of one part: its o and its lse.
+std::int64_t partBytes(const DecodeConfig& config) { return (config.head_dim_v + 1) * sizeInBytes(DType::F32); }
+
+std::int64_t workspaceFor(const DecodeConfig& config, const DecodeArgs& args, std::int64_t splits) {
+  return splits == 1 ? 0 : splits * args.q.shape[0] * args.q.shape[1] * args.q.shape[2] * partBytes(config);
+}
+
+void checkCache(const DecodeConfig& config, const DecodeArgs& args, std::int64_t kBytes, std::int64_t vBytes) {
+  const bool paged = config.page_size > 0;
+  const DimensionNames& names = paged ? kPaged : kDimensions;
+  checkHeadDim("k", args.k, kBytes, config.head_dim);
+  checkHeadDim("v", args.v, vBytes, config.head_dim_v);
+  if (!paged) checkExtent("k", args.k, 0, args.q.shape[0], " as in q");
+  if (paged) checkExtent("k", args.k, 2, config.page_size, ", the page_size that this kernel was compiled for", names);
+  for (int d = 0; d < 3; ++d) checkExtent("v", args.v, d, args.k.shape[d], " as in k", names);
+  const std::int64_t heads = args.q.shape[1], kvHeads = args.k.shape[1], queries = args.q.shape[2];
+  if (kvHeads == 0 ? heads != 0 : heads % kvHeads != 0)
+    failOperand("q", dimensionText(kDimensions, 1) + " is " + std::to_string(heads) + "; it must be a multiple of the " +
+                         std::to_string(kvHeads) + " heads of k and v");
+  if (kvHeads > 0 && heads / kvHeads * queries > config.rows)
+    failOperand("q",
+                std::to_string(heads / kvHeads) + " query heads of a key head with " + std::to_string(queries) + " rows each are " +
+                    std::to_string(heads / kvHeads * queries) + " rows; this kernel was compiled for up to " + std::to_string(config.rows),
+                config.rows < 16 ? "compile with more rows, up to 16; beyond that there is AttentionConfig" : "use AttentionConfig");
+}
+
+/// The tensors of device data; returns nothing that spans memory beside what was checked.
+void checkData(const DecodeConfig& config, const DecodeArgs& args) {
+  const std::int64_t batch = args.q.shape[0];
+  if (args.lengths) {
+    checkView("lengths", *args.lengths, DType::I32, 1, kTable);
+    checkExtent("lengths", *args.lengths, 0, batch, " as in q", kTable);
+  }
+  if (args.pages.has_value() != (config.page_size > 0))
+    failOperand("pages",
+                config.page_size > 0 ? "this kernel was compiled for caches of pages, and needs their numbers"
+                                     : "this kernel was compiled for caches without pages",
+                "compile with the page_size of the cache; 0 = without pages");
+  if (!args.pages) return;
+  const std::int64_t bytes = checkView("pages", *args.pages, DType::I32, 2, kTable);
+  checkExtent("pages", *args.pages, 0, batch, " as in q", kTable);
+  if (bytes > 0 && args.pages->shape[1] > 1 && args.pages->strides[1] != 1)
+    failOperand("pages", "the stride of " + dimensionText(kTable, 1) + " is " + std::to_string(args.pages->strides[1]) + "; it must be 1");
+  if (args.pages->shape[1] * config.page_size > INT32_MAX)
+    failOperand("pages", std::to_string(args.pages->shape[1]) + " pages of " + std::to_string(config.page_size) +
+                             " keys are more than 2147483647 keys");
+}
+
+void checkAligned(const DecodeConfig& config, const DecodeArgs& args) {
+  const auto one = [&](const char* tensor, const TensorView& view) {
+    if (view.elements() != 0 && (addressBits(view) & static_cast<std::uint64_t>(config.alignment - 1)) != 0)
+      failOperand(tensor,
+                  view.toString() + " has an address or a stride that is no multiple of " + std::to_string(config.alignment) + " bytes",
+                  "compile with a smaller alignment");
+  };
+  one("q", args.q), one("k", args.k), one("v", args.v), one("o", args.o);
+}
+
+/// What is written is apart from everything else.
+void checkAllApart(const DecodeArgs& args, const TensorView& workspace) {
+  std::array<Spanned, 8> all = {Spanned{"o", args.o, args.o.checkedBytes()},
+                                {"workspace", workspace, workspace.checkedBytes()},
+                                {"lse", args.lse ? *args.lse : workspace, 0},
+                                {"q", args.q, args.q.checkedBytes()},
+                                {"k", args.k, args.k.checkedBytes()},
+                                {"v", args.v, args.v.checkedBytes()},
+                                {"lengths", args.lengths ? *args.lengths : workspace, 0},
+                                {"pages", args.pages ? *args.pages : workspace, 0}};
+  if (args.lse) all[2].bytes = args.lse->checkedBytes();
+  if (args.lengths) all[6].bytes = args.lengths->checkedBytes();
+  if (args.pages) all[7].bytes = args.pages->checkedBytes();
+  constexpr std::size_t kWritten = 3;
+  for (std::size_t i = 0; i < kWritten; ++i)
+    for (std::size_t j = i + 1; j < all.size(); ++j)
+      if (all[i].bytes > 0 && all[j].bytes > 0) checkApart(all[i], all[j], kOwnMemory);
+}
+
+void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
+  const DimensionNames& names = config.page_size > 0 ? kPaged : kDimensions;
+  const std::int64_t qBytes = checkView("q", args.q, config.dtype, 4, kDimensions, kOtherType),
+                     kBytes = checkView("k", args.k, config.dtype, 4, names, kOtherType),
+                     vBytes = checkView("v", args.v, config.dtype, 4, names, kOtherType),
+                     oBytes = checkView("o", args.o, config.dtype, 4, kDimensions, kOtherType);
+  checkHeadDim("q", args.q, qBytes, config.head_dim);
+  checkHeadDim("o", args.o, oBytes, config.head_dim_v);
+  checkCache(config, args, kBytes, vBytes);
+  for (int d = 0; d < 3; ++d) checkExtent("o", args.o, d, args.q.shape[d], " as in q");
+  checkDistinct("o", args.o);
+  if (args.lse) {
+    checkView("lse", *args.lse, DType::F32, 3);
+    for (int d = 0; d < 3; ++d) checkExtent("lse", *args.lse, d, args.q.shape[d], " as in q");
+    checkDistinct("lse", *args.lse);
+  }
+  checkData(config, args);
+  checkAligned(config, args);
+}
+
+void checkWorkspace(const DecodeArgs& args, std::int64_t splits, std::int64_t needed) {
+  if (needed == 0) return;
+  if (args.workspace == nullptr || args.workspace_bytes < needed)
+    failOperand("workspace",
+                "it has " + std::to_string(args.workspace == nullptr ? 0 : args.workspace_bytes) + " bytes; a launch of " +
+                    std::to_string(splits) + " splits needs " + std::to_string(needed),
+                "DecodeKernel::workspaceBytes() says how much is enough; splits = 1 needs none");
+  if (reinterpret_cast<std::uintptr_t>(args.workspace) % kWidestLoad != 0)
+    failOperand("workspace", "its address is not a multiple of 16 bytes");
+}
+
+const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Impl>& impl) {
+  if (!impl) [[unlikely]]
+    throw Error(ErrorCode::InvalidArgument, "this DecodeKernel is empty", "assign the result of fattn::compile to it");
+  return *impl;
+}
+
+}  // namespace
+
+void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
+  const Impl& kernel = required(impl_);
+  const DecodeConfig& config = kernel.config;
+  checkOperands(config, args);
+  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], length = args.q.shape[2];
+  if (batch == 0 || heads == 0 || length == 0) return;
+  const std::int64_t splits = splitsOf(kernel, args), needed = workspaceFor(config, args, splits);
+  checkWorkspace(args, splits, needed);
+  const TensorView workspace(needed > 0 ? args.workspace : nullptr, DType::F32, {needed / sizeInBytes(DType::F32)});
+  checkAllApart(args, workspace);
+
+  static const TensorView noLse(nullptr, DType::F32, {0, 0, 0}), noLengths(nullptr, DType::I32, {0});
+  auto* memory = static_cast<float*>(workspace.data);
+  const TensorView partO(memory, DType::F32, {needed > 0 ? splits : 0, batch, heads, length, config.head_dim_v});
+  const TensorView partLse(memory == nullptr ? nullptr : memory + partO.elements(), DType::F32, {partO.shape[0], batch, heads, length});
+  const TensorView& lse = args.lse ? *args.lse : noLse;
+  const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)));
+  const Argument last[] = {
+      {"part_o", partO}, {"part_lse", partLse}, {"scale", scale}, {"has_lengths", args.lengths ? 1 : 0}, {"write_lse", args.lse ? 1 : 0}};
+  std::array<Argument, 12> arguments = {Argument("q", args.q),
+                                        {"k", args.k},
+                                        {"v", args.v},
+                                        {"o", args.o},
+                                        {"lse", lse},
+                                        {"lengths", args.lengths ? *args.lengths : noLengths},
+                                        last[0],
+                                        last[1],
+                                        last[2],
+                                        last[3],
+                                        last[4],
+                                        last[4]};
+  std::size_t count = 6;
+  if (args.pages) arguments[count++] = Argument("pages", *args.pages);
+  for (const Argument& argument : last) arguments[count++] = argument;
+  const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], keysOf(config, args), splits};
+  kernel.decode.launch(stream, extents, std::span(arguments).first(count));
+  if (splits == 1) return;
+  const std::array<std::int64_t, 4> merged = {batch, heads, length, splits};
+  const Argument results[] = {{"part_o", partO}, {"part_lse", partLse}, {"o", args.o}, {"lse", lse}, {"write_lse", args.lse ? 1 : 0}};
+  kernel.merge.launch(stream, merged, results);
+}
+
+int DecodeKernel::splits(const DecodeArgs& args) const { return static_cast<int>(splitsOf(required(impl_), args)); }
+
+std::int64_t DecodeKernel::workspaceBytes(const DecodeArgs& args) const {
+  const Impl& kernel = required(impl_);
+  return workspaceFor(kernel.config, args, splitsOf(kernel, args));
+}
+
+std::int64_t DecodeKernel::workspaceBytes() const {
+  const Impl& kernel = required(impl_);
+  return slotsOf(kernel) * kernel.config.rows * partBytes(kernel.config);
+}
+
+const DecodeConfig& DecodeKernel::config() const { return required(impl_).config; }
+const KernelCode& DecodeKernel::info() const { return required(impl_).decode.info(); }
+
+DecodeKernel compile(const DecodeConfig& given) {
+  DecodeKernel kernel;
+  asErrors([&] {
+    requireLegal(given);
+    auto made = std::make_shared<DecodeKernel::Impl>();
+    made->config = completed(given);
+    const DecodeConfig& config = made->config;
+    made->decode = compile(decodeTemplate(), decodeParameters(config), {.target = config.target, .tile = config.tile});
+    made->merge = compile(mergeTemplate(),
+                          {{"dtype", std::string("f32")},
+                           {"out", std::string(name(config.dtype))},
+                           {"head_dim", config.head_dim_v},
+                           {"alignment", std::int64_t{config.alignment}}},
+                          {.target = config.target});
+    made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
+    kernel = DecodeKernel(std::move(made));
+  });
+  return kernel;
+}
+
+std::expected<DecodeKernel, Error> try_compile(const DecodeConfig& config) try { return compile(config); } catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+std::expected<void, Error> supports(const DecodeConfig& config) try {
+  requireLegal(config);
+  decodeTemplate().check(decodeParameters(completed(config)));
+  if (config.tile) config.tile->validate();
+  return {};
+} catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+}  // namespace fattn

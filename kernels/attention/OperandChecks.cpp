@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/attention/OperandChecks.h"
+
+#include <utility>
+
+namespace fattn::kernels {
+
+void failOperand(const char* tensor, const std::string& constraint, std::string hint) {
+  throw Error(ErrorCode::InvalidArgument, std::string(tensor) + ": " + constraint, std::move(hint));
+}
+
+std::string dimensionText(const DimensionNames& names, int d) {
+  return std::string(names[static_cast<std::size_t>(d)]) + " (dimension " + std::to_string(d) + ")";
+}
+
+std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank, const DimensionNames& names,
+                       const char* otherType) {
+  if (view.rank != rank) {
+    std::string legal;
+    for (int d = 0; d < rank; ++d) legal += (d ? ", " : ": ") + std::string(names[static_cast<std::size_t>(d)]);
+    failOperand(tensor, "rank is " + std::to_string(view.rank) + "; it must be " + std::to_string(rank) + legal);
+  }
+  if (view.dtype != dtype)
+    failOperand(tensor, "dtype is " + std::string(name(view.dtype)) + "; it must be " + std::string(name(dtype)), otherType);
+  bool negative = false;
+  for (int d = 0; d < rank; ++d) {
+    if (view.shape[d] < 0 || view.shape[d] > INT32_MAX)
+      failOperand(tensor, dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; legal extents are 0 to 2147483647");
+    negative |= view.shape[d] > 1 && view.strides[d] < 0;
+  }
+  std::int64_t bytes = view.checkedBytes();
+  if (bytes < 0) failOperand(tensor, view.toString() + " spans more bytes than 63 bits count");
+  if (bytes == 0) return 0;  // its strides are nobody's: those of NumPy's empty arrays are 0
+  for (int d = 0; negative && d < rank; ++d)
+    if (view.shape[d] > 1 && view.strides[d] < 0)
+      failOperand(tensor,
+                  "the stride of " + dimensionText(names, d) + " is " + std::to_string(view.strides[d]) + "; strides must not be negative");
+  if (view.data == nullptr)
+    failOperand(tensor, "the data pointer is null, but the shape holds " + std::to_string(view.elements()) + " elements");
+  if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(sizeInBytes(dtype)) != 0)
+    failOperand(tensor, "the data pointer is not a multiple of " + std::to_string(sizeInBytes(dtype)) + " bytes, the size of " +
+                            std::string(name(dtype)));
+  return bytes;
+}
+
+void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because,
+                 const DimensionNames& names) {
+  if (view.shape[d] != expected)
+    failOperand(tensor,
+                dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + because);
+}
+
+void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected) {
+  if (view.shape[3] != expected)
+    failOperand(tensor, dimensionText(kDimensions, 3) + " is " + std::to_string(view.shape[3]) + "; this kernel was compiled for " +
+                            std::to_string(expected));
+  if (bytes != 0 && view.shape[3] > 1 && view.strides[3] != 1)
+    failOperand(tensor, "the stride of " + dimensionText(kDimensions, 3) + " is " + std::to_string(view.strides[3]) + "; it must be 1",
+                "the other strides are free; copy the tensor so that the elements of a row lie side by side");
+}
+
+// Sorted by stride, every dimension has to step over all that the ones before it cover.
+void checkDistinct(const char* tensor, const TensorView& view) {
+  std::array<std::pair<std::int64_t, std::int64_t>, TensorView::kMaxRank> steps;  // stride, extent
+  std::size_t count = 0;
+  for (int d = 0; d < view.rank; ++d) {
+    if (view.shape[d] == 0) return;
+    if (view.shape[d] <= 1) continue;
+    std::size_t at = count++;
+    for (; at > 0 && steps[at - 1].first > view.strides[d]; --at) steps[at] = steps[at - 1];
+    steps[at] = {view.strides[d], view.shape[d]};
+  }
+  std::int64_t covered = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto [stride, extent] = steps[i];
+    if (stride < covered)
+      failOperand(tensor, view.toString() + " holds elements that overlap in memory; the elements of an output must be distinct");
+    covered += stride * (extent - 1);  // no overflow: below checkedBytes()
+  }
+}
+
+void failIfShared(const Spanned& written, const Spanned& read, const char* hint) {
+  if (shareMemory(written.view, written.bytes, read.view, read.bytes))
+    failOperand(written.name, std::string("it shares memory with ") + read.name + ", and launches read and write in no particular order",
+                hint);
+}
+
+std::uint64_t addressBits(const TensorView& view) {
+  std::uint64_t bits = reinterpret_cast<std::uint64_t>(view.data);
+  for (int d = 0; d + 1 < view.rank; ++d)
+    if (view.shape[d] > 1) bits |= static_cast<std::uint64_t>(view.strides[d] * sizeInBytes(view.dtype));
+  return bits;
+}
+
+}  // namespace fattn::kernels

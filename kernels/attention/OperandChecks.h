@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What launches of attention require of their tensors, in sentences that name the tensor and the dimension.
+#ifndef FATTN_KERNELS_ATTENTION_OPERANDCHECKS_H
+#define FATTN_KERNELS_ATTENTION_OPERANDCHECKS_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "fattn/Error.h"
+#include "fattn/TensorView.h"
+#include "kernels/core/Overlap.h"
+
+namespace fattn::kernels {
+
+[[noreturn]] void failOperand(const char* tensor, const std::string& constraint, std::string hint = "");
+
+using DimensionNames = std::array<const char*, 5>;
+inline constexpr DimensionNames kDimensions = {"batch", "heads", "length", "head_dim"};
+/// The hint where a tensor has another type than the kernel.
+inline constexpr const char* kOtherType = "compile a kernel for the dtype of the tensors";
+
+/// "heads (dimension 1)".
+std::string dimensionText(const DimensionNames& names, int d);
+
+/// Everything that concerns one tensor alone: type, rank, extents, strides, address. Returns the bytes it spans.
+std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank, const DimensionNames& names = kDimensions,
+                       const char* otherType = "");
+void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because,
+                 const DimensionNames& names = kDimensions);
+/// Dimension 3 of a tensor of heads, whose elements lie side by side.
+void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected);
+/// Programs write rows in no particular order, so rows must not share memory.
+void checkDistinct(const char* tensor, const TensorView& view);
+
+struct Spanned {
+  const char* name;
+  const TensorView& view;
+  std::int64_t bytes;
+};
+void failIfShared(const Spanned& written, const Spanned& read, const char* hint);
+/// Programs read and write at the same time.
+inline void checkApart(const Spanned& written, const Spanned& read, const char* hint) {
+  if (!areApart(written.view, written.bytes, read.view, read.bytes)) [[unlikely]]
+    failIfShared(written, read, hint);
+}
+
+/// The bits that a data pointer and the strides in use of all dimensions but the last, in bytes, have set.
+std::uint64_t addressBits(const TensorView& view);
+
+}  // namespace fattn::kernels
+
+#endif
