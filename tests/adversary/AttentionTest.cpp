@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/dialect/Tile.h"
+#include "compiler/gpu/dialect/TileGpu.h"
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
 #include "kernels/attention/AttentionForward.h"
@@ -42,10 +43,15 @@ TileProgram programOf(ModuleOp module, const Launch& launch) {
   return program;
 }
 
-std::string faults(const dsl::Program& program, const Launch& launch, const nvidia::PipelineOptions& options) {
+/// `change`: what is done to the compiled program before it is checked.
+std::string faults(const dsl::Program& program, const Launch& launch, const nvidia::PipelineOptions& options,
+                   llvm::function_ref<void(ModuleOp)> change = {}) {
   ModuleOp module = dsl::internal::module(program);
   BlockProgram block = compileForBlock(module, options);
   if (!block.module) return "refused: " + block.refused;
+  if (options.repeat && !(*block.module->getOps<func::FuncOp>().begin())->hasAttr(tilegpu::kRepeatsAttr))
+    return "a block takes one program";
+  if (change) change(*block.module);
   return textOf(Reference(programOf(module, launch)).check(*block.module));
 }
 
@@ -55,35 +61,64 @@ struct AttentionCase {
   int64_t queries = 64, keys = 96;
   int32_t alignment = 0;
   int64_t schedule = 0;  ///< which of the search's best orders
+  bool repeat = false;   ///< a block takes several programs
+  int64_t heads = 1;
 };
 
 class Attention : public testing::TestWithParam<AttentionCase> {};
 
-TEST_P(Attention, HasNoFaults) {
-  const AttentionCase& one = GetParam();
+std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)> change = {}) {
   TileConfig tile = TileConfig::parse(one.tile);
   AttentionConfig config{.dtype = DType::BF16, .head_dim = 32, .head_dim_v = 32, .causal = one.causal, .target = one.target, .tile = tile};
   config.alignment = one.alignment ? one.alignment : 16;
-  const int64_t q = one.queries * 32, k = one.keys * 32;
-  Launch launch{.values = {q,          k,          k,           q,           one.queries,  // q, k, v, o, lse
-                           q,          q,          int64_t{32}, k,           k,           int64_t{32}, k, k, int64_t{32},  // strides
-                           q,          q,          int64_t{32}, one.queries, one.queries, int64_t{1},                      //
-                           int64_t{1}, int64_t{1}, one.queries, one.keys,    0.18,        int64_t{1}},
-                .grid = {static_cast<int32_t>((one.queries + tile.block_m - 1) / tile.block_m), 1, 1}};
-  nvidia::PipelineOptions options{.target = one.target, .warps = tile.warps, .stages = tile.stages, .schedule = one.schedule, .forced = {}};
-  EXPECT_EQ(faults(traceAttentionForward(config, tile), launch, options), "");
+  const int64_t h = one.heads, rows = h * one.queries, q = one.queries * 32, k = one.keys * 32;
+  Launch launch{.values = {h * q, h * k,       h * k,       h * q, rows,                     // q, k, v, o, lse
+                           h * q, q,           int64_t{32}, h * k, k,          int64_t{32},  // strides
+                           h * k, k,           int64_t{32}, h * q, q,          int64_t{32},  //
+                           rows,  one.queries, int64_t{1},  h,     int64_t{1}, one.queries, one.keys, 0.18, int64_t{1}},
+                .grid = {static_cast<int32_t>((one.queries + tile.block_m - 1) / tile.block_m), static_cast<int32_t>(h), 1}};
+  nvidia::PipelineOptions options{.target = one.target,
+                                  .warps = tile.warps,
+                                  .stages = tile.stages,
+                                  .schedule = one.schedule,
+                                  .forced = {},
+                                  .checkOrder = one.repeat,
+                                  .repeat = one.repeat};
+  return faults(traceAttentionForward(config, tile), launch, options, change);
 }
 
-INSTANTIATE_TEST_SUITE_P(Small, Attention,
-                         testing::Values(AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4"},
-                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 96, 0, 1},
-                                         AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2},
-                                         AttentionCase{"nvidia:sm_90", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=2", true, 40, 70, 16, 2},
-                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", false, 64, 96, 0, 0},
-                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", true, 64, 96, 0, 1},
-                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=3,WARPS=8", true, 70, 100, 0, 2},
-                                         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=4", false, 100, 70, 2, 3}),
-                         [](const auto& info) { return std::to_string(info.index); });
+TEST_P(Attention, HasNoFaults) { EXPECT_EQ(faultsOf(GetParam()), ""); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Small, Attention,
+    testing::Values(AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4"},
+                    AttentionCase{"nvidia:sm_90", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 96, 0, 1},
+                    AttentionCase{"nvidia:sm_89", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=1", false, 16, 33, 2},
+                    AttentionCase{"nvidia:sm_90", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=2", true, 40, 70, 16, 2},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", false, 64, 96, 0, 0},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", true, 64, 96, 0, 1},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=3,WARPS=8", true, 70, 100, 0, 2},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=4", false, 100, 70, 2, 3},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", false, 300, 100, 0, 0},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", false, 300, 100, 0, 0, true, 2},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=3,WARPS=8", true, 300, 130, 0, 1, true, 2},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", true, 200, 200, 0, 2, true, 3}),
+    [](const auto& info) { return std::to_string(info.index); });
+
+/// A block that takes several programs: the copy of the next one's operand would wait for ever.
+TEST(SeveralPrograms, AnOperandThatIsNotReleasedIsAFault) {
+  const AttentionCase one{
+      .target = "nvidia:sm_90a", .tile = "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", .queries = 300, .keys = 70, .repeat = true};
+  const std::string text = faultsOf(one, [](ModuleOp module) {
+    tilegpu::ReleaseOp last;
+    module.walk([&](tilegpu::EachProgramOp each) {
+      for (auto release : each.getBody().front().getOps<tilegpu::ReleaseOp>()) last = release;
+    });
+    ASSERT_TRUE(last);
+    last.erase();
+  });
+  EXPECT_NE(text.find("copies boxes into a slot that some warp does not release"), std::string::npos) << text;
+}
 
 }  // namespace
 }  // namespace fattn::adversary

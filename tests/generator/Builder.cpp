@@ -298,8 +298,10 @@ std::string compare(const Array& expected, const Array& actual) {
   for (size_t at = 0; at < expected.bytes.size(); at += size) {
     interpreter::Element want = interpreter::readBytes(expected.bytes.data() + at, expected.type),
                          got = interpreter::readBytes(actual.bytes.data() + at, expected.type);
-    bool same = isa<FloatType>(expected.type) ? std::abs(want.f - got.f) <= expected.tolerance || (std::isnan(want.f) && std::isnan(got.f))
-                                              : want.i == got.i;
+    auto close = [&] {  // infinities are the same, but have no difference
+      return want.f == got.f || std::abs(want.f - got.f) <= expected.tolerance || (std::isnan(want.f) && std::isnan(got.f));
+    };
+    bool same = isa<FloatType>(expected.type) ? close() : want.i == got.i;
     if (!same)
       return fmt::format("element {} of {} is {}, but must be {} up to {}", at / size, expected.bytes.size() / size,
                          interpreter::toText(got, expected.type), interpreter::toText(want, expected.type), expected.tolerance);

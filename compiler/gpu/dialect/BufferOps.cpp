@@ -134,6 +134,15 @@ LogicalResult CopyAsyncOp::verify() {
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
 
+LogicalResult EachProgramOp::verify() {
+  Block& body = getBody().front();
+  if (body.getNumArguments() != 3 || !llvm::all_of(body.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))
+    return emitOpError() << "needs a region with three arguments of type i32, the ids of a program";
+  auto function = (*this)->getParentOfType<FunctionOpInterface>();
+  if (function && function->hasAttr(kRepeatsAttr)) return success();
+  return emitOpError() << "needs a function with the attribute " << kRepeatsAttr << ", for which a launch has fewer blocks than programs";
+}
+
 namespace {
 
 /// Operand `i` of what ends a block; nothing where the block is not whole, which its parent's verifier says.

@@ -67,6 +67,13 @@ inline constexpr llvm::StringLiteral kTensorMapsAttr = "tilegpu.tensor_maps", kN
 inline constexpr llvm::StringLiteral kCopierWarpsAttr = "tilegpu.copier_warps";
 /// On tilegpu.copy_async, by -tilegpu-split-roles: which role makes the copy.
 inline constexpr llvm::StringLiteral kMadeByAttr = "tilegpu.made", kMadeAlone = "alone", kMadeElsewhere = "elsewhere";
+/// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
+/// -tilegpu-repeat-programs: they do.
+inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
+/// The program that block `block` of `blocks` takes in a round of tilegpu.each_program.
+constexpr int64_t programOf(int64_t round, int64_t block, int64_t blocks) {
+  return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
+}
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 /// The extents of an operation; empty where all elements count.

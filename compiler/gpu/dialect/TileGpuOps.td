@@ -264,6 +264,32 @@ def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedR
   let assemblyFormat = "(`first` $first^)? attr-dict";
 }
 
+//===-- Programs --------------------------------------------------------------------------------------------------===//
+
+def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTerminator<"NextProgramOp">, RecursiveMemoryEffects]> {
+  let summary = "the region once for each program that the block takes";
+  let description = [{
+    The launch has fewer blocks than programs (blocks in one dimension, those that fit on the device), and each block takes one program after
+    another. The arguments of the region are the program's ids. Programs are numbered along x first; in round r block c of B takes program
+    r * B + c, in odd rounds r * B + (B - 1 - c) (`programOf`): where work falls or rises with the number, two rounds even it out. A block whose
+    program would lie behind the last one has ended.
+
+    `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
+
+    Constraints:
+    - C1: the region has three arguments of type i32.
+    - C2: the function carries `tilegpu.repeats`.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGpu_NextProgramOp : TileGpu_Op<"next_program", [Pure, Terminator, HasParent<"EachProgramOp">]> {
+  let summary = "the end of a program";
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Dots in flight ------------------------------------------------------------------------------------------===//
 
 def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [

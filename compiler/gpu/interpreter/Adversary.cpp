@@ -114,7 +114,10 @@ class Execution {
     for (Warp& warp : warps_) block_.complete(warp, 0);
     bool ended = std::ranges::all_of(warps_, [](const Warp& warp) { return warp.state == Warp::State::Ended; });
     for (auto& [place, channel] : block_.channels)
-      if (ended && std::ranges::any_of(channel.waits, [&](uint64_t waits) { return waits != channel.copies; })) neverWaitedFor(channel);
+      if (ended && code_.repeats && std::ranges::any_of(channel.releases, [&](uint64_t releases) { return releases != channel.copies; }))
+        neverReleased(channel);
+      else if (ended && std::ranges::any_of(channel.waits, [&](uint64_t waits) { return waits != channel.copies; }))
+        neverWaitedFor(channel);
     ++run_.phase;
   }
 
@@ -198,6 +201,15 @@ class Execution {
     });
   }
 
+  void neverReleased(const Channel& channel) {
+    Operation* op = channel.last.issued.op;
+    run_.log.report(FaultKind::Endless, nullptr, op, [&] {
+      return fmt::format(
+          "{} copies boxes into a slot that some warp does not release: a copy for the block's next program would wait for it",
+          describe(op));
+    });
+  }
+
   bool endless(const Warp& warp) {
     Operation* op = code_.instructions[warp.at].op;
     run_.log.report(FaultKind::Endless, nullptr, op, [&] {
@@ -262,6 +274,20 @@ int64_t sharedGranule(func::FuncOp kernel) {
   return granule;
 }
 
+/// The ids of the launch's blocks: a program each, or where blocks take several, two or three each.
+std::vector<interpreter::Grid> blocksOf(const Code& code, Run& run) {
+  std::vector<interpreter::Grid> ids;
+  if (code.repeats) {
+    run.blocks = std::max<int64_t>((int64_t{run.grid[0]} * run.grid[1] * run.grid[2] + 2) / 3, 1);
+    for (int32_t x = 0; x < run.blocks; ++x) ids.push_back({x, 0, 0});
+    return ids;
+  }
+  for (int32_t z = 0; z < run.grid[2]; ++z)
+    for (int32_t y = 0; y < run.grid[1]; ++y)
+      for (int32_t x = 0; x < run.grid[0]; ++x) ids.push_back({x, y, z});
+  return ids;
+}
+
 std::string orderText(const Order& order) {
   static constexpr const char* kTurns[] = {"ascending", "descending", "random"};
   static constexpr const char* kLazy[] = {"where needed", "everywhere", "at random"};
@@ -288,12 +314,10 @@ std::vector<Fault> check(ModuleOp module, const std::vector<interpreter::Argumen
     Memory shared("shared memory", sharedBytes.data(), code.sharedBytes, sharedGranule(kernel));
     Run run{log, order, grid, options.maxSteps, options.maxSteps, global, shared};
     try {
-      for (int32_t z = 0; z < grid[2]; ++z)
-        for (int32_t y = 0; y < grid[1]; ++y)
-          for (int32_t x = 0; x < grid[0]; ++x) {
-            std::ranges::fill(sharedBytes, static_cast<char>(0xff));
-            Execution(code, run, {x, y, z}, data).finish();
-          }
+      for (const interpreter::Grid& id : blocksOf(code, run)) {
+        std::ranges::fill(sharedBytes, static_cast<char>(0xff));
+        Execution(code, run, id, data).finish();
+      }
     } catch (const Error& error) {
       if (error.code() != ErrorCode::InvalidArgument) throw;
       log.report(FaultKind::Undefined, nullptr, nullptr, [&] { return std::string(error.what()); });

@@ -86,6 +86,7 @@ struct Run {
   std::deque<Memory>& global;
   Memory& shared;
   uint32_t phase = 1;  ///< barriers so far, those of other programs included
+  int64_t blocks = 0;  ///< where each takes several programs
 };
 
 class Block {

@@ -229,12 +229,38 @@ void Flattener::visit(tile::AtomicAddOp add) {
   emit({.kind = Kind::Meet, .op = add, .act = {}, .test = {}});
 }
 
+/// The rounds are the trips of a loop.
+void Flattener::visit(tilegpu::EachProgramOp each) {
+  Operation* op = each;
+  auto numberOf = [](const Block& block, const Warp& warp) {
+    return tilegpu::programOf(warp.loops.back().trip, block.id[0], block.run.blocks);
+  };
+  act(op, [](Block&, Warp& warp) { enterLoop(warp); });
+  std::size_t head = emit({.kind = Kind::Branch, .op = op, .act = {}, .test = [=](Block& block, Warp& warp) {
+                             const interpreter::Grid& grid = block.run.grid;
+                             return numberOf(block, warp) < int64_t{grid[0]} * grid[1] * grid[2];
+                           }});
+  act(op, [=, ids = slots(each.getBody().front().getArguments())](Block& block, Warp& warp) {
+    const interpreter::Grid& grid = block.run.grid;
+    int64_t number = numberOf(block, warp), rows = number / grid[0];
+    warp.values[ids[0]].scalar = Element::integer(number % grid[0]);
+    warp.values[ids[1]].scalar = Element::integer(rows % grid[1]);
+    warp.values[ids[2]].scalar = Element::integer(rows / grid[1]);
+    nextTrip(warp);
+  });
+  block(each.getBody().front());
+  jumpTo(op, head);
+  patch(head);
+  act(op, [](Block&, Warp& warp) { leaveLoop(warp); });
+}
+
 void Flattener::visit(Operation* op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) return visit(loop);
   if (auto loop = dyn_cast<scf::WhileOp>(op)) return visit(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op)) return visit(branch);
   if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) return visit(lazy);
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return visit(add);
+  if (auto each = dyn_cast<tilegpu::EachProgramOp>(op)) return visit(each);
   if (isa<tilegpu::BarrierOp>(op)) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;
@@ -260,6 +286,7 @@ Code Flattener::run() {
   code_.arguments = slots(kernel_.getArguments());
   code_.warps = tilegpu::warpsOf(kernel_);
   code_.copiers = tilegpu::copierWarpsOf(kernel_) ? 1 : 0;
+  code_.repeats = kernel_->hasAttr(tilegpu::kRepeatsAttr);
   code_.lanes = tilegpu::targetOf(kernel_).warpSize;
   if (auto bytes = kernel_->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) code_.sharedBytes = bytes.getInt();
   block(kernel_.getBody().front());

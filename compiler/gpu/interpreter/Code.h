@@ -36,7 +36,8 @@ struct Code {
   std::size_t values = 0;      ///< slots of a warp
   std::vector<int> arguments;  ///< their slots
   int64_t warps = 0, lanes = 0, sharedBytes = 0;
-  int64_t copiers = 0;  ///< further warps, which meet no others: of those that only copy one does
+  bool repeats = false;  ///< a block takes several programs
+  int64_t copiers = 0;   ///< further warps, which meet no others: of those that only copy one does
 };
 
 /// Makes the code of a kernel. The operation's families are in files of their own, as functions that give an empty action for an
@@ -69,6 +70,7 @@ class Flattener {
   void visit(tile::SelectLazyOp lazy);
   bool warpsDecide(tile::SelectLazyOp lazy);
   void visit(tile::AtomicAddOp add);
+  void visit(tilegpu::EachProgramOp each);
 
   mlir::func::FuncOp kernel_;
   Code code_;

@@ -25,6 +25,7 @@ namespace {
 
 /// The external symbol at which the block's shared memory starts; its size is the launch's matter.
 constexpr StringLiteral kSharedName = "fattn_shared";
+constexpr unsigned kAxes = 3;  // of the grid
 
 LogicalResult dispatch(Lowering& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
@@ -52,6 +53,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
       .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
       .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
+      .Case([&](tilegpu::EachProgramOp each) { return lowerPrograms(to, each); })
       .Case([&](tilegpu::InitBarriersOp init) { return to.machine.initBarriers(to, init); })
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
@@ -76,11 +78,12 @@ LogicalResult verifyHomes(Operation* op) {
   return success();
 }
 
-/// The same function on lowered arguments, still empty; its tensor maps are further arguments, pointers to what the launch makes of them.
-/// What the attributes of arguments promise has been used.
+/// The same function on lowered arguments, still empty. Further arguments are, where blocks take several programs, how many there are along
+/// each axis, and then the tensor maps, pointers to what the launch makes of them. What the attributes of arguments promise has been used.
 func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
   SmallVector<Type> inputs;
   for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
+  if (source->hasAttr(tilegpu::kRepeatsAttr)) inputs.append(kAxes, builder.getI32Type());
   if (auto maps = source->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr))
     inputs.append(maps.size(), LLVM::LLVMPointerType::get(builder.getContext()));
   auto result = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(inputs, {}));
@@ -127,7 +130,12 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   func::FuncOp result = declare(builder, source, to);
   to.b.setInsertionPointToStart(result.addEntryBlock());
   for (auto [from, into] : llvm::zip(source.getArguments(), result.getArguments())) to.setScalar(from, into);
-  llvm::append_range(to.tensorMaps, result.getArguments().drop_front(source.getNumArguments()));
+  auto further = result.getArguments().drop_front(source.getNumArguments());
+  if (source->hasAttr(tilegpu::kRepeatsAttr)) {
+    llvm::append_range(to.extents, further.take_front(kAxes));
+    further = further.drop_front(kAxes);
+  }
+  llvm::append_range(to.tensorMaps, further);
 
   const Target& target = tilegpu::targetOf(source);
   to.banks = banksOf(target);

@@ -100,6 +100,8 @@ class Lowering {
 
   /// Tensor maps: pointers to the launch's objects, in the order of the function's list.
   llvm::SmallVector<mlir::Value, 4> tensorMaps;
+  /// How many programs there are along each axis (i32), where blocks take several; else empty.
+  llvm::SmallVector<mlir::Value, 3> extents;
   /// An i32 of the thread that operations change as they are executed (a pointer to it), 0 at first: number `which` of this operation.
   mlir::Value local(mlir::Operation* of, int which);
 
@@ -133,6 +135,7 @@ class Lowering {
 
 // The parts, each in a file of its own; lowerOperation() in LowerTensors.cpp knows which takes what.
 mlir::LogicalResult lowerOperation(Lowering& to, mlir::Operation* op);
+mlir::LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op);      // Programs.cpp
 mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);         // arith, math on tiles: Elementwise.cpp
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
 mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);               // splat, arange, expand_dims, ..., slice: Shapes.cpp

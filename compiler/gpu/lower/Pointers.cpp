@@ -55,7 +55,8 @@ LogicalResult lowerPointers(Lowering& to, Operation* op) {
         return success();
       })
       .Case([&](tile::NumProgramsOp number) {
-        to.setScalar(number.getResult(), to.machine.numPrograms(to.b, static_cast<int>(number.getAxis())));
+        auto axis = static_cast<unsigned>(number.getAxis());
+        to.setScalar(number.getResult(), to.extents.empty() ? to.machine.numPrograms(to.b, static_cast<int>(axis)) : to.extents[axis]);
         return success();
       })
       .Case([&](tile::MakeBlockPtrOp make) { return makeBlockPtr(to, make), success(); })

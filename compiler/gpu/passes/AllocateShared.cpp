@@ -14,6 +14,10 @@
 // Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
 // it too, unless fewer blocks then fit on an SM.
 //
+// Where blocks may take several programs (`tilegpu.repeats`) the boxes of the next one arrive while a program ends: buffers of boxes are
+// alive all the time. Where that takes too much, those that are filled once a program share bytes with what comes behind their last
+// reader, and are released behind that, too. Where that takes too much as well, a block takes one program (the attribute goes).
+//
 // Behind the buffers lie the barrier objects of those that an engine fills.
 //
 // Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
@@ -42,10 +46,24 @@ struct Lifetime {
   bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
 };
 
+/// When buffers of boxes are alive beyond their uses.
+enum class Boxes : uint8_t {
+  AsUsed,
+  BeforeUse,  ///< those that loops fill: always; the others until their last use, as the copy may come at any time before
+  Always,
+};
+
+bool isFilledByBoxes(AllocOp alloc, bool inLoop) {
+  return llvm::any_of(alloc->getUsers(), [&](Operation* user) {
+    auto copy = dyn_cast<CopyAsyncOp>(user);
+    return copy && copy.isBulk() && (!inLoop || copy->getParentOfType<LoopLikeOpInterface>());
+  });
+}
+
 class Allocator {
  public:
   /// `apart`: buffers that a loop allocates are alive in all of it.
-  Allocator(func::FuncOp func, bool apart) : func(func), apart(apart) {}
+  Allocator(func::FuncOp func, bool apart, Boxes boxes = Boxes::AsUsed) : func(func), apart(apart), boxes(boxes) {}
 
   int64_t run() {
     int64_t count = 0;
@@ -57,6 +75,7 @@ class Allocator {
     func.walk([&](Operation* op) {
       for (const BufferAccess& access : accessesOf(op)) use(lifetimes[index.at(access.buffer)], op);
     });
+    if (boxes != Boxes::AsUsed) extendBoxes();
     return place();
   }
 
@@ -75,6 +94,14 @@ class Allocator {
       if (isa<scf::ForOp, scf::WhileOp>(parent)) op = parent;
     lifetime.begin = std::min(lifetime.begin, first.at(op));
     lifetime.end = std::max(lifetime.end, last(op));
+  }
+
+  void extendBoxes() {
+    for (Lifetime& lifetime : lifetimes) {
+      if (!isFilledByBoxes(lifetime.alloc, /*inLoop=*/false)) continue;
+      lifetime.begin = 0;
+      if (boxes == Boxes::Always || isFilledByBoxes(lifetime.alloc, /*inLoop=*/true)) lifetime.end = static_cast<int64_t>(first.size());
+    }
   }
 
   int64_t place() {
@@ -100,6 +127,7 @@ class Allocator {
 
   func::FuncOp func;
   bool apart;
+  Boxes boxes;
   llvm::DenseMap<Operation*, int64_t> first;  // in the order of the text
   llvm::DenseMap<Value, size_t> index;
   std::vector<Lifetime> lifetimes;
@@ -116,15 +144,13 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
   }
 
  private:
-  /// Room behind the buffers for the barrier objects of copies by tensor maps, which the function's start initializes. Gives where it ends.
+  /// Room behind the buffers for the barrier objects of copies by tensor maps. Gives where it ends.
   static int64_t placeBarriers(func::FuncOp func, int64_t total) {
     llvm::SmallSetVector<Value, 4> buffers;
     func.walk([&](CopyAsyncOp copy) {
       if (copy.isBulk()) buffers.insert(copy.getBuffer());
     });
     if (buffers.empty()) return total;
-    OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
-    InitBarriersOp::create(b, func.getLoc());
     int64_t end = static_cast<int64_t>(llvm::alignTo(total, kBarrierBytes));
     for (Value buffer : buffers) {
       auto alloc = buffer.getDefiningOp<AllocOp>();
@@ -134,6 +160,52 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
     return end;
   }
 
+  /// A buffer that shares its bytes is released behind what uses them last, and fenced from what threads have written there.
+  static void moveReleases(func::FuncOp func) {
+    SmallVector<ReleaseOp> releases;
+    func.walk([&](ReleaseOp release) {
+      if (!isFilledByBoxes(release.getBuffer().getDefiningOp<AllocOp>(), /*inLoop=*/true)) releases.push_back(release);
+    });
+    for (ReleaseOp release : releases) {
+      Operation* last = release;
+      func.walk([&](Operation* op) {
+        for (const BufferAccess& access : accessesOf(op)) {
+          Operation* outer = release->getBlock()->findAncestorOpInBlock(*op);
+          if (outer && overlap(access.buffer, release.getBuffer()) && last->isBeforeInBlock(outer)) last = outer;
+        }
+      });
+      if (last == release) continue;
+      release->moveAfter(last);
+      OpBuilder b(release);
+      FenceAsyncOp::create(b, release.getLoc());
+    }
+  }
+
+  /// For blocks that take several programs: where the memory ends, or nothing where it does not suffice.
+  static std::optional<int64_t> allocateForSeveral(func::FuncOp func, int64_t limit) {
+    for (Boxes boxes : {Boxes::Always, Boxes::BeforeUse})
+      for (bool apart : {true, false}) {
+        int64_t total = placeBarriers(func, Allocator(func, apart, boxes).run());
+        if (total > limit) continue;
+        moveReleases(func);
+        return total;
+      }
+    func->removeAttr(kRepeatsAttr);
+    return std::nullopt;
+  }
+
+  static int64_t allocateForOne(func::FuncOp func, const gpu::Target& target) {
+    auto blocks = [&](int64_t bytes) {
+      return bytes > target.shared.bytesPerBlock
+                 ? 0
+                 : std::min(target.shared.bytesPerSM / std::max<int64_t>(bytes + target.shared.reservedPerBlock, 1),
+                            target.maxWarps / warpsOf(func));
+    };
+    int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
+    if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();
+    return placeBarriers(func, total);
+  }
+
   LogicalResult allocate(func::FuncOp func) {
     WalkResult barrier = func.walk([](BarrierOp) { return WalkResult::interrupt(); });
     if (barrier.wasInterrupted())
@@ -141,15 +213,15 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
                                  "with the same bytes";
     try {
       const gpu::Target& target = targetOf(func);
-      auto blocks = [&](int64_t bytes) {
-        return bytes > target.shared.bytesPerBlock
-                   ? 0
-                   : std::min(target.shared.bytesPerSM / std::max<int64_t>(bytes + target.shared.reservedPerBlock, 1),
-                              target.maxWarps / warpsOf(func));
-      };
-      int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
-      if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();
-      total = placeBarriers(func, total);
+      std::optional<int64_t> several;
+      if (func->hasAttr(kRepeatsAttr)) several = allocateForSeveral(func, target.shared.bytesPerBlock);
+      int64_t total = several ? *several : allocateForOne(func, target);
+      bool boxes = false;
+      func.walk([&](AllocOp alloc) { boxes |= alloc.getBarriers().has_value(); });
+      if (boxes) {
+        OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
+        InitBarriersOp::create(b, func.getLoc());
+      }
       func->setAttr(kSharedBytesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), total));
       if (total <= target.shared.bytesPerBlock) return success();
       return func.emitError() << "needs " << total << " bytes of shared memory, but a block of " << llvm::StringRef(target.name)

@@ -40,8 +40,10 @@ std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
 std::unique_ptr<mlir::Pass> createPlaceWaitsPass();
 std::unique_ptr<mlir::Pass> createPlaceFencesPass();
 std::unique_ptr<mlir::Pass> createPlaceBarriersPass();
+std::unique_ptr<mlir::Pass> createReleaseOperandsPass();
 std::unique_ptr<mlir::Pass> createAllocateSharedPass();
 std::unique_ptr<mlir::Pass> createSplitRolesPass();
+std::unique_ptr<mlir::Pass> createRepeatProgramsPass();
 std::unique_ptr<mlir::Pass> createPlaceTurnsPass();
 
 /// Makes them known to command-line tools.

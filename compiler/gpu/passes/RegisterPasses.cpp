@@ -19,10 +19,12 @@ void registerPasses() {
   mlir::registerPass([] { return createSliceDotsPass(); });
   mlir::registerPass([] { return createDecomposeConversionsPass(); });
   mlir::registerPass([] { return createPlaceWaitsPass(); });
+  mlir::registerPass([] { return createReleaseOperandsPass(); });
   mlir::registerPass([] { return createAllocateSharedPass(); });
   mlir::registerPass([] { return createPlaceFencesPass(); });
   mlir::registerPass([] { return createPlaceBarriersPass(); });
   mlir::registerPass([] { return createSplitRolesPass(); });
+  mlir::registerPass([] { return createRepeatProgramsPass(); });
   mlir::registerPass([] { return createPlaceTurnsPass(); });
 }
 

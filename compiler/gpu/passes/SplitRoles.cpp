@@ -18,14 +18,14 @@
 // the slots' releases allow: a copy waits for its slot, and a wait for its copy, whatever stands between them in the program. So the
 // program's waits and releases are the order that there is, and every barrier is the computing warps' own.
 //
-// Where that does not hold, nothing changes. Conditions: C1 two computing warp groups or more, on a chip that can move registers from one
-// to the other (a single group would halve the blocks on an SM for its copies); C2 every copy by a tensor map is into a buffer that is
-// released, or stands in no loop; C3 no other buffer with the same bytes is touched before a copy, or in a loop with it; C4 what copies
-// follow from is computed without memory, in loops of scf.for and branches.
+// Where that does not hold, nothing changes. Conditions: C1 the block has room for a further warp group (Roles.h); C2 every copy by a
+// tensor map is into a buffer that is released, or stands in no loop; C3 no other buffer with the same bytes is touched before a copy, or
+// in a loop with it; C4 what copies follow from is computed without memory, in loops of scf.for and branches.
 //
 // Runs behind -tilegpu-place-barriers. Test: tests/lit/gpu/split-roles.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/Roles.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -177,11 +177,7 @@ class RoleSplitter {
   int64_t group() const { return *target_.warpGroup; }
 
   /// C1.
-  bool hasRoom() const {
-    if (copies_.empty() || !target_.warpGroup || !target_.registers.reallocation || warps_ % group() != 0 || warps_ < 2 * group())
-      return false;
-    return (warps_ + group()) * target_.warpSize <= target_.maxThreads;
-  }
+  bool hasRoom() const { return !copies_.empty() && hasRoomForCopier(func_); }
   int64_t registersOfComputing() const {
     return gpu::registerLimit(target_, static_cast<int>(warps_ / group()), static_cast<int>(group()) * target_.warpSize, kCopierRegisters);
   }

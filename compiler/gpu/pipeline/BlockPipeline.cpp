@@ -54,6 +54,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
+  if (options.repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
@@ -62,6 +63,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // Copies that wait for nothing but their slots run apart from what computes.
   if (options.roles) {
     pm.addPass(tilegpu::createSplitRolesPass());
+    if (options.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
     pm.addPass(tilegpu::createPlaceTurnsPass());
   }
 }

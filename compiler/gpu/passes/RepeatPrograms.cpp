@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets each block take one program after another, each role at its own pace:
+//
+//   scf.if (is_copier) {                              scf.if (is_copier) {
+//     scf.if (one_thread) {                             scf.if (one_thread) {
+//       (copies of program_id)                            each_program { ^(%x, %y, %z): (copies of %x, %y, %z) }
+//     }                                                 }
+//   } else {                                   =>     } else {
+//     set_registers 240 more                            set_registers 240 more
+//     (the program of program_id)                       each_program { ^(%x, %y, %z): (the program of %x, %y, %z); barrier }
+//   }                                                 }
+//
+// A block that is done with its program has the operands of the next one on their way: nothing waits for a block to begin, and what ends a
+// program runs beside the next one's copies. Slots and barrier objects go on from where the program before has left them.
+//
+// The barrier keeps what a program writes to shared memory behind what others still read of the one before; where only boxes are in shared
+// memory their waits and releases do.
+//
+// Runs behind -tilegpu-split-roles, on functions with `tilegpu.repeats`; where the roles were not split the attribute goes. Test:
+// tests/lit/gpu/repeat-programs.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// The roles of a function: what only copies, in one thread, and what computes.
+struct Roles {
+  Block *copier = nullptr, *computing = nullptr;
+};
+
+Roles rolesOf(func::FuncOp func) {
+  Roles roles;
+  for (Operation& op : func.getBody().front()) {
+    auto branch = dyn_cast<scf::IfOp>(op);
+    if (!branch || !branch.getCondition().getDefiningOp<IsCopierOp>()) continue;
+    roles.computing = branch.elseBlock();
+    for (Operation& inner : *branch.thenBlock())
+      if (auto one = dyn_cast<scf::IfOp>(inner); one && one.getCondition().getDefiningOp<IsCopierOp>()) roles.copier = one.thenBlock();
+  }
+  return roles;
+}
+
+/// What follows `first` in its block becomes the region, but for the block's end.
+EachProgramOp wrap(Block& block, Block::iterator first, Location loc) {
+  OpBuilder b(block.getTerminator());
+  auto each = EachProgramOp::create(b, loc);
+  Type id = b.getI32Type();
+  Block& body = each.getBody().emplaceBlock();
+  body.addArguments({id, id, id}, {loc, loc, loc});
+  body.getOperations().splice(body.end(), block.getOperations(), first, Block::iterator(each));
+  b.setInsertionPointToEnd(&body);
+  NextProgramOp::create(b, loc);
+  each.walk([&](tile::ProgramIdOp program) {
+    program.getResult().replaceAllUsesWith(body.getArgument(static_cast<unsigned>(program.getAxis())));
+    program.erase();
+  });
+  return each;
+}
+
+/// Whether threads write shared memory by themselves.
+bool storesToShared(EachProgramOp each) {
+  WalkResult found = each.walk([](Operation* op) {
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    return isa<StoreBufferOp>(op) || (copy && !copy.isBulk()) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+void repeat(func::FuncOp func, const Roles& roles) {
+  wrap(*roles.copier, roles.copier->begin(), func.getLoc());
+  Block::iterator first = roles.computing->begin();
+  while (isa<SetRegistersOp>(*first)) ++first;
+  EachProgramOp program = wrap(*roles.computing, first, func.getLoc());
+  if (!storesToShared(program)) return;
+  OpBuilder b(program.getBody().front().getTerminator());
+  BarrierOp::create(b, func.getLoc());
+}
+
+class RepeatProgramsPass : public PassWrapper<RepeatProgramsPass, OperationPass<func::FuncOp>> {
+ public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RepeatProgramsPass)
+  StringRef getArgument() const override { return "tilegpu-repeat-programs"; }
+  StringRef getDescription() const override { return "Let each block take one program after another"; }
+  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !func->hasAttr(kRepeatsAttr)) return;
+    Roles roles = rolesOf(func);
+    if (roles.copier && roles.computing)
+      repeat(func, roles);
+    else
+      func->removeAttr(kRepeatsAttr);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> createRepeatProgramsPass() { return std::make_unique<RepeatProgramsPass>(); }
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,94 @@
+// What is copied once a program is released; then each role takes one program after another.
+// RUN: fattn-opt %s -split-input-file -tilegpu-release-operands | FileCheck %s --check-prefix=RELEASE
+// RUN: fattn-opt %s -split-input-file -tilegpu-release-operands -tilegpu-allocate-shared -tilegpu-place-barriers -tilegpu-split-roles -tilegpu-repeat-programs | FileCheck %s
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+#regs = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (1,0); warp: 1 -> (2,0), 2 -> (4,0), 4 -> (0,0) | dim0: 8, dim1: 64">
+
+// A tile of the program and a ring of two slots. The tile is released behind the loop, which reads it.
+// RELEASE-LABEL: func.func @tile_and_ring
+// RELEASE-SAME: tilegpu.repeats
+// RELEASE: %[[TILE:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x
+// RELEASE: scf.for
+// RELEASE: tilegpu.load_buffer %[[TILE]]
+// RELEASE: }
+// RELEASE-NEXT: tilegpu.release %[[TILE]][%{{.*}}]
+
+// Both roles get the ids of their programs. What the threads store to shared memory is behind a barrier.
+// CHECK-LABEL: func.func @tile_and_ring
+// CHECK-SAME: tilegpu.repeats
+// CHECK: %[[TILE:.*]] = tilegpu.alloc {barriers = {{[0-9]+}} : i64, offset = {{[0-9]+}} : i64} : !tilegpu.buffer<1 x
+// CHECK: tilegpu.init_barriers
+// CHECK: scf.if
+// CHECK: tilegpu.is_copier one_thread
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: tilegpu.each_program {
+// CHECK-NEXT: ^bb0(%[[X:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NOT: program_id
+// CHECK: arith.extsi %[[X]] : i32 to i64
+// CHECK: tilegpu.copy_async %{{.*}}, %[[TILE]]
+// CHECK: scf.for
+// CHECK: } else {
+// CHECK-NEXT: tilegpu.set_registers 240 more
+// CHECK-NEXT: tilegpu.each_program {
+// CHECK-NEXT: ^bb0(%[[X2:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NOT: program_id
+// CHECK: tilegpu.release %[[TILE]]
+// CHECK: tilegpu.barrier
+// CHECK-NEXT: }
+func.func @tile_and_ring(%k: !tile.ptr<bf16>, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %id = tile.program_id x : i32
+  %first = arith.extsi %id : i32 to i64
+  %q = tilegpu.alloc : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %b = tilegpu.alloc : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+  %s = tilegpu.alloc : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %p0 = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%first, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+  %t0 = tilegpu.copy_async %p0, %q[%c0] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tilegpu.copy_wait %t0 in %q[%c0] : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0) -> (i32) : i32 {
+    %row = arith.extsi %i : i32 to i64
+    %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%row, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+    %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    tilegpu.copy_wait %t in %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    %a = tilegpu.load_buffer %q[%c0] : !tilegpu.buffer<1 x 8x64xbf16, #shared> -> tensor<8x64xbf16, #regs>
+    tilegpu.store_buffer %a, %s[%c0] : tensor<8x64xbf16, #regs>, !tilegpu.buffer<1 x 8x64xbf16, #shared>
+    tilegpu.release %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    %next = arith.xori %slot, %c1 : i32
+    scf.yield %next : i32
+  }
+  return
+}
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+
+// A copy that a predicate guards is not released where nothing was copied: a block takes one program.
+// RELEASE-LABEL: func.func @guarded
+// RELEASE-NOT: tilegpu.repeats
+// RELEASE-NOT: tilegpu.release
+func.func @guarded(%k: !tile.ptr<bf16>, %if: i1) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %q = tilegpu.alloc : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%z, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+  %t = tilegpu.copy_async %p, %q[%c0] if %if map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tilegpu.copy_wait %t in %q[%c0] : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  return
+}
+
+// -----
+
+// Where nothing is copied by an engine there is no role to take programs ahead.
+// RELEASE-LABEL: func.func @nothing
+// RELEASE-NOT: tilegpu.repeats
+func.func @nothing() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  return
+}

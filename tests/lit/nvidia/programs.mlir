@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block that takes several programs loops over them; how many there are comes with the launch, behind the arguments and before the maps.
+// RUN: fattn-opt %s -nvidia-lower-tensors | FileCheck %s
+
+// CHECK-LABEL: func.func @each
+// CHECK-SAME: (%[[N:.*]]: i32, %[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32, %{{.*}}: !llvm.ptr
+// CHECK-DAG: nvvm.read.ptx.sreg.ctaid.x
+// CHECK-DAG: nvvm.read.ptx.sreg.nctaid.x
+// CHECK: scf.while ({{.*}}) : (i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32) {
+// CHECK: arith.cmpi ult
+// CHECK-NEXT: scf.condition
+// CHECK: ^bb0(%[[PX:.*]]: i32, %[[PY:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: arith.addi %[[PX]], %[[PY]] : i32
+// CHECK: arith.muli %{{.*}}, %[[Y]] : i32
+// CHECK: scf.yield
+func.func @each(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %all = tile.num_programs y : i32
+    %sum = arith.addi %x, %y : i32
+    %product = arith.muli %sum, %all : i32
+    tile.device_print "product %d", %product : i32
+  }
+  return
+}
