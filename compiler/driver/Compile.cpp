@@ -148,9 +148,20 @@ void compileForHost(Job& job) {
   job.binary.bytes = std::move(code.object);
 }
 
+/// The last word of a schedule's text may say that a block takes one program after another.
+constexpr StringLiteral kPersistent = "persistent";
+
+bool takePersistent(std::string& schedule) {
+  StringRef text = StringRef(schedule).rtrim();
+  if (!text.consume_back(kPersistent) || (!text.empty() && text.back() != ' ')) return false;
+  schedule = text.rtrim().str();
+  return true;
+}
+
 void compileForNvidia(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
   TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4});
+  const bool persistent = takePersistent(config.schedule);
   nvidia::PipelineOptions options{.target = std::string(target.name),
                                   .warps = config.warps,
                                   .stages = config.stages,
@@ -159,7 +170,8 @@ void compileForNvidia(Job& job) {
                                   .offered = job.schedules,
                                   .verify = job.options.verify,
                                   .checkOrder = job.options.verify,
-                                  .boxes = job.options.boxes};
+                                  .boxes = job.options.boxes,
+                                  .repeat = persistent};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   if (job.schedules != nullptr) return;
   job.binary.threads = config.warps * target.warpSize;
@@ -167,6 +179,7 @@ void compileForNvidia(Job& job) {
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) {
       job.binary.sharedBytes = shared.getInt();
       job.binary.threads += static_cast<int>(tilegpu::copierWarpsOf(f)) * target.warpSize;
+      job.binary.repeats = f->hasAttr(tilegpu::kRepeatsAttr);
       addTensorMaps(f, job.binary);
     }
   job.attachLineTables(emit::LineTables::Directives);

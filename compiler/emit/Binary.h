@@ -49,6 +49,9 @@ struct Binary {
   std::vector<ArgInfo> args = {};
   std::int64_t scratchBytes = 0, sharedBytes = 0;
   int threads = 0, registers = 0, spillBytes = 0;
+  /// A block takes one program after another: a launch has no more blocks than fit on the device, in one dimension, and hands the entry the
+  /// numbers of programs along the three axes (i32) behind its arguments.
+  bool repeats = false;
   std::vector<TensorMap> tensorMaps = {};      ///< further parameters of the entry, in order
   std::vector<std::int32_t> nonNegative = {};  ///< arguments that must not be negative for the maps to be right
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a kernel's arguments lie in the block of memory that a launch hands to the driver. Callers give 8-byte slots; a PTX kernel's
-// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. Tensor maps, which the launch makes,
-// follow, each of 128 bytes at a multiple of 64.
+// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. What the launch adds follows: where
+// blocks take several programs, how many there are along each axis (three i32), then tensor maps, each of 128 bytes at a multiple of 64.
 #ifndef FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 #define FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 
@@ -21,10 +21,13 @@ class ArgumentLayout {
   static constexpr std::size_t kMaxBytes = 4096;
 
   static constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
-  /// Arguments and maps of a kernel with maps.
+  static constexpr std::size_t kAxes = 3;
+  /// Of a kernel with maps: arguments, numbers of programs and maps.
   static constexpr std::size_t kMostParameters = 511;
 
-  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0) {
+  /// `repeats`: blocks take several programs.
+  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false)
+      : maps_(maps), axes_(repeats ? kAxes : 0) {
     places_.reserve(arguments.size());
     for (const compiler::ArgInfo& argument : arguments) {
       std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
@@ -32,7 +35,10 @@ class ArgumentLayout {
       places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
       bytes_ += size;
     }
-    maps_ = maps;
+    if (repeats) {
+      programs_ = (bytes_ + sizeof(std::int32_t) - 1) / sizeof(std::int32_t) * sizeof(std::int32_t);
+      bytes_ = programs_ + kAxes * sizeof(std::int32_t);
+    }
     if (maps == 0) return;
     firstMap_ = (bytes_ + kMapAlignment - 1) / kMapAlignment * kMapAlignment;
     bytes_ = firstMap_ + maps * kMapBytes;
@@ -40,12 +46,15 @@ class ArgumentLayout {
 
   std::size_t bytes() const { return bytes_; }
   std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
-  std::size_t parameters() const { return places_.size() + maps_; }
+  std::size_t parameters() const { return places_.size() + axes_ + maps_; }
+  /// Of the number of programs along the first axis; those of the others follow.
+  std::size_t programsOffset() const { return programs_; }
   std::size_t mapOffset(std::size_t map) const { return firstMap_ + map * kMapBytes; }
 
-  /// Where each argument lies in the block, the maps behind the others, and a null pointer at the end.
+  /// Where each parameter lies in the block, and a null pointer at the end.
   void point(std::byte* block, void** each) const {
     for (const Place& place : places_) *each++ = block + place.offset;
+    for (std::size_t axis = 0; axis < axes_; ++axis) *each++ = block + programs_ + axis * sizeof(std::int32_t);
     for (std::size_t map = 0; map < maps_; ++map) *each++ = block + mapOffset(map);
     *each = nullptr;
   }
@@ -75,7 +84,7 @@ class ArgumentLayout {
     std::uint32_t offset, size;
   };
   std::vector<Place> places_;
-  std::size_t bytes_ = 0, firstMap_ = 0, maps_ = 0;
+  std::size_t bytes_ = 0, programs_ = 0, firstMap_ = 0, maps_ = 0, axes_ = 0;
 };
 
 }  // namespace fattn::cuda

@@ -77,6 +77,7 @@ class CudaDevice final : public Device {
   [[noreturn]] void failLaunch(Result result, const CudaModule& module, Grid grid) const;
   void encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const;
   void requireGrid(Grid grid) const;
+  Grid shareOut(const CudaModule& module, Grid programs, std::byte* block) const;
   Result allocateOnce(Address& memory, std::size_t bytes);
   void makePool();
   std::string recentLaunches() const;

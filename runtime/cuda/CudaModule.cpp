@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/CudaModule.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "fattn/Error.h"
@@ -53,7 +54,7 @@ std::string KernelName::text() const {
 CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     : Module(binary.args.size()),
       device_(device),
-      layout_(binary.args, binary.tensorMaps.size()),
+      layout_(binary.args, binary.tensorMaps.size(), binary.repeats),
       maps_(binary, device.driver().api()),
       kernel_(device.intern({binary.entry, static_cast<unsigned>(binary.threads), static_cast<unsigned>(binary.sharedBytes)})) {
   std::string kernel = "kernel '" + binary.entry + "'";
@@ -74,6 +75,7 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
       throw Error(ErrorCode::CompileError, "the code for " + device_.name() + " has no " + kernel + ": " + device_.driver().text(result));
     if (result != kSuccess) device_.fail(result, "find " + kernel);
     requireResources();
+    if (binary.repeats) countResidentBlocks();
   } catch (...) {
     device_.driver().api().ModuleUnload(module_);
     throw;
@@ -142,6 +144,14 @@ void CudaModule::requireResources() {
   // The driver may load code at its first launch only, which waits and cannot be captured into a graph: have it done now.
   if (api.FuncLoad != nullptr)
     if (Result result = api.FuncLoad(function_); result != kSuccess) device_.fail(result, "load " + kernel);
+}
+
+void CudaModule::countResidentBlocks() {
+  int blocks = 0;
+  Result result = device_.driver().api().OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(kernel_->threads),
+                                                                                   kernel_->sharedBytes);
+  if (result != kSuccess) device_.fail(result, "count the blocks of kernel '" + kernel_->entry + "' that fit on a multiprocessor");
+  residentBlocks_ = std::int64_t{std::max(blocks, 1)} * std::max(device_.attributes().multiprocessors, 1);
 }
 
 CudaModule::~CudaModule() {

@@ -51,11 +51,14 @@ class CudaModule final : public Module {
   const ArgumentLayout& layout() const { return layout_; }
   const TensorMaps& maps() const { return maps_; }
   const KernelName& kernel() const { return *kernel_; }
+  /// Where a block takes one program after another: how many blocks the GPU holds at once; else 0.
+  std::int64_t residentBlocks() const { return residentBlocks_; }
 
  private:
   void loadImage(const compiler::Binary& binary);
   void requireShared(std::int64_t bytes) const;
   void requireResources();
+  void countResidentBlocks();
 
   CudaDevice& device_;
   ArgumentLayout layout_;
@@ -65,6 +68,7 @@ class CudaModule final : public Module {
   ModuleHandle module_ = nullptr;
   Function function_ = nullptr;
   Resources resources_;
+  std::int64_t residentBlocks_ = 0;
 };
 
 }  // namespace fattn::cuda

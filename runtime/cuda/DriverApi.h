@@ -163,6 +163,8 @@ static_assert(sizeof(PoolProperties) == 88);
   X(ModuleGetFunction, cuModuleGetFunction, (Function * function, ModuleHandle module, const char* name))                                \
   X(FuncGetAttribute, cuFuncGetAttribute, (int* value, int attribute, Function function))                                                \
   X(FuncSetAttribute, cuFuncSetAttribute, (Function function, int attribute, int value))                                                 \
+  X(OccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                              \
+    (int* blocks, Function function, int threads, std::size_t sharedBytes))                                                              \
   X(LaunchKernel, cuLaunchKernel,                                                                                                        \
     (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, unsigned blockZ,               \
      unsigned sharedBytes, StreamHandle stream, void** arguments, void** extra))

@@ -2,6 +2,8 @@
 // The launch: packs the arguments on the stack and makes one call to the driver. No allocation and no waiting, so that it can be captured
 // into a graph.
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <typeinfo>
 
 #include "fattn/Error.h"
@@ -33,6 +35,22 @@ void CudaDevice::requireGrid(Grid grid) const {
   throw Error(ErrorCode::InvalidArgument, "the grid is " + text(grid) + "; on " + name() + " legal extents are 0 to " + text({x, y, z}));
 }
 
+/// Hands the kernel its numbers of programs. Gives the grid of the blocks that take them: as many as the GPU holds at once.
+Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* block) const {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t count = programs.x * programs.y;
+  if (count > kMost / programs.z)
+    throw Error(ErrorCode::Unsupported,
+                "kernel '" + module.kernel().entry + "' was compiled so that a block takes one program after another, which are at most " +
+                    std::to_string(kMost) + " a launch; the grid is " + text(programs),
+                "a schedule without 'persistent' takes any grid");
+  const std::int32_t extents[] = {static_cast<std::int32_t>(programs.x), static_cast<std::int32_t>(programs.y),
+                                  static_cast<std::int32_t>(programs.z)};
+  static_assert(sizeof(extents) == ArgumentLayout::kAxes * sizeof(std::int32_t));
+  std::memcpy(block + module.layout().programsOffset(), extents, sizeof(extents));
+  return {std::min(count * programs.z, module.residentBlocks()), 1, 1};
+}
+
 void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) {
   if (typeid(module) != typeid(CudaModule) || &static_cast<const CudaModule&>(module).device() != this) failModule(module, *this);
   const auto& loaded = static_cast<const CudaModule&>(module);
@@ -42,6 +60,7 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
   std::size_t bytes = loaded.layout().bytes();
   loaded.layout().pack(arguments, block);
+  if (loaded.residentBlocks() > 0) grid = shareOut(loaded, grid, block);
   const bool maps = !loaded.maps().empty();
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
                    reinterpret_cast<void*>(kLaunchBlockEnd)};

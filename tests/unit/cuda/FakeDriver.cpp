@@ -49,6 +49,7 @@ void resetState(FakeDriver& driver) {
   driver.infoLog = driver.errorLog = driver.ptx = driver.image = "";
   driver.entries = {"kernel"};
   driver.retained = driver.modules = driver.streams = driver.events = driver.pools = driver.links = driver.maxDynamicSharedBytes = 0;
+  driver.blocksPerMultiprocessor = 2;
   driver.launches.clear();
   driver.launches.reserve(64);
   driver.maps.clear();
@@ -362,6 +363,11 @@ FAKE(cuFuncSetAttribute, (Function, int attribute, int value)) {
   BEGIN(true);
   if (attribute != kFunctionMaxDynamicSharedBytes) return 1;
   state().maxDynamicSharedBytes = value;
+  return kSuccess;
+}
+FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, Function, int, std::size_t)) {
+  BEGIN(true);
+  *blocks = state().blocksPerMultiprocessor;
   return kSuccess;
 }
 FAKE(cuFuncLoad, (Function)) {

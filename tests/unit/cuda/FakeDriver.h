@@ -52,7 +52,7 @@ struct FakeDriver {
   std::string image;                    // of the last module
   std::set<std::string, std::less<>> entries;
   int modules = 0, streams = 0, events = 0, pools = 0, links = 0;
-  int maxDynamicSharedBytes = 0;
+  int maxDynamicSharedBytes = 0, blocksPerMultiprocessor = 2;
   std::vector<FakeLaunch> launches;
   std::vector<FakeMap> maps;  // those made, up to 64; the object of number i is 128 bytes of i + 1
 

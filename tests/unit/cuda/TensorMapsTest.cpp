@@ -114,6 +114,48 @@ TEST_F(TensorMaps, LayoutsOfArguments) {
   EXPECT_EQ(more.offset(8), 64u);
   EXPECT_EQ(more.mapOffset(2), 128u + 256);
   EXPECT_EQ(more.bytes(), 128u + 384);
+  cuda::ArgumentLayout repeated({{"i", false, DType::I8}}, 1, true);
+  EXPECT_EQ(repeated.programsOffset(), 4u);
+  EXPECT_EQ(repeated.mapOffset(0), 64u);
+  EXPECT_EQ(repeated.parameters(), 5u);
+}
+
+TEST_F(TensorMaps, BlocksThatTakeSeveralProgramsAreAsManyAsFit) {
+  compiler::Binary binary = twoMaps();
+  binary.repeats = true;
+  driver.attributes[16] = 4;  // multiprocessors
+  driver.blocksPerMultiprocessor = 2;
+  auto module = load(binary);
+  for (Grid grid : {Grid{3, 2, 1}, Grid{5, 7, 11}}) gpu().launch(*module, grid, kGood, {});
+  ASSERT_EQ(driver.launches.size(), 2u);
+  auto gridOf = [](const test::FakeLaunch& launch) { return std::array{launch.grid[0], launch.grid[1], launch.grid[2]}; };
+  EXPECT_EQ(gridOf(driver.launches[0]), (std::array{6u, 1u, 1u})) << "no more blocks than programs";
+  EXPECT_EQ(gridOf(driver.launches[1]), (std::array{8u, 1u, 1u})) << "no more blocks than fit on the GPU";
+  std::array<std::int32_t, 3> programs{};
+  std::memcpy(programs.data(), driver.launches[1].arguments + 36, sizeof(programs));
+  EXPECT_EQ(programs, (std::array{5, 7, 11})) << "behind the arguments";
+  EXPECT_EQ(driver.launches[1].arguments[64], 1) << "the maps follow";
+}
+
+TEST_F(TensorMaps, ABlockThatTakesSeveralProgramsTakesLessThanTwoBillion) {
+  compiler::Binary binary = twoMaps();
+  binary.repeats = true;
+  auto module = load(binary);
+  gpu().launch(*module, {std::int64_t{1} << 29, 3, 1}, kGood, {});
+  EXPECT_EQ(errorOf([&] { gpu().launch(*module, {std::int64_t{1} << 20, 1 << 10, 2}, kGood, {}); }),
+            "unsupported: kernel 'kernel' was compiled so that a block takes one program after another, which are at most 2147483647 a "
+            "launch; the grid is 1048576 x 1024 x 2\n  hint: a schedule without 'persistent' takes any grid");
+  EXPECT_EQ(driver.launches.size(), 1u);
+}
+
+TEST_F(TensorMaps, CountingTheBlocksThatFitMayFail) {
+  compiler::Binary binary = twoMaps();
+  binary.repeats = true;
+  driver.once["cuOccupancyMaxActiveBlocksPerMultiprocessor"] = 1;
+  EXPECT_TRUE(errorOf([&] {
+                load(binary);
+              }).starts_with("device-error: could not count the blocks of kernel 'kernel' that fit on a multiprocessor"));
+  EXPECT_EQ(driver.modules, 0);
 }
 
 TEST_F(TensorMaps, MoreThanALaunchTakesAreRefused) {

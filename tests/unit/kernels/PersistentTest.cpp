@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// `persistent` in a schedule: whose blocks take one program after another, and that others are as ever.
+#include <gtest/gtest.h>
+
+#include "fattn/Error.h"
+#include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/core/CompileProgram.h"
+
+namespace fattn {
+namespace {
+
+struct ScheduledCase {
+  const char* target;
+  std::string schedule = {};
+  bool boxes = true;
+  int32_t warps = 8;
+};
+
+compiler::Binary binaryOf(const ScheduledCase& one) {
+  AttentionConfig config{.dtype = DType::BF16, .head_dim = 128, .causal = true, .target = one.target, .alignment = 16};
+  const TileConfig tile{.block_m = 128, .block_n = 64, .stages = 2, .warps = one.warps, .schedule = one.schedule};
+  return kernels::compileProgram({.target = one.target,
+                                  .tile = tile,
+                                  .folder = "",
+                                  .trace = [&] { return traceAttentionForward(config, tile); },
+                                  .boxes = one.boxes})
+      .binary;
+}
+
+/// Parameters of the entry.
+std::ptrdiff_t parameters(const std::string& ptx) {
+  const std::string head = ptx.substr(0, ptx.find('{'));
+  std::ptrdiff_t count = 0;
+  for (std::size_t at = head.find(".param"); at != std::string::npos; at = head.find(".param", at + 1)) ++count;
+  return count;
+}
+
+TEST(Persistent, BlocksOfAKernelWithRolesTakeSeveralPrograms) {
+  const compiler::Binary once = binaryOf({"nvidia:sm_90a", "A B1 a b"});
+  EXPECT_FALSE(once.repeats);
+  for (const char* schedule : {"A B1 a b persistent", "persistent"}) {
+    const compiler::Binary binary = binaryOf({"nvidia:sm_90a", schedule});
+    EXPECT_TRUE(binary.repeats) << schedule;
+    EXPECT_EQ(binary.threads, once.threads);
+    EXPECT_EQ(parameters(binary.bytes), parameters(once.bytes) + 3) << "the numbers of programs";
+    EXPECT_EQ(binary.tensorMaps, once.tensorMaps);
+  }
+}
+
+TEST(Persistent, WhereTheCompilerCannotABlockTakesOne) {
+  for (const ScheduledCase& one : {ScheduledCase{"nvidia:sm_90", "persistent"}, ScheduledCase{"nvidia:sm_80", "persistent"},
+                                   ScheduledCase{.target = "nvidia:sm_90a", .schedule = "persistent", .boxes = false},
+                                   ScheduledCase{.target = "nvidia:sm_90a", .schedule = "persistent", .warps = 4}}) {
+    const compiler::Binary binary = binaryOf(one);
+    ScheduledCase plain = one;
+    plain.schedule = "";
+    EXPECT_FALSE(binary.repeats) << one.target;
+    EXPECT_EQ(binary.bytes, binaryOf(plain).bytes) << one.target;
+  }
+}
+
+TEST(Persistent, TheWordStandsAlone) { EXPECT_THROW(binaryOf({"nvidia:sm_90a", "A B1 a bpersistent"}), Error); }
+
+}  // namespace
+}  // namespace fattn
