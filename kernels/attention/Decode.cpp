@@ -256,6 +256,7 @@ std::int64_t DecodeKernel::workspaceBytes() const {
 
 const DecodeConfig& DecodeKernel::config() const { return required(impl_).config; }
 const KernelCode& DecodeKernel::info() const { return required(impl_).decode.info(); }
+std::span<const dsl::Param> DecodeKernel::args() const { return required(impl_).decode.args(); }
 
 DecodeKernel compile(const DecodeConfig& given) {
   DecodeKernel kernel;

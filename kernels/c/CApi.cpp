@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <string>
 #include <string_view>
@@ -23,41 +22,11 @@ struct fattn_kernel {
 namespace {
 
 using fattn::Error;
-using fattn::ErrorCode;
 using namespace fattn::capi;
 
 fattn::AttentionConfig configOf(const char* config) {
   requirePointer("config", config);
   return fattn::kernels::parseConfig(config);
-}
-
-/// A caller's struct, which may be shorter or longer than ours: members it lacks are zero, members that only it has must be.
-template <typename Args>
-Args argsOf(const Args* given, std::size_t oldestSize) {
-  requirePointer("args", given);
-  const std::size_t size = given->struct_size;
-  if (size < oldestSize)
-    throw Error(ErrorCode::InvalidArgument,
-                "args: struct_size is " + std::to_string(size) + "; it must be at least " + std::to_string(oldestSize),
-                "set it to the sizeof of the struct");
-  // A program built against a much later header than ours still has a struct of a few kilobytes at the most.
-  constexpr std::size_t largest = 1 << 16;
-  bool known = size <= largest;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  for (std::size_t i = sizeof(Args); known && i < size; ++i) known = bytes[i] == 0;
-  if (!known)
-    throw Error(ErrorCode::InvalidArgument,
-                "args: struct_size is " + std::to_string(size) + ", of which this version of fattn knows " + std::to_string(sizeof(Args)) +
-                    " bytes; the others must be 0",
-                "the program uses what only a later version of fattn has");
-  Args args{};
-  std::memcpy(&args, given, std::min(size, sizeof(Args)));
-  return args;
-}
-
-bool isAllZero(const fattn_tensor& tensor) {
-  static const fattn_tensor none{};
-  return std::memcmp(&tensor, &none, sizeof(tensor)) == 0;
 }
 
 }  // namespace

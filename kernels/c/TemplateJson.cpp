@@ -82,6 +82,31 @@ Json jsonOf(const TileConfig& tile) {
 
 }  // namespace
 
+DecodeConfig parseDecodeConfig(std::string_view text) {
+  const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "rows": 4})");
+  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "rows", "causal", "page_size", "target", "tile", "alignment"});
+  for (const char* key : {"dtype", "head_dim"})
+    if (!json.contains(key)) fail("the key \"" + std::string(key) + "\" is missing", "dtype and head_dim have to be there");
+  const std::optional<DType> dtype = parseDType(textOf("dtype", json["dtype"]));
+  if (!dtype) fail("dtype is " + quote(json["dtype"]) + R"(; the legal ones are "f32", "f16" and "bf16")");
+  DecodeConfig config{.dtype = *dtype, .head_dim = integerOf("head_dim", json["head_dim"])};
+  for (const auto& [key, member] :
+       {std::pair{"head_dim_v", &DecodeConfig::head_dim_v}, {"rows", &DecodeConfig::rows}, {"page_size", &DecodeConfig::page_size}})
+    if (auto found = json.find(key); found != json.end()) {
+      config.*member = integerOf(key, *found);
+      if (config.*member == 0) fail(std::string(key) + " is 0", "leave it out where it is not needed");
+    }
+  if (auto found = json.find("causal"); found != json.end()) {
+    if (!found->is_boolean()) fail("causal is " + quote(*found) + "; it must be true or false");
+    config.causal = found->get<bool>();
+  }
+  if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
+  if (auto found = json.find("tile"); found != json.end()) config.tile = anyTileOf(*found);
+  if (auto found = json.find("alignment"); found != json.end())
+    config.alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(integerOf("alignment", *found), -1, 1 << 20));
+  return config;
+}
+
 CompileFor parseCompileFor(std::string_view text) {
   const Json json = parseJson(text, R"(write for example {"target": "host"})");
   requireKeys(json, {"target", "tile"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs and templates as JSON, for the C interface.
+// Programs, templates and configurations of decode as JSON, for the C interface.
 #ifndef FATTN_KERNELS_C_TEMPLATEJSON_H
 #define FATTN_KERNELS_C_TEMPLATEJSON_H
 
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fattn/Decode.h"
 #include "fattn/Template.h"
 
 namespace fattn::kernels {
@@ -22,6 +23,9 @@ struct TemplateRequest {
   std::vector<std::vector<std::int64_t>> shapes;
 };
 TemplateRequest parseTemplateRequest(std::string_view text);
+
+/// {"dtype": ..., "head_dim": ..., ...}; fattn/c_api.h specifies the keys. Checks the form only. Throws Error{InvalidArgument}.
+DecodeConfig parseDecodeConfig(std::string_view text);
 
 std::string toJson(const KernelCode& code, std::span<const dsl::Param> args);
 std::string toJson(const std::vector<Tuned>& tuned, const KernelTemplate& from);

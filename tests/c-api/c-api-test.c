@@ -121,10 +121,11 @@ static void test_refused_configurations(void) {
   REFUSED(fattn_compile("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"headdim\": 16}", &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile: configuration: unknown key \"headdim\"\n  hint: the legal keys are op, dtype, head_dim, head_dim_v, causal, "
           "target, tile, shape, alignment");
-  REFUSED(fattn_supports("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 16, \"shape\": {\"seqlen\": 8}}"),
-          FATTN_INVALID_ARGUMENT,
-          "fattn_supports: configuration: shape has no key \"seqlen\"\n  hint: write for example {\"seq_q\": 1, \"seq_k\": 4096}; the legal "
-          "keys of shape are batch, heads, seq_q, seq_k");
+  REFUSED(
+      fattn_supports("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 16, \"shape\": {\"seqlen\": 8}}"),
+      FATTN_INVALID_ARGUMENT,
+      "fattn_supports: configuration: shape has no key \"seqlen\"\n  hint: write for example {\"seq_q\": 1, \"seq_k\": 4096}; the legal "
+      "keys of shape are batch, heads, seq_q, seq_k");
   EXPECT(fattn_supports("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 16, \"shape\": {\"seq_q\": 8}}") == FATTN_OK);
   REFUSED(fattn_supports("{\"op\": \"attention_forward\", \"dtype\": \"f32\", \"head_dim\": 512}"), FATTN_UNSUPPORTED,
           "fattn_supports: head_dim is 512; it must be a multiple of 8 from 8 to 256\n  hint: the nearest supported head_dim is 256");

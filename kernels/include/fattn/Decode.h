@@ -11,6 +11,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -86,6 +87,8 @@ class DecodeKernel {
 
   const DecodeConfig& config() const;  ///< as compiled: head_dim_v, target and alignment are filled in
   const KernelCode& info() const;
+  /// The arguments of the template, in order.
+  std::span<const dsl::Param> args() const;
 
   struct Impl;
   explicit DecodeKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

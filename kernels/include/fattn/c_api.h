@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 2
+#define FATTN_C_API_VERSION 3
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -228,6 +228,52 @@ FATTN_C_API fattn_status fattn_launch_slots(const fattn_tile_kernel* kernel, voi
 /* Launches a template for a shape: as many extents as it has, in their order. */
 FATTN_C_API fattn_status fattn_launch_template(const fattn_tile_kernel* kernel, void* stream, const int64_t* extents, size_t extent_count,
                                                const fattn_argument* arguments, size_t count);
+
+/* ---- Decode (version 3) ---------------------------------------------------------------------------------------------------- */
+
+/* A few query rows against a long cache, whose keys are divided among programs (docs/decode.md). What fattn/Decode.h says holds here. */
+typedef struct fattn_decode_kernel fattn_decode_kernel; /* a reference-counted handle to compiled code */
+
+/* Compiles a decode kernel, or finds it. `config` is a JSON object:
+ *
+ *   {"dtype": "bf16", "head_dim": 128, "rows": 4, "page_size": 16}
+ *
+ *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
+ *   rows        the most query heads of a key head times query rows: 1 to 16         (left out: 16)
+ *   page_size   keys of a page of the cache, from 1                                    (left out: no pages)
+ *   tile        {"block_n": 64, "stages": 2, "warps": 4}, any of them                  (left out: what was tuned, else fattn's defaults)
+ *
+ * dtype and head_dim have to be there. */
+FATTN_C_API fattn_status fattn_compile_decode(const char* config, fattn_decode_kernel** kernel);
+
+/* As fattn_kernel_retain(), fattn_kernel_release(), and fattn_tile_kernel_info(). */
+FATTN_C_API fattn_status fattn_decode_kernel_retain(fattn_decode_kernel* kernel);
+FATTN_C_API void fattn_decode_kernel_release(fattn_decode_kernel* kernel);
+FATTN_C_API fattn_status fattn_decode_kernel_info(const fattn_decode_kernel* kernel, char** json);
+
+/* B sequences, Hq and Hkv heads (Hq a multiple of Hkv), Sq query rows. Fill it with zeros, then set struct_size and the rest. */
+typedef struct fattn_attention_decode_args {
+  size_t struct_size;      /* sizeof(fattn_attention_decode_args) */
+  fattn_tensor q;          /* [B, Hq, Sq, head_dim] */
+  fattn_tensor k;          /* [B, Hkv, T, head_dim]; with pages [pages, Hkv, page_size, head_dim] */
+  fattn_tensor v;          /* the same of head_dim_v */
+  fattn_tensor o;          /* [B, Hq, Sq, head_dim_v], written */
+  fattn_tensor lse;        /* f32 [B, Hq, Sq], written; all zeros = not wanted */
+  fattn_tensor lengths;    /* i32 [B], device data: the keys of each sequence; all zeros = T */
+  fattn_tensor pages;      /* i32 [B, P], device data: the pages of each sequence; all zeros for a cache without pages */
+  const float* scale;      /* factor of Q K^T, in host memory; NULL = 1 / sqrt(head_dim) */
+  int64_t keys;            /* about how long the longest sequence is, to choose the splits by; 0 = T */
+  int64_t splits;          /* programs that share a sequence; 0 = as many as fill the device */
+  void* workspace;         /* device memory, 16-byte aligned */
+  int64_t workspace_bytes; /* what fattn_decode_workspace() says, or more */
+} fattn_attention_decode_args;
+
+/* The bytes of workspace that such a launch needs, of which only shapes, keys and splits are looked at; of NULL those that are enough for
+ * every launch whose splits are 0. */
+FATTN_C_API fattn_status fattn_decode_workspace(const fattn_decode_kernel* kernel, const fattn_attention_decode_args* args, int64_t* bytes);
+
+/* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
+FATTN_C_API fattn_status fattn_attention_decode(const fattn_decode_kernel* kernel, void* stream, const fattn_attention_decode_args* args);
 
 /* ---- Host device ----------------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decode from C99: compiled, asked for its workspace, launched on a cache of pages, and refused with a sentence. */
+#include <fattn/c_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+#define EXPECT(condition)                                                               \
+  do {                                                                                  \
+    if (!(condition)) {                                                                 \
+      failures++;                                                                       \
+      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
+    }                                                                                   \
+  } while (0)
+#define REFUSED(call, status, text) EXPECT((call) == (status) && strncmp(fattn_last_error(), (text), strlen(text)) == 0)
+
+enum { D = 8, PAGE = 4, PAGES = 3, KEYS = 9 };
+
+static float q[D], k[PAGES * PAGE * D], v[PAGES * PAGE * D], o[D], lse, workspace[64];
+static int32_t lengths[1] = {KEYS}, pages[PAGES] = {2, 0, 1};
+
+static fattn_attention_decode_args make_args(void) {
+  fattn_attention_decode_args args;
+  const fattn_tensor row = {q, FATTN_F32, 4, {1, 1, 1, D}, {D, D, D, 1}},
+                     cache = {k, FATTN_F32, 4, {PAGES, 1, PAGE, D}, {PAGE * D, PAGE * D, D, 1}};
+  const fattn_tensor log = {&lse, FATTN_F32, 3, {1, 1, 1}, {1, 1, 1}}, told = {lengths, FATTN_I32, 1, {1}, {1}};
+  const fattn_tensor table = {pages, FATTN_I32, 2, {1, PAGES}, {PAGES, 1}};
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.q = row, args.o = row, args.o.data = o, args.k = cache, args.v = cache, args.v.data = v;
+  args.lse = log, args.lengths = told, args.pages = table;
+  args.splits = 2, args.workspace = workspace, args.workspace_bytes = sizeof workspace;
+  return args;
+}
+
+/* By the definition. */
+static int wrong(void) {
+  double weights[KEYS], sum = 0, want;
+  int t, d, count = 0;
+  for (t = 0; t < KEYS; t++) {
+    const float* key = k + (pages[t / PAGE] * PAGE + t % PAGE) * D;
+    double score = 0;
+    for (d = 0; d < D; d++) score += (double)q[d] * key[d];
+    sum += weights[t] = exp(score / sqrt(D));
+  }
+  for (d = 0; d < D; d++) {
+    for (want = 0, t = 0; t < KEYS; t++) want += weights[t] / sum * v[(pages[t / PAGE] * PAGE + t % PAGE) * D + d];
+    count += !(fabs(o[d] - want) < 1e-5);
+    o[d] = -1;
+  }
+  return count + !(fabs(lse - log(sum)) < 1e-5);
+}
+
+int main(void) {
+  fattn_decode_kernel* kernel = NULL;
+  fattn_attention_decode_args args = make_args();
+  int64_t bytes = 0;
+  char* json = NULL;
+  int i;
+  for (i = 0; i < D; i++) q[i] = (float)sin(i);
+  for (i = 0; i < PAGES * PAGE * D; i++) k[i] = (float)cos(3 * i), v[i] = (float)sin(0.1 * i);
+  for (i = 0; i < D; i++) k[(1 * PAGE + 2) * D + i] = v[(1 * PAGE + 2) * D + i] = (float)NAN; /* beyond the length */
+
+  EXPECT(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 1, \"page_size\": 4, \"target\": \"host\"}", &kernel) ==
+         FATTN_OK);
+  EXPECT(fattn_decode_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == 2 * (D + 1) * 4);
+  EXPECT(fattn_decode_workspace(kernel, NULL, &bytes) == FATTN_OK && bytes > 0);
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(wrong() == 0);
+  args.splits = 1, args.workspace = NULL, args.workspace_bytes = 0;
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(wrong() == 0);
+  args.splits = 2;
+  REFUSED(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+          "fattn_attention_decode: workspace: it has 0 bytes; a launch of 2 splits needs 72");
+  EXPECT(fattn_decode_kernel_info(kernel, &json) == FATTN_OK && strstr(json, "\"name\":\"pages\"") != NULL);
+  fattn_string_free(json);
+  EXPECT(fattn_decode_kernel_retain(kernel) == FATTN_OK);
+  fattn_decode_kernel_release(kernel);
+  fattn_decode_kernel_release(kernel);
+  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"pages\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
+          "fattn_compile_decode: configuration: unknown key \"pages\"");
+  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\"}", &kernel), FATTN_INVALID_ARGUMENT,
+          "fattn_compile_decode: configuration: the key \"head_dim\" is missing");
+  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 17, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
+          "fattn_compile_decode: rows is 17; it must be 1 to 16");
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
