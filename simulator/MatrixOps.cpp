@@ -3,6 +3,7 @@
 // are not documented, so that results may differ in the last bits.
 #include <array>
 #include <bit>
+#include <string>
 #include <vector>
 
 #include "simulator/Execute.h"
@@ -20,110 +21,115 @@ constexpr int bitsOf(Element element) {
   return element == Element::F32 ? 32 : element == Element::F16 || element == Element::BF16 ? 16 : 8;
 }
 
-/// Element `number` of those that a lane holds in consecutive registers.
-double elementOf(Wave& wave, const Operand& operand, Element element, int lane, int number) {
-  int bits = bitsOf(element), perWord = 32 / bits;
-  U word = wave.row(operand.index + number / perWord)[lane] >> number % perWord * bits;
-  switch (element) {
-    case Element::F32:
-      return static_cast<double>(std::bit_cast<float>(word));
-    case Element::F16:
-      return static_cast<double>(halfToFloat(word & 0xffff));
-    case Element::BF16:
-      return static_cast<double>(bfloatToFloat(word & 0xffff));
-    case Element::FP8:
-      return static_cast<double>(decodeFloat8(word, float8(wave.chip().fnuz, false)));
-    case Element::BF8:
-      return static_cast<double>(decodeFloat8(word, float8(wave.chip().fnuz, true)));
-    case Element::I8:
-      return static_cast<double>(static_cast<std::int8_t>(word));
-  }
-  return 0;
+/// An element from the word that holds it.
+template <Element element>
+double elementOf(U word, const Chip& chip) {
+  if constexpr (element == Element::F32)
+    return static_cast<double>(std::bit_cast<float>(word));
+  else if constexpr (element == Element::F16)
+    return static_cast<double>(halfToFloat(word & 0xffff));
+  else if constexpr (element == Element::BF16)
+    return static_cast<double>(bfloatToFloat(word & 0xffff));
+  else if constexpr (element == Element::I8)
+    return static_cast<double>(static_cast<std::int8_t>(word));
+  else
+    return static_cast<double>(decodeFloat8(word, float8(chip.fnuz, element == Element::BF8)));
 }
 
-/// Which lane and which of its elements hold (row, k) of A; B is the same with its column for the row.
+/// Where a wave holds (row, k) of A: element `number` of those that a lane has in consecutive registers. B is the same with its column for
+/// the row.
 struct Place {
   int lane, number;
 };
 
-struct Shape {
-  int size;   ///< rows and columns of the result
-  int depth;  ///< of the products
-  Element first, second;
-  bool integer;
-};
-
-/// Rows of the result are columns of bits of this matrix instruction: the wave's lanes hold a column each, in groups of rows.
+/// Rows and columns of the result, and which of its elements depend on undefined values: a bit for each column.
+template <int size>
 struct Product {
-  std::array<std::array<double, 32>, 32> sums{};
-  std::array<std::array<bool, 32>, 32> undefined{};
+  alignas(64) std::array<std::array<double, size>, size> sums;
+  std::array<U, size> undefined{};
 };
 
 void checkExecFull(const Wave& wave) {
   if (wave.exec != wave.allLanes) violate("multiplies matrices with lanes switched off");
 }
 
-/// sums[row][column] += A B; `place` gives the lane and number of (row, k).
-template <class PlaceOf>
-void multiply(Wave& wave, const Instruction& instruction, const Shape& shape, PlaceOf place, Product& product) {
-  const Operand &a = instruction.source(0), &b = instruction.source(1);
-  auto size = static_cast<std::size_t>(shape.size), depth = static_cast<std::size_t>(shape.depth);
-  std::vector<double> left(size * depth), right(depth * size);
-  std::vector<bool> badRow(size), badColumn(size);
-  auto undefined = [&](const Operand& operand, Element element, Place at) {
-    return (wave.undefined(operand.index + at.number * bitsOf(element) / 32) >> at.lane & 1) != 0;
-  };
-  for (std::size_t row = 0; row < size; ++row)
-    for (std::size_t k = 0; k < depth; ++k) {
-      Place at = place(static_cast<int>(row), static_cast<int>(k));
-      left[row * depth + k] = elementOf(wave, a, shape.first, at.lane, at.number);
-      right[k * size + row] = elementOf(wave, b, shape.second, at.lane, at.number);
-      if (undefined(a, shape.first, at)) badRow[row] = true;
-      if (undefined(b, shape.second, at)) badColumn[row] = true;
-    }
-  for (std::size_t row = 0; row < size; ++row)
-    for (std::size_t k = 0; k < depth; ++k)
-      for (std::size_t column = 0; column < size; ++column) product.sums[row][column] += left[row * depth + k] * right[k * size + column];
-  for (std::size_t row = 0; row < size; ++row)
-    for (std::size_t column = 0; column < size; ++column)
-      product.undefined[row][column] = product.undefined[row][column] || badRow[row] || badColumn[column];
+/// One operand with its rows behind one another for each k, and its undefined rows as bits.
+template <int size, int depth>
+struct Factor {
+  alignas(64) std::array<std::array<double, size>, depth> values;
+  U undefined = 0;
+};
+
+template <int size, int depth, Element element, class PlaceOf>
+void fetchFactor(Wave& wave, const Operand& operand, PlaceOf place, Factor<size, depth>& factor) {
+  constexpr int kBits = bitsOf(element), kPerWord = 32 / kBits;
+  for (int k = 0; k < depth; ++k) {
+    Place first = place(0, k);
+    int index = operand.index + first.number / kPerWord, shift = first.number % kPerWord * kBits;
+    const U* words = wave.row(index) + first.lane;
+    for (int row = 0; row < size; ++row) factor.values[slot(k)][slot(row)] = elementOf<element>(words[row] >> shift, wave.chip());
+    factor.undefined |= static_cast<U>(wave.undefined(index) >> first.lane & ((U64{1} << size) - 1));
+  }
 }
 
-/// Rows of the result that register `r` of a lane holds, and its column.
-template <class RowOf>
-void accumulate(Wave& wave, const Instruction& instruction, const Shape& shape, int registers, RowOf rowOf, Product& product, bool store) {
-  const Operand& source = store ? instruction.operands[0] : instruction.source(2);
-  for (int r = 0; r < registers; ++r) {
-    U64 undefined = 0;
-    for (int lane = 0; lane < wave.lanes; ++lane) {
-      auto row = static_cast<std::size_t>(rowOf(r, lane)), column = static_cast<std::size_t>(lane % shape.size);
-      if (store) {
-        double sum = product.sums[row][column];
-        wave.row(source.index + r)[lane] =
-            shape.integer ? static_cast<U>(static_cast<std::int64_t>(sum)) : std::bit_cast<U>(static_cast<float>(sum));
-        undefined |= static_cast<U64>(product.undefined[row][column]) << lane;
-        continue;
+/// sums[row][column] += A B.
+template <int size, int depth, Element first, Element second, class PlaceOf>
+void multiply(Wave& wave, const Instruction& instruction, PlaceOf place, Product<size>& product) {
+  Factor<size, depth> left, right;
+  fetchFactor<size, depth, first>(wave, instruction.source(0), place, left);
+  fetchFactor<size, depth, second>(wave, instruction.source(1), place, right);
+  for (std::size_t row = 0; row < size; ++row) {
+    for (std::size_t k = 0; k < depth; ++k)
+      for (std::size_t column = 0; column < size; ++column) product.sums[row][column] += left.values[k][row] * right.values[k][column];
+    product.undefined[row] |= (left.undefined >> row & 1) != 0 ? ~U{0} : right.undefined;
+  }
+}
+
+/// C, or D: `size` consecutive lanes hold a row, rowOf(register, first of the lanes).
+template <int size, bool integer, class RowOf>
+void fetchSums(Wave& wave, const Operand& operand, RowOf rowOf, Product<size>& product) {
+  bool vector = operand.kind == Operand::Vector;
+  if (!vector) wave.checkDefined(operand, "what is added to the product");
+  for (int r = 0; r < size * size / wave.lanes; ++r)
+    for (int lane = 0; lane < wave.lanes; lane += size) {
+      auto row = slot(rowOf(r, lane));
+      for (int column = 0; column < size; ++column) {
+        U bits = vector ? wave.row(operand.index + r)[lane + column] : wave.scalar(operand);
+        product.sums[row][slot(column)] =
+            integer ? static_cast<double>(static_cast<std::int32_t>(bits)) : static_cast<double>(std::bit_cast<float>(bits));
       }
-      U bits = source.kind == Operand::Vector ? wave.row(source.index + r)[lane] : wave.scalar(source);
-      product.sums[row][column] =
-          shape.integer ? static_cast<double>(static_cast<std::int32_t>(bits)) : static_cast<double>(std::bit_cast<float>(bits));
-      if (source.kind == Operand::Vector) product.undefined[row][column] = (wave.undefined(source.index + r) >> lane & 1) != 0;
+      if (vector) product.undefined[row] = static_cast<U>(wave.undefined(operand.index + r) >> lane);
     }
-    if (store) wave.undefined(source.index + r) = undefined;
+}
+
+template <int size, bool integer, class RowOf>
+void storeSums(Wave& wave, const Operand& operand, RowOf rowOf, const Product<size>& product) {
+  for (int r = 0; r < size * size / wave.lanes; ++r) {
+    U64 undefined = 0;
+    for (int lane = 0; lane < wave.lanes; lane += size) {
+      auto row = slot(rowOf(r, lane));
+      U* into = wave.row(operand.index + r) + lane;
+      for (int column = 0; column < size; ++column) {
+        double sum = product.sums[row][slot(column)];
+        into[column] = integer ? static_cast<U>(static_cast<std::int64_t>(sum)) : std::bit_cast<U>(static_cast<float>(sum));
+      }
+      undefined |= (product.undefined[row] & ((U64{1} << size) - 1)) << lane;
+    }
+    wave.undefined(operand.index + r) = undefined;
   }
 }
 
 /// MFMA of one block: lane l holds row (column) l % size and depth / groups consecutive k. EXEC does not matter to the chip; it does here.
 template <int size, int depth, Element first, Element second>
 void mfma(Wave& wave, const Instruction& instruction) {
-  constexpr Shape kShape{size, depth, first, second, first == Element::I8};
   constexpr int kEach = depth / (64 / size);
+  constexpr bool kInteger = first == Element::I8;
   checkExecFull(wave);
   auto rowOf = [](int r, int lane) { return size == 32 ? 8 * (r / 4) + 4 * (lane / 32) + r % 4 : 4 * (lane / 16) + r; };
-  Product product;
-  accumulate(wave, instruction, kShape, size * size / 64, rowOf, product, false);
-  multiply(wave, instruction, kShape, [](int row, int k) { return Place{row + k / kEach * size, k % kEach}; }, product);
-  accumulate(wave, instruction, kShape, size * size / 64, rowOf, product, true);
+  Product<size> product;
+  fetchSums<size, kInteger>(wave, instruction.source(2), rowOf, product);
+  multiply<size, depth, first, second>(wave, instruction, [](int row, int k) { return Place{row + k / kEach * size, k % kEach}; }, product);
+  storeSums<size, kInteger>(wave, instruction.operands[0], rowOf, product);
 }
 
 /// Hardware may read either half of the wave: both have to hold the same.
@@ -140,16 +146,15 @@ void checkCopies(const Wave& wave, const Operand& operand, const char* what) {
 /// WMMA of gfx11: lane l and l + 16 hold the whole row (column) l; of the result register r holds row 2 r + l / 16.
 template <Element element>
 void wmma(Wave& wave, const Instruction& instruction) {
-  constexpr Shape kShape{16, 16, element, element, false};
   if (wave.chip().generation != Generation::Rdna3 || wave.lanes != 32) violate("is simulated for waves of 32 lanes of gfx11 only");
   checkExecFull(wave);
   checkCopies(wave, instruction.source(0), "the first operand");
   checkCopies(wave, instruction.source(1), "the second operand");
   auto rowOf = [](int r, int lane) { return 2 * r + lane / 16; };
-  Product product;
-  accumulate(wave, instruction, kShape, 8, rowOf, product, false);
-  multiply(wave, instruction, kShape, [](int row, int k) { return Place{row, k}; }, product);
-  accumulate(wave, instruction, kShape, 8, rowOf, product, true);
+  Product<16> product;
+  fetchSums<16, false>(wave, instruction.source(2), rowOf, product);
+  multiply<16, 16, element, element>(wave, instruction, [](int row, int k) { return Place{row, k}; }, product);
+  storeSums<16, false>(wave, instruction.operands[0], rowOf, product);
 }
 
 Row matrixRow(std::string_view name, Handler handler, Type type = Type::F32) {
