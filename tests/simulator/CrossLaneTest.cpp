@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions whose lanes take other lanes' values, or parts of registers: every lane is checked.
+#include <fmt/format.h>
+
+#include <functional>
+
+#include "tests/simulator/KernelFixture.h"
+#include "tests/simulator/MakeCodeObject.h"
+
+namespace fattn::test {
+namespace {
+
+/// v2 is 128 + lane, v3 is 4 * lane; v10 is 7 before.
+struct LaneRow {
+  std::string text;
+  std::function<int(int)> result;
+};
+
+class CrossLane : public KernelFixture {
+ protected:
+  void check(const std::vector<LaneRow>& rows) {
+    std::vector<AssemblyKernel> kernels;
+    for (const LaneRow& row : rows)
+      kernels.push_back({.name = fmt::format("k{}", kernels.size()),
+                         .body = fmt::format("s_load_{0} s[4:5], s[0:1], 0x0\n v_lshlrev_b32 v3, 2, v0\n v_or_b32 v2, 0x80, v0\n v_mov_b32 "
+                                             "v10, 7\n s_waitcnt lgkmcnt(0)\n{1}\n"
+                                             "s_waitcnt lgkmcnt(0)\n s_mov_b{2}\n global_store_{3} v3, v10, s[4:5]",
+                                             isCdna() ? "dwordx2" : "b64", row.text, isCdna() ? "64 exec, -1" : "32 exec_lo, -1",
+                                             isCdna() ? "dword" : "b32"),
+                         .pointers = 1});
+    auto object = makeKernels(chip(), kernels);
+    EXPECT_EQ(object->unknownMnemonics(), std::vector<std::string>());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      SCOPED_TRACE(rows[i].text);
+      std::vector<std::uint32_t> out(static_cast<std::size_t>(lanes()));
+      forgetBuffers();
+      buffer("out", out);
+      EXPECT_EQ(faultOf(*object, kernels[i].name, static_cast<std::uint32_t>(lanes())), "");
+      for (int lane = 0; lane < lanes(); ++lane)
+        ASSERT_EQ(out[static_cast<std::size_t>(lane)], static_cast<std::uint32_t>(rows[i].result(lane))) << "lane " << lane;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Chips, CrossLane, testing::Values("gfx942", "gfx1100"), [](const auto& info) { return std::string(info.param); });
+
+/// What v2 holds in a lane.
+int v2(int lane) { return 128 | lane; }
+
+TEST_P(CrossLane, Dpp) {
+  int last = lanes() - 1;
+  auto row = [](const std::string& how, std::function<int(int)> result) {
+    return LaneRow{"v_mov_b32_dpp v10, v2 " + how, std::move(result)};
+  };
+  std::vector<LaneRow> rows = {
+      row("quad_perm:[3,0,1,2] row_mask:0xf bank_mask:0xf", [](int l) { return v2((l & ~3) | ((l + 3) & 3)); }),
+      row("row_shl:1 row_mask:0xf bank_mask:0xf", [](int l) { return (l & 15) < 15 ? v2(l + 1) : 7; }),
+      row("row_shr:3 row_mask:0xf bank_mask:0xf bound_ctrl:1", [](int l) { return (l & 15) >= 3 ? v2(l - 3) : 0; }),
+      row("row_ror:5 row_mask:0xf bank_mask:0xf", [](int l) { return v2((l & ~15) | ((l - 5) & 15)); }),
+      row("row_mirror row_mask:0xf bank_mask:0xf", [](int l) { return v2(l ^ 15); }),
+      row("row_half_mirror row_mask:0xf bank_mask:0xf", [](int l) { return v2(l ^ 7); }),
+      row("row_mirror row_mask:0x1 bank_mask:0x3", [](int l) { return l < 8 ? v2(l ^ 15) : 7; }),
+      // The destination is the source.
+      {"v_mov_b32 v10, v2\n v_add_u32_dpp v10, v10, v10 row_shr:1 row_mask:0xf bank_mask:0xf",
+       [](int l) { return (l & 15) >= 1 ? v2(l - 1) + v2(l) : v2(l); }},
+  };
+  if (!isCdna()) rows.back().text = "v_mov_b32 v10, v2\n v_add_nc_u32_dpp v10, v10, v10 row_shr:1 row_mask:0xf bank_mask:0xf";
+  if (isCdna()) {
+    rows.push_back(row("row_bcast:15 row_mask:0xf bank_mask:0xf", [](int l) { return l >= 16 ? v2((l & ~15) - 1) : 7; }));
+    rows.push_back(row("row_bcast:31 row_mask:0xc bank_mask:0xf", [](int l) { return l >= 32 ? v2(31) : 7; }));
+    rows.push_back(row("wave_shr:1 row_mask:0xf bank_mask:0xf", [](int l) { return l >= 1 ? v2(l - 1) : 7; }));
+    rows.push_back(row("wave_rol:1 row_mask:0xf bank_mask:0xf", [last](int l) { return v2(l == last ? 0 : l + 1); }));
+    rows.push_back(row("row_newbcast:3 row_mask:0xf bank_mask:0xf", [](int l) { return v2((l & ~15) | 3); }));
+  } else {
+    rows.push_back(row("row_share:3 row_mask:0xf bank_mask:0xf", [](int l) { return v2((l & ~15) | 3); }));
+    rows.push_back(row("row_xmask:5 row_mask:0xf bank_mask:0xf", [](int l) { return v2(l ^ 5); }));
+    rows.push_back(row("dpp8:[7,6,5,4,3,2,1,0]", [](int l) { return v2(l ^ 7); }));
+  }
+  // Lanes that are switched off give nothing: their takers keep what they have, or get zero.
+  std::string off = isCdna() ? "s_mov_b64 exec, -2\n" : "s_mov_b32 exec_lo, -2\n";
+  rows.push_back(
+      {off + "v_mov_b32_dpp v10, v2 row_shr:1 row_mask:0xf bank_mask:0xf", [](int l) { return (l & 15) >= 1 && l != 1 ? v2(l - 1) : 7; }});
+  rows.push_back({off + "v_mov_b32_dpp v10, v2 row_shr:1 row_mask:0xf bank_mask:0xf bound_ctrl:1", [](int l) {
+                    return l == 0 ? 7 : (l & 15) >= 1 && l != 1 ? v2(l - 1) : 0;
+                  }});
+  check(rows);
+}
+
+TEST_P(CrossLane, PermutesThroughLocalMemory) {
+  int count = lanes();
+  std::string off = isCdna() ? "s_mov_b64 exec, -2\n" : "s_mov_b32 exec_lo, -2\n";
+  check({
+      {"v_xor_b32 v4, 0x14, v3\n ds_bpermute_b32 v10, v4, v2", [](int l) { return v2(l ^ 5); }},
+      {"ds_bpermute_b32 v10, v3, v2 offset:4", [count](int l) { return v2((l + 1) % count); }},
+      {off + "v_xor_b32 v4, 4, v3\n ds_bpermute_b32 v10, v4, v2", [](int l) { return l == 0   ? 7
+                                                                                     : l == 1 ? 0
+                                                                                              : v2(l ^ 1); }},
+      {"v_xor_b32 v4, 0x14, v3\n ds_permute_b32 v10, v4, v2", [](int l) { return v2(l ^ 5); }},
+      {"v_and_b32 v4, 0xfffffff8, v3\n ds_permute_b32 v10, v4, v2", [](int l) { return l % 2 == 0 ? v2(l + 1) : 0; }},
+      {"ds_swizzle_b32 v10, v2 offset:swizzle(QUAD_PERM, 3,2,1,0)", [](int l) { return v2(l ^ 3); }},
+      {"ds_swizzle_b32 v10, v2 offset:swizzle(SWAP, 8)", [](int l) { return v2(l ^ 8); }},
+      {"ds_swizzle_b32 v10, v2 offset:swizzle(BROADCAST, 8, 2)", [](int l) { return v2((l & ~7) | 2); }},
+  });
+}
+
+TEST_P(CrossLane, LanesAndScalars) {
+  check({
+      {"v_readlane_b32 s8, v2, 5\n v_mov_b32 v10, s8", [](int) { return v2(5); }},
+      {"v_readfirstlane_b32 s8, v2\n v_mov_b32 v10, s8", [](int) { return v2(0); }},
+      {std::string(isCdna() ? "s_mov_b64 exec, 0x30" : "s_mov_b32 exec_lo, 0x30") + "\n v_readfirstlane_b32 s8, v2\n v_mov_b32 v10, s8",
+       [](int l) { return l == 4 || l == 5 ? v2(4) : 7; }},
+      {"s_mov_b32 s8, 99\n v_writelane_b32 v10, s8, 3", [](int l) { return l == 3 ? 99 : 7; }},
+      {std::string("v_mbcnt_lo_u32_b32 v10, -1, 0") + (isCdna() ? "\n v_mbcnt_hi_u32_b32 v10, -1, v10" : ""), [](int l) { return l; }},
+      {"s_mov_b32 s8, 0x55555555\n v_mbcnt_lo_u32_b32 v10, s8, 1", [](int l) { return 1 + (l < 32 ? (l + 1) / 2 : 16); }},
+      {"v_swap_b32 v10, v2", [](int l) { return v2(l); }},
+  });
+}
+
+class CrossLaneOfRdna : public CrossLane {};
+INSTANTIATE_TEST_SUITE_P(Chips, CrossLaneOfRdna, testing::Values("gfx1100"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(CrossLaneOfRdna, Rows) {
+  std::string select = "s_mov_b32 s8, 0x01234567\n s_mov_b32 s9, 0x89abcdef\n";
+  check({
+      {select + "v_permlane16_b32 v10, v2, s8, s9", [](int l) { return v2((l & ~15) | ((l & 8) != 0 ? 15 - (l & 7) : 7 - (l & 7))); }},
+      {select + "v_permlanex16_b32 v10, v2, s8, s9",
+       [](int l) { return v2(((l & ~15) ^ 16) | ((l & 8) != 0 ? 15 - (l & 7) : 7 - (l & 7))); }},
+      {"s_mov_b32 s8, 0x76543210\n v_permlanex16_b32 v10, v2, s8, 0xfedcba98", [](int l) { return v2(l ^ 16); }},
+      {"s_mov_b32 s8, 0x76543210\n s_mov_b32 exec_lo, 0xffff\n v_permlanex16_b32 v10, v2, s8, 0xfedcba98", [](int) { return 7; }},
+      {"s_mov_b32 s8, 0x76543210\n s_mov_b32 exec_lo, 0xffff\n v_permlanex16_b32 v10, v2, s8, 0xfedcba98 op_sel:[1,0]",
+       [](int l) { return l < 16 ? v2(l ^ 16) : 7; }},
+  });
+}
+
+class CrossLaneOfCdna : public CrossLane {};
+INSTANTIATE_TEST_SUITE_P(Chips, CrossLaneOfCdna, testing::Values("gfx942"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(CrossLaneOfCdna, PartsOfRegisters) {
+  check({
+      {"v_mov_b32 v4, 0x80c0\n v_mov_b32_sdwa v10, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1", [](int) { return 0x80; }},
+      {"v_mov_b32 v4, 0x80c0\n v_mov_b32_sdwa v10, sext(v4) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_0",
+       [](int) { return static_cast<int>(0xffffffc0); }},
+      {"v_mov_b32 v4, 0x80c0\n v_mov_b32_sdwa v10, v4 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_0",
+       [](int) { return static_cast<int>(0x80c00007); }},
+      {"v_mov_b32 v4, 0x80c0\n v_mov_b32_sdwa v10, v4 dst_sel:BYTE_1 dst_unused:UNUSED_PAD src0_sel:BYTE_0", [](int) { return 0xc000; }},
+      {"v_mov_b32 v4, 0x80c0\n v_add_u32_sdwa v10, v2, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:BYTE_1",
+       [](int l) { return v2(l) + 0x80; }},
+  });
+}
+
+}  // namespace
+}  // namespace fattn::test

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single instructions on floats, and conversions between formats.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tests/simulator/InstructionFixture.h"
+
+namespace fattn::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::uint32_t kNan = 0x7fc00000;
+std::uint32_t f(float value) { return std::bit_cast<std::uint32_t>(value); }
+std::uint32_t low(double value) { return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value)); }
+std::uint32_t high(double value) { return static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32); }
+/// Two floats of 16 bits, by their bits.
+std::uint32_t pair(std::uint32_t first, std::uint32_t second) { return first | second << 16; }
+constexpr std::uint32_t kOne = 0x3c00, kTwo = 0x4000, kThree = 0x4200, kFour = 0x4400, kSix = 0x4600, kSeven = 0x4700, kMinusTwo = 0xc000;
+
+TEST_P(Instructions, FloatArithmetic) {
+  check({
+      {"v_add_f32 v10, v2, v3", {f(1.5F), f(2.25F)}, {f(3.75F)}},
+      {"v_sub_f32 v10, v2, v3", {f(1.5F), f(2.25F)}, {f(-0.75F)}},
+      {"v_subrev_f32 v10, v2, v3", {f(1.5F), f(2.25F)}, {f(0.75F)}},
+      {"v_mul_f32 v10, v2, v3", {f(1.5F), f(-2.0F)}, {f(-3.0F)}},
+      {"v_mul_f32 v10, -v2, |v3|", {f(1.5F), f(-2.0F)}, {f(-3.0F)}},
+      {"v_mul_f32 v10, v2, v3 mul:4", {f(1.5F), f(2.0F)}, {f(12.0F)}},
+      {"v_add_f32 v10, v2, v3 clamp", {f(1.5F), f(2.0F)}, {f(1.0F)}},
+      {"v_mul_f32 v10, 0.15915494, v2", {f(2.0F)}, {f(0.31830988F)}},
+      {"v_mul_legacy_f32 v10, v2, v3", {f(0.0F), f(kInfinity)}, {0}, "v_mul_dx9_zero_f32 v10, v2, v3"},
+      // With one rounding: 1 + 2^-23, squared, minus its first 24 bits.
+      {"v_fma_f32 v10, v2, v3, v4", {0x3f800001, 0x3f800001, f(-1.0F - 0x1p-22F)}, {f(0x1p-46F)}},
+      {"v_mov_b32 v10, v4\n v_fmac_f32 v10, v2, v3", {f(2.0F), f(3.0F), f(1.0F)}, {f(7.0F)}},
+      {"v_fmaak_f32 v10, v2, v3, 0x3f800000", {f(2.0F), f(3.0F)}, {f(7.0F)}},
+      {"v_fmamk_f32 v10, v2, 0x40400000, v3", {f(2.0F), f(1.0F)}, {f(7.0F)}},
+      {"v_min_f32 v10, v2, v3", {kNan, f(3.0F)}, {f(3.0F)}},
+      {"v_max_f32 v10, v2, v3", {f(-0.0F), f(0.0F)}, {f(0.0F)}},
+      {"v_min3_f32 v10, v2, v3, v4", {f(4.0F), f(3.0F), f(5.0F)}, {f(3.0F)}},
+      {"v_max3_f32 v10, v2, v3, v4", {f(4.0F), f(3.0F), f(5.0F)}, {f(5.0F)}},
+      {"v_med3_f32 v10, v2, v3, v4", {f(4.0F), f(3.0F), f(5.0F)}, {f(4.0F)}},
+      {"v_maxmin_f32 v10, v2, v3, v4", {f(1.0F), f(7.0F), f(5.0F)}, {f(5.0F)}, "", "-"},
+      {"v_minmax_f32 v10, v2, v3, v4", {f(1.0F), f(7.0F), f(5.0F)}, {f(5.0F)}, "", "-"},
+      {"v_ldexp_f32 v10, v2, v3", {f(1.5F), static_cast<std::uint32_t>(-3)}, {f(0.1875F)}},
+      {"v_div_fixup_f32 v10, v2, v3, v4", {f(9.0F), f(0.0F), f(-2.0F)}, {f(-kInfinity)}},
+  });
+}
+
+TEST_P(Instructions, FloatFunctions) {
+  check({
+      {"v_exp_f32 v10, v2", {f(-3.0F)}, {f(0.125F)}},
+      {"v_exp_f32 v10, v2", {f(-kInfinity)}, {0}},
+      {"v_log_f32 v10, v2", {f(8.0F)}, {f(3.0F)}},
+      {"v_rcp_f32 v10, v2", {f(-4.0F)}, {f(-0.25F)}},
+      {"v_rcp_f32 v10, v2", {f(-0.0F)}, {f(-kInfinity)}},
+      {"v_rsq_f32 v10, v2", {f(16.0F)}, {f(0.25F)}},
+      {"v_sqrt_f32 v10, v2", {f(16.0F)}, {f(4.0F)}},
+      {"v_floor_f32 v10, v2", {f(-1.5F)}, {f(-2.0F)}},
+      {"v_ceil_f32 v10, v2", {f(-1.5F)}, {f(-1.0F)}},
+      {"v_trunc_f32 v10, v2", {f(-1.5F)}, {f(-1.0F)}},
+      {"v_rndne_f32 v10, v2", {f(2.5F)}, {f(2.0F)}},
+      {"v_fract_f32 v10, v2", {f(-1.25F)}, {f(0.75F)}},
+      {"v_frexp_exp_i32_f32 v10, v2", {f(12.0F)}, {4}},
+      {"v_frexp_mant_f32 v10, v2", {f(12.0F)}, {f(0.75F)}},
+      {"v_add_f64 v[10:11], v[2:3], v[4:5]", {low(0.1), high(0.1), low(0.2), high(0.2)}, {low(0.1 + 0.2), high(0.1 + 0.2)}},
+      {"v_mul_f64 v[10:11], v[2:3], -v[4:5]", {low(0.1), high(0.1), low(3.0), high(3.0)}, {low(0.1 * -3.0), high(0.1 * -3.0)}},
+      {"v_fma_f64 v[10:11], v[2:3], v[4:5], 1.0", {low(2.0), high(2.0), low(3.0), high(3.0)}, {low(7.0), high(7.0)}},
+      {"v_max_f64 v[10:11], v[2:3], v[4:5]", {low(2.0), high(2.0), low(3.0), high(3.0)}, {low(3.0), high(3.0)}},
+  });
+}
+
+TEST_P(Instructions, DenormalsAreAsTheDescriptorSays) {
+  std::vector<InstructionRow> rows = {{"v_add_f32 v10, v2, v3", {1, 1}, {2}}, {"v_mul_f32 v10, 0.5, v2", {0x00800000}, {0x00400000}}};
+  check(rows);
+  for (InstructionRow& row : rows) row.results = {0};
+  check(rows, true);
+}
+
+TEST_P(Instructions, FloatsOf16Bits) {
+  check({
+      {"v_pk_add_f16 v10, v2, v3", {pair(kOne, kTwo), pair(kTwo, kFour)}, {pair(kThree, kSix)}},
+      {"v_pk_mul_f16 v10, v2, v3 neg_lo:[1,0] neg_hi:[0,0]", {pair(kOne, kTwo), pair(kTwo, kTwo)}, {pair(kMinusTwo, kFour)}},
+      {"v_pk_fma_f16 v10, v2, v3, v4", {pair(kTwo, kOne), pair(kThree, kTwo), pair(kOne, kFour)}, {pair(kSeven, kSix)}},
+      {"v_pk_max_f16 v10, v2, v3", {pair(kOne, kTwo), pair(kTwo, kOne)}, {pair(kTwo, kTwo)}},
+      {"v_pk_min_f16 v10, v2, v3", {pair(kOne, kTwo), pair(kTwo, kOne)}, {pair(kOne, kOne)}},
+      {"v_pk_add_f16 v10, v2, v3 op_sel:[1,0] op_sel_hi:[0,1]", {pair(kOne, kTwo), pair(kTwo, kOne)}, {pair(kFour, kTwo)}},
+      {"v_pk_add_f16 v10, v2, 1.0 op_sel_hi:[1,0]", {pair(kOne, kTwo)}, {pair(kTwo, kThree)}},
+      {"v_fma_mix_f32 v10, v2, v3, v4 op_sel:[0,1,0] op_sel_hi:[1,1,0]", {kTwo, pair(kOne, kThree), f(1.0F)}, {f(7.0F)}},
+      {"v_fma_mixlo_f16 v10, v2, v3, v4", {f(2.0F), f(3.0F), f(1.0F)}, {pair(kSeven, 0xeeee)}},
+      {"v_fma_mixhi_f16 v10, v2, v3, v4", {f(2.0F), f(3.0F), f(1.0F)}, {pair(0xeeee, kSeven)}},
+      {"v_dot2_f32_f16 v10, v2, v3, v4", {pair(kOne, kTwo), pair(kTwo, kTwo), f(1.0F)}, {f(7.0F)}},
+      {"v_add_f16 v10, v2, v3", {kOne, kTwo}, {kThree}, "-"},
+      {"v_fma_f16 v10, v2, v3, v4", {kTwo, kThree, kOne}, {pair(kSeven, 0xeeee)}, "-"},
+      {"v_max_f16 v10, v2, v3", {kOne, kTwo}, {kTwo}, "-"},
+      {"v_exp_f16 v10, v2", {kOne}, {kTwo}, "-"},
+      {"v_rcp_f16 v10, v2", {kTwo}, {0x3800}, "-"},
+      {"v_pk_fma_f32 v[10:11], v[2:3], v[4:5], v[6:7]", {f(1.0F), f(2.0F), f(3.0F), f(4.0F), f(5.0F), f(6.0F)}, {f(8.0F), f(14.0F)}, "-"},
+      {"v_pk_mul_f32 v[10:11], v[2:3], v[4:5] op_sel_hi:[1,0]", {f(1.0F), f(2.0F), f(3.0F), f(4.0F)}, {f(3.0F), f(6.0F)}, "-"},
+      {"v_pk_add_f32 v[10:11], v[2:3], v[4:5] op_sel:[1,0] neg_hi:[1,0]", {f(1.0F), f(2.0F), f(3.0F), f(4.0F)}, {f(5.0F), f(2.0F)}, "-"},
+      {"v_pk_mov_b32 v[10:11], v[2:3], v[4:5] op_sel:[1,0]", {1, 2, 3, 4}, {2, 3}, "-"},
+  });
+}
+
+TEST_P(Instructions, Conversions) {
+  check({
+      {"v_cvt_i32_f32 v10, v2", {f(-3.9F)}, {static_cast<std::uint32_t>(-3)}},
+      {"v_cvt_i32_f32 v10, v2", {f(1e20F)}, {0x7fffffff}},
+      {"v_cvt_i32_f32 v10, v2", {kNan}, {0}},
+      {"v_cvt_u32_f32 v10, v2", {f(-3.9F)}, {0}},
+      {"v_cvt_f32_i32 v10, v2", {static_cast<std::uint32_t>(-3)}, {f(-3.0F)}},
+      {"v_cvt_f32_u32 v10, v2", {0xffffffff}, {f(4294967296.0F)}},
+      {"v_cvt_f32_ubyte2 v10, v2", {0x00c80000}, {f(200.0F)}},
+      {"v_cvt_f64_f32 v[10:11], v2", {f(0.5F)}, {low(0.5), high(0.5)}},
+      {"v_cvt_f32_f64 v10, v[2:3]", {low(0.1), high(0.1)}, {f(0.1F)}},
+      {"v_cvt_f16_f32 v10, v2", {f(1.0F + 0x1p-11F)}, {0x3c00}, "-"},  // a tie, to even
+      {"v_cvt_f16_f32 v10, v2", {f(65520.0F)}, {0x7c00}, "-"},
+      {"v_cvt_f16_f32 v10, v2", {f(0x1p-25F)}, {0}, "-"},
+      {"v_cvt_f16_f32 v10, v2", {f(0x1.8p-24F)}, {2}, "-"},
+      {"v_cvt_f32_f16 v10, v2", {0x0001}, {f(0x1p-24F)}, "-"},
+      {"v_cvt_f32_f16 v10, v2", {0xfc00}, {f(-kInfinity)}, "-"},
+      {"v_cvt_pkrtz_f16_f32 v10, v2, v3", {f(1.0F + 0x1.fp-11F), f(-65535.0F)}, {pair(kOne, 0xfbff)}, "v_cvt_pk_rtz_f16_f32 v10, v2, v3"},
+      {"v_cvt_pk_i16_i32 v10, v2, v3", {70000, static_cast<std::uint32_t>(-5)}, {pair(0x7fff, 0xfffb)}},
+      {"v_cvt_pk_u16_u32 v10, v2, v3", {70000, 5}, {pair(0xffff, 5)}},
+      // gfx942's own formats: 0x80 is no number, the bias of E4M3 is 8 and that of E5M2 16; the largest numbers are 240 and 57344.
+      {"v_cvt_f32_fp8 v10, v2", {0x40}, {f(1.0F)}, "-"},
+      {"v_cvt_f32_fp8 v10, v2", {0x7f}, {f(240.0F)}, "-"},
+      {"v_cvt_f32_fp8 v10, v2", {0x01}, {f(0x1p-10F)}, "-"},
+      {"v_cvt_f32_bf8 v10, v2", {0x7f}, {f(57344.0F)}, "-"},
+      {"v_cvt_f32_fp8 v10, v2 src0_sel:BYTE_2", {0x00c00000}, {f(-1.0F)}, "-"},
+      {"v_cvt_pk_f32_fp8 v[10:11], v2", {0x4840}, {f(1.0F), f(2.0F)}, "-"},
+      {"v_cvt_pk_fp8_f32 v10, v2, v3", {f(1.0F), f(-2.0F)}, {0xeeeec840}, "-"},
+      {"v_cvt_pk_fp8_f32 v10, v2, v3 op_sel:[0,0,1]", {f(1.0F), f(1e9F)}, {0x8040eeee}, "-"},
+      {"v_cvt_pk_bf8_f32 v10, v2, v3", {f(1.0F), f(1.125F)}, {0xeeee4040}, "-"},
+  });
+}
+
+TEST_P(Instructions, Comparisons) {
+  std::vector<InstructionRow> rows;
+  auto add = [&](const std::string& name, std::uint32_t a, std::uint32_t b, bool holds) {
+    std::uint32_t chosen = holds ? 7 : 8;
+    rows.push_back({name + " vcc, v2, v3\n v_cndmask_b32 v10, v5, v4, vcc",
+                    {a, b, 7, 8},
+                    {chosen},
+                    name + " vcc_lo, v2, v3\n v_cndmask_b32 v10, v5, v4, vcc_lo"});
+  };
+  std::uint32_t one = f(1.0F), two = f(2.0F), minus = 0xffffffff;
+  add("v_cmp_lt_f32", one, two, true), add("v_cmp_lt_f32", kNan, two, false), add("v_cmp_nlt_f32", kNan, two, true);
+  add("v_cmp_ge_f32", two, two, true), add("v_cmp_nge_f32", one, two, true), add("v_cmp_gt_f32", two, one, true),
+      add("v_cmp_ngt_f32", two, one, false);
+  add("v_cmp_eq_f32", f(0.0F), f(-0.0F), true), add("v_cmp_neq_f32", kNan, kNan, true), add("v_cmp_lg_f32", kNan, one, false),
+      add("v_cmp_nlg_f32", one, one, true);
+  add("v_cmp_o_f32", one, kNan, false), add("v_cmp_u_f32", one, kNan, true), add("v_cmp_le_f32", two, one, false),
+      add("v_cmp_nle_f32", two, one, true);
+  add("v_cmp_lt_i32", minus, 1, true), add("v_cmp_lt_u32", minus, 1, false), add("v_cmp_ne_u32", 1, 1, false),
+      add("v_cmp_ge_i32", 1, minus, true);
+  add("v_cmp_gt_i16", 0x1ffff, 0, false), add("v_cmp_gt_u16", 0x1ffff, 0, true), add("v_cmp_lt_f16", pair(kOne, 0), kTwo, true);
+  add("v_cmp_class_f32", f(-kInfinity), 1 << 2, true), add("v_cmp_class_f32", kNan, 3, true), add("v_cmp_class_f32", 1, 1 << 7, true);
+  rows.push_back({"v_cmp_lt_u64 vcc, v[2:3], v[4:5]\n v_cndmask_b32 v10, 1, 2, vcc",
+                  {9, 1, 1, 2},
+                  {2},
+                  "v_cmp_lt_u64 vcc_lo, v[2:3], v[4:5]\n v_cndmask_b32 v10, 1, 2, vcc_lo"});
+  rows.push_back({"v_cndmask_b32 v10, -v2, |v3|, s[30:31]", {one, f(-2.0F)}, {f(-1.0F)}, "v_cndmask_b32 v10, -v2, |v3|, s30"});
+  rows.back().text = "s_mov_b64 s[30:31], 0\n v_cndmask_b32 v10, -v2, |v3|, s[30:31]";
+  rows.back().rdna = "s_mov_b32 s30, 0\n v_cndmask_b32 v10, -v2, |v3|, s30";
+  for (InstructionRow& row : rows)
+    if (row.text.starts_with("s_")) row.text.insert(0, " "), row.rdna.insert(0, " ");
+  check(rows);
+}
+
+class InstructionsOfRdna : public Instructions {};
+INSTANTIATE_TEST_SUITE_P(Chips, InstructionsOfRdna, testing::Values("gfx1100"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(InstructionsOfRdna, PairsReadBeforeTheyWrite) {
+  check({
+      {"v_mov_b32 v10, v2\n v_mov_b32 v11, v3\n v_dual_mov_b32 v10, v11 :: v_dual_mov_b32 v11, v10", {1, 2}, {2, 1}},
+      {"v_dual_add_f32 v10, v2, v3 :: v_dual_add_nc_u32 v11, v5, v4", {f(1.0F), f(2.0F), 3, 4}, {f(3.0F), 7}},
+      {"v_mov_b32 v10, v4\n v_dual_fmac_f32 v10, v2, v3 :: v_dual_mul_f32 v11, v3, v2", {f(2.0F), f(3.0F), f(1.0F)}, {f(7.0F), f(6.0F)}},
+  });
+}
+
+}  // namespace
+}  // namespace fattn::test
