@@ -258,7 +258,7 @@ const DecodeConfig& DecodeKernel::config() const { return required(impl_).config
 const KernelCode& DecodeKernel::info() const { return required(impl_).decode.info(); }
 std::span<const dsl::Param> DecodeKernel::args() const { return required(impl_).decode.args(); }
 
-DecodeKernel compile(const DecodeConfig& given) {
+DecodeKernel compile_decode(const DecodeConfig& given) {
   DecodeKernel kernel;
   asErrors([&] {
     requireLegal(given);
@@ -278,11 +278,13 @@ DecodeKernel compile(const DecodeConfig& given) {
   return kernel;
 }
 
-std::expected<DecodeKernel, Error> try_compile(const DecodeConfig& config) try { return compile(config); } catch (const Error& error) {
+std::expected<DecodeKernel, Error> try_compile_decode(const DecodeConfig& config) try {
+  return compile_decode(config);
+} catch (const Error& error) {
   return std::unexpected(error);
 }
 
-std::expected<void, Error> supports(const DecodeConfig& config) try {
+std::expected<void, Error> supports_decode(const DecodeConfig& config) try {
   requireLegal(config);
   decodeTemplate().check(decodeParameters(completed(config)));
   if (config.tile) config.tile->validate();

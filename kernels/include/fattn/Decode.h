@@ -7,6 +7,7 @@
 #ifndef FATTN_DECODE_H
 #define FATTN_DECODE_H
 
+#include <concepts>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -99,10 +100,24 @@ class DecodeKernel {
 
 /// Compiles a decode kernel, or finds it in the process's cache or in the one on disk; takes about a millisecond then: keep the handle.
 /// Throws Error: Unsupported, NoDevice, InvalidArgument, CompileError. Template "attention_decode".
-DecodeKernel compile(const DecodeConfig& config);
-std::expected<DecodeKernel, Error> try_compile(const DecodeConfig& config);
-/// Whether compile() would accept a configuration; if not, the rule that failed.
-std::expected<void, Error> supports(const DecodeConfig& config);
+DecodeKernel compile_decode(const DecodeConfig& config);
+std::expected<DecodeKernel, Error> try_compile_decode(const DecodeConfig& config);
+/// Whether compile_decode() would accept a configuration; if not, the rule that failed.
+std::expected<void, Error> supports_decode(const DecodeConfig& config);
+
+// The same by the names that every kernel has. They are templates so that compile({...}), which names no type, is attention's.
+template <std::same_as<DecodeConfig> Config>
+DecodeKernel compile(const Config& config) {
+  return compile_decode(config);
+}
+template <std::same_as<DecodeConfig> Config>
+std::expected<DecodeKernel, Error> try_compile(const Config& config) {
+  return try_compile_decode(config);
+}
+template <std::same_as<DecodeConfig> Config>
+std::expected<void, Error> supports(const Config& config) {
+  return supports_decode(config);
+}
 
 /// Attention over some keys and over others, made into attention over all of them. B entries, H heads, S rows, D columns.
 struct MergeArgs {
