@@ -65,15 +65,20 @@ Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
 RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
   const auto& [o, l, m] = sums;
   const std::int64_t M = l.dim(0);
-  Tile suspect = (m <= -kLargest) & (block.lastKeys(M) >= 0);
+  Tile sees = block.lastKeys(M) >= 0;
+  Tile suspect = (m <= -kLargest) & sees;
   // Without a mask every row sees an element that is not finite, and sums of f16 do not overflow.
   if (block.causal || block.v.base.dtype() != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
-  auto [o2, l2, m2] = select_lazy((suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity)),
-                                  [&] {
-                                    RowSums again = carefulRows(block, M);
-                                    return carry(again.o, again.l, again.m);
-                                  },
-                                  o, l, m);
+  Tile wrong = (suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity));
+  // A scale that is NaN makes what hides a key NaN.
+  if (block.causal) wrong = wrong | ((!sees) & !(l == 0.0f));
+  auto [o2, l2, m2] = select_lazy(
+      wrong,
+      [&] {
+        RowSums again = carefulRows(block, M);
+        return carry(again.o, again.l, again.m);
+      },
+      o, l, m);
   return {o2, l2, m2};
 }
 

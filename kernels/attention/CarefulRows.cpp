@@ -72,7 +72,10 @@ RowSums carefulRows(const BlockOfRows& block, std::int64_t rows) {
   auto [n, o, l, top, infinite] = while_(
       carry(0, zeros({rows, Dv}), zeros({rows}), full({rows}, kLowest, DType::F32), full({Dv}, kNoKey, DType::I32)),
       [&](Scalar n, Tile, Tile, Tile, Tile) { return n < end; }, step);
-  if (block.causal) o = where(expand(infinite, 0) <= last, std::numeric_limits<float>::quiet_NaN(), o);
+  if (block.causal) {
+    o = where(expand(infinite, 0) <= last, std::numeric_limits<float>::quiet_NaN(), where(last >= 0, o, 0.0f));
+    l = where(block.lastKeys(rows) >= 0, l, 0.0f);
+  }
   Tile highest = top * scale, m = highest + highest;
   if (!sumsOverflow(type)) return {o, l, m};
   return {o, min(l, 1.0f), m + log2(max(l, 1.0f))};

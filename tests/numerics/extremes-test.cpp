@@ -186,6 +186,23 @@ TEST_P(Extremes, AScaleOf0GivesUniformWeights) {
   expectReferenceInAllTypes("0", [](Problem& p) { p.scale = 0; });
 }
 
+/// Some of these products are 0 and some are not, depending on whether subnormal numbers are flushed: nothing of that is seen.
+TEST_P(Extremes, SubnormalQueriesAndKeysGiveUniformWeights) {
+  expectReferenceInAllTypes("subnormal q and k", [](Problem& p) {
+    const float least = std::ldexp(1.F, p.dtype == DType::F16 ? -24 : -133);
+    p.q = integers(1, 3, least);
+    p.k = integers(2, 3, least);
+  });
+}
+
+TEST_P(Extremes, AScaleThatIsNaNReachesExactlyTheRowsThatSeeAKey) {
+  expectReferenceInAllTypes("NaN", [](Problem& p) { p.scale = kNaN; });
+  expectReferenceInAllTypes("NaN and rows without a key", [](Problem& p) {
+    p.lenQ = 200;
+    p.scale = kNaN;
+  });
+}
+
 TEST_P(Extremes, AScaleOf3e8LeavesTheLargestScore) {
   expectReferenceInAllTypes("3e8", [](Problem& p) { p.scale = 3e8F; });
 }

@@ -88,6 +88,45 @@ struct Problem {
   std::vector<std::byte> expected;
 };
 
+TEST(Use, ResultsAreTheSameBitsWithAnyNumberOfThreads) {
+  const int before = host::numThreads();
+  std::vector<std::unique_ptr<Problem>> problems;
+  host::setNumThreads(1);
+  for (int i = 0; i < 6; ++i) problems.push_back(std::make_unique<Problem>(i));
+  for (const int threads : {2, 3, 8}) {
+    host::setNumThreads(threads);
+    for (const auto& problem : problems) EXPECT_EQ(problem->result(), problem->expected) << threads << " threads";
+  }
+  host::setNumThreads(before);
+}
+
+// The operands of a launch may be one tensor, have strides of 0 where others step, or be empty.
+TEST(Use, OperandsThatAreOneTensorOrHaveStridesOf0OrAreEmptyAreTaken) {
+  constexpr std::int64_t heads = 3, rows = 5, dim = 8, size = heads * rows * dim;
+  const Kernel kernel = compile({.dtype = DType::F32, .head_dim = dim, .target = "host"});
+  std::vector<float> x(size), first(size), o(size), same(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    x[i] = static_cast<float>(i * 37 % 23) / 16;
+    first[i] = x[i % (rows * dim)];
+  }
+  const auto view = [](std::vector<float>& values) { return TensorView(values.data(), DType::F32, {1, heads, rows, dim}); };
+  const TensorView shared(x.data(), DType::F32, {1, heads, rows, dim}, {0, 0, dim, 1});
+  kernel.launch({}, {.q = view(x), .k = shared, .v = shared, .o = view(o)});
+  kernel.launch({}, {.q = view(x), .k = view(first), .v = view(first), .o = view(same)});
+  EXPECT_EQ(o, same);
+
+  std::vector<float> k = x, v = x;
+  kernel.launch({}, {.q = view(x), .k = view(x), .v = view(x), .o = view(o)});
+  kernel.launch({}, {.q = view(x), .k = view(k), .v = view(v), .o = view(same)});
+  EXPECT_EQ(o, same);
+
+  const TensorView none(k.data(), DType::F32, {1, heads, 0, dim});
+  kernel.launch({}, {.q = none, .k = view(x), .v = view(x), .o = none});
+  EXPECT_EQ(k, x);
+  kernel.launch({}, {.q = view(x), .k = none, .v = none, .o = view(o)});
+  EXPECT_EQ(o, std::vector<float>(size)) << "rows without keys are 0";
+}
+
 /// FATTN_SECONDS: how long.
 TEST(Use, ManyThreadsCompileAndLaunchAtOnce) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(test::timesFrom("FATTN_SECONDS", 1));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -183,6 +184,22 @@ TEST_F(BinaryStoreTest, PruningKeepsTheBoundAndTheLatestUsed) {
     ASSERT_TRUE(small.load(keyOf(0)));
   }
   EXPECT_GT(total(), bound / 2);
+}
+
+// FATTN_FILES: how many.
+TEST_F(BinaryStoreTest, AFolderOfManyFilesIsReadWrittenAndPruned) {
+  ASSERT_TRUE(store.save(keyOf(1), sampleBinary(1)));
+  const fs::path shard = (directory.path() / BinaryStore::fileOf(keyOf(1))).parent_path();
+  const char* text = std::getenv("FATTN_FILES");
+  const int count = text != nullptr ? static_cast<int>(std::strtol(text, nullptr, 10)) : 1000;
+  for (int i = 0; i < count; ++i) {
+    std::string name = std::to_string(i);
+    writeFile(shard / (shard.filename().string() + std::string(63 - name.size(), '0') + name + ".bin"), "x");
+  }
+  EXPECT_TRUE(store.load(keyOf(1)));
+  EXPECT_TRUE(store.save(keyOf(1), sampleBinary(1)));
+  EXPECT_EQ(directory.prune("binaries", 0), 0u);
+  EXPECT_TRUE(fs::is_empty(shard));
 }
 
 TEST_F(BinaryStoreTest, WhatKilledWritersLeftIsRemovedInTime) {

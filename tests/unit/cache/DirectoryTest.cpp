@@ -104,6 +104,16 @@ TEST(Directory, AReadOnlyFolder) {
   for (const fs::path& path : mine) chmod(path.c_str(), 0755);
 }
 
+TEST(Directory, AFolderThatLoops) {
+  TemporaryFolder folder;
+  fs::create_directory_symlink(folder.path() / "b", folder.path() / "a");
+  fs::create_directory_symlink(folder.path() / "a", folder.path() / "b");
+  Directory directory(folder.path() / "a");
+  EXPECT_EQ(warningOf(directory), "fattn: warning: the cache cannot write " + (directory.path() / "a/b").string() +
+                                      ": Too many levels of symbolic links" + kHint);
+  EXPECT_TRUE(directory.entries("a").empty());
+}
+
 TEST(Directory, ReadsNoMoreThanTheLimit) {
   TemporaryFolder folder;
   Directory directory(folder.path());
