@@ -66,14 +66,15 @@ std::string commonName(std::string name) {
   };
   if (name.starts_with("v_dual_")) replace("v_dual_", "v_");
   if (name.starts_with("v_")) replace("_nc_", "_");
+  if (name.starts_with("v_")) replace("_num_", "_");  // gfx12: v_min_num_f32 is what v_min_f32 is elsewhere
   return std::string(aliasOf(name));
 }
 
 const std::unordered_map<std::string_view, Row>& table() {
   static const auto kTable = [] {
     std::unordered_map<std::string_view, Row> all;
-    for (auto rows : {scalarRows, scalarBitRows, controlRows, integerRows, floatRows, halfRows, conversionRows, packedRows, crossLaneRows,
-                      selectRows, matrixRows, localRows})
+    for (auto rows : {scalarRows, scalarBitRows, scalarFloatRows, controlRows, integerRows, floatRows, halfRows, conversionRows, packedRows,
+                      crossLaneRows, selectRows, matrixRows, localRows})
       for (const Row& row : rows()) all.emplace(row.name, row);
     return all;
   }();
@@ -186,6 +187,13 @@ void bindInstruction(Instruction& instruction, std::string_view text, const Chip
   }
   instruction.handler = dual;
   instruction.plainTaint = false;
+}
+
+std::vector<std::string_view> knownMnemonics() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, row] : table()) names.push_back(name);
+  std::ranges::sort(names);
+  return names;
 }
 
 bool isUnknown(const Instruction& instruction) { return instruction.handler == unknown; }

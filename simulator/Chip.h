@@ -15,8 +15,8 @@ struct Chip {
   std::string_view name;  ///< "gfx942"
   Generation generation;
   std::uint32_t ldsBytes;
-  int ldsBanks;
-  bool fnuz;  ///< 8-bit floats are AMD's own, without infinities and negative zero; otherwise OCP's
+  int wideLdsBanks;  ///< that loads of 8 bytes and more use; other accesses use 32
+  bool fnuz;         ///< 8-bit floats are AMD's own, without infinities and negative zero; otherwise OCP's
 
   bool isCdna() const { return generation == Generation::Cdna3 || generation == Generation::Cdna4; }
   /// Waits: gfx12 has one counter for each kind of access.

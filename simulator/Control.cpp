@@ -42,6 +42,20 @@ void meet(Wave& wave, const Instruction&) {
   wave.state = Wave::State::AtBarrier;
 }
 
+/// The halves of a barrier of gfx12: waves meet at the first one. Nothing of local memory may stand between them, as another wave may not
+/// have arrived yet (checked where local memory is accessed).
+void signal(Wave& wave, const Instruction& instruction) {
+  if (static_cast<std::int32_t>(instruction.operands[0].value) != -1)
+    violate("signals another barrier than the workgroup's, which is not simulated");
+  meet(wave, instruction);
+  wave.signaled = true;
+}
+
+void waitForSignals(Wave& wave, const Instruction&) {
+  if (!wave.signaled) violate("waits for a barrier that it has not signaled");
+  wave.signaled = false;
+}
+
 void padding(Wave&, const Instruction&) { violate("executes the padding behind a program"); }
 
 /// The counters are fields of the constant; gfx9 and gfx11 have them in different places.
@@ -93,6 +107,8 @@ std::vector<Row> controlRows() {
   std::vector<Row> rows;
   addBranches(rows);
   rows.push_back(ownRow("s_barrier", meet, 0));
+  rows.push_back(ownRow("s_barrier_signal", signal, 0));
+  rows.push_back(ownRow("s_barrier_wait", waitForSignals, 0));
   rows.push_back(ownRow("s_waitcnt", waitForCounters, 0));
   rows.push_back(ownRow("s_waitcnt_vscnt", waitForStores, 0));
   rows.push_back(ownRow("s_wait_loadcnt", waitForOne<Counter::Loads>, 0));

@@ -11,11 +11,6 @@ namespace {
 using U = std::uint32_t;
 using I = std::int32_t;
 
-/// Saturates; NaN gives 0.
-I toSigned(double value) {
-  return std::isnan(value) ? 0 : value <= -0x1p31 ? INT32_MIN : value >= 0x1p31 ? INT32_MAX : static_cast<I>(value);
-}
-U toUnsigned(double value) { return value > 0 ? value >= 0x1p32 ? UINT32_MAX : static_cast<U>(value) : 0; }
 U pack(U low, U high) { return (low & 0xffff) | high << 16; }
 U saturatedWord(I value, I least, I largest) { return static_cast<U>(std::clamp(value, least, largest)) & 0xffff; }
 

@@ -69,6 +69,12 @@ T maximumNumber(T a, T b) {
 inline float minimum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : minimumNumber(a, b); }
 inline float maximum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : maximumNumber(a, b); }
 
+/// Towards zero; what is too large becomes the largest number, and what is none 0.
+inline std::int32_t toSigned(double value) {
+  return std::isnan(value) ? 0 : value <= -0x1p31 ? INT32_MIN : value >= 0x1p31 ? INT32_MAX : static_cast<std::int32_t>(value);
+}
+inline std::uint32_t toUnsigned(double value) { return value > 0 ? value >= 0x1p32 ? UINT32_MAX : static_cast<std::uint32_t>(value) : 0; }
+
 inline float bfloatToFloat(std::uint32_t bits) { return std::bit_cast<float>(bits << 16); }
 
 /// To the nearest, ties to even.

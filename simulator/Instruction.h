@@ -75,8 +75,9 @@ struct Instruction {
   std::uint8_t count = 0;   ///< of operands
   std::uint8_t writes = 0;  ///< so many of the first ones are written
   bool readsDestination = false;
-  bool plainTaint = false;     ///< an undefined lane of any source makes the lane undefined in all results
-  std::uint8_t parameter = 0;  ///< what a family's handler does: the relations of a comparison, the operation of an atomic access
+  bool plainTaint = false;      ///< an undefined lane of any source makes the lane undefined in all results
+  std::uint8_t truthTable = 0;  ///< bitop3
+  std::uint8_t parameter = 0;   ///< what a family's handler does: the relations of a comparison, the operation of an atomic access
   Category category = Category::Other;
   std::uint8_t opSel = 0, opSelHi = 0, negLo = 0, negHi = 0;
   std::int8_t outputShift = 0;  ///< omod: the result times 2 to this power

@@ -41,6 +41,7 @@ Passes countPasses(const LdsAccess& access, int lanes, int banks) {
 
 LdsAccess addressesOf(Wave& wave, const Instruction& instruction, const Operand& address, int element) {
   wave.checkDefined(address, "the address in LDS");
+  if (wave.signaled) violate("accesses LDS between the two halves of a barrier, where other waves may not have arrived");
   const Access& access = instruction.access;
   std::uint64_t offset = access.elements == 1
                              ? static_cast<std::uint32_t>(instruction.offset)
@@ -53,7 +54,8 @@ LdsAccess addressesOf(Wave& wave, const Instruction& instruction, const Operand&
     wave.group->lds.checkBounds(at, access.bytes, lane);
     result.addresses[lane] = static_cast<std::uint32_t>(at);
   }
-  Passes passes = countPasses(result, wave.lanes, wave.chip().ldsBanks);
+  bool wide = access.kind == Access::Load && access.bytes >= 8;
+  Passes passes = countPasses(result, wave.lanes, wide ? wave.chip().wideLdsBanks : 32);
   wave.group->statistics.ldsPasses += passes.taken;
   wave.group->statistics.ldsMinimalPasses += passes.minimal;
   return result;
@@ -80,6 +82,21 @@ void loadLocal(Wave& wave, const Instruction& instruction) {
   }
   for (int i = 0; i < destination.dwords; ++i) wave.undefined(destination.index + i) &= ~wave.exec;
   wave.counters.issue(std::move(load));
+}
+
+/// gfx950: a transposed load of 4 elements of 16 bits. Of 16 lanes each, lane i takes element i % 4 of what the lanes i / 4 + 4 j load.
+void loadLocalTransposed(Wave& wave, const Instruction& instruction) {
+  if (wave.exec != wave.allLanes) violate("transposes with lanes switched off");
+  loadLocal(wave, instruction);
+  int index = instruction.operands[0].index;
+  std::array<Wave::Row, 2> loaded = {wave.rows[slot(index)], wave.rows[slot(index + 1)]};
+  for (int lane = 0; lane < wave.lanes; ++lane)
+    for (int j = 0; j < 4; ++j) {
+      int i = lane & 15, element = i % 4;
+      std::uint32_t value = loaded[slot(element / 2)][slot((lane & ~15) + 4 * j + i / 4)] >> element % 2 * 16 & 0xffff;
+      std::uint32_t& into = wave.row(index + j / 2)[lane];
+      into = j % 2 == 0 ? (into & 0xffff0000) | value : (into & 0xffff) | value << 16;
+    }
 }
 
 void storeLocal(Wave& wave, const Instruction& instruction) {
@@ -130,13 +147,16 @@ std::optional<Row> localRow(std::string_view mnemonic) {
        {std::pair<std::string_view, bool>{"ds_read", true}, {"ds_write", false}, {"ds_load_", true}, {"ds_store_", false}})
     if (mnemonic.starts_with(prefix)) load = isLoad, form = mnemonic.substr(prefix.size());
   if (form.empty()) return std::nullopt;
-  form = takeElements(form, access);
+  bool transposed = mnemonic == "ds_read_b64_tr_b16";
+  form = transposed ? "b64" : takeElements(form, access);
   auto known = accessOf(form, load ? Access::Load : Access::Store);
   if (!known) return std::nullopt;
   known->elements = access.elements;
   known->stride = static_cast<std::uint16_t>(access.stride * known->bytes);
   return Row{.name = "",
-             .handler = load ? loadLocal : storeLocal,
+             .handler = transposed ? loadLocalTransposed
+                        : load     ? loadLocal
+                                   : storeLocal,
              .writes = load ? std::uint8_t{1} : std::uint8_t{0},
              .plainTaint = false,
              .access = *known};

@@ -143,17 +143,20 @@ void checkCopies(const Wave& wave, const Operand& operand, const char* what) {
   }
 }
 
-/// WMMA of gfx11: lane l and l + 16 hold the whole row (column) l; of the result register r holds row 2 r + l / 16.
-template <Element element>
+/// WMMA in waves of 32 lanes. gfx11: lanes l and l + 16 hold the whole row (column) l; of the result register r is row 2 r + l / 16.
+/// gfx12: lane l holds 8 consecutive k of row (column) l % 16, from 8 (l / 16) on, and register r of the result is row r + 8 (l / 16).
+template <Element first, Element second>
 void wmma(Wave& wave, const Instruction& instruction) {
-  if (wave.chip().generation != Generation::Rdna3 || wave.lanes != 32) violate("is simulated for waves of 32 lanes of gfx11 only");
+  bool copies = wave.chip().generation == Generation::Rdna3;
+  if (wave.lanes != 32) violate("is simulated for waves of 32 lanes only");
   checkExecFull(wave);
-  checkCopies(wave, instruction.source(0), "the first operand");
-  checkCopies(wave, instruction.source(1), "the second operand");
-  auto rowOf = [](int r, int lane) { return 2 * r + lane / 16; };
+  if (copies) checkCopies(wave, instruction.source(0), "the first operand");
+  if (copies) checkCopies(wave, instruction.source(1), "the second operand");
+  auto rowOf = [copies](int r, int lane) { return copies ? 2 * r + lane / 16 : r + lane / 16 * 8; };
+  auto place = [copies](int row, int k) { return copies ? Place{row, k} : Place{row + k / 8 * 16, k % 8}; };
   Product<16> product;
   fetchSums<16, false>(wave, instruction.source(2), rowOf, product);
-  multiply<16, 16, element, element>(wave, instruction, [](int row, int k) { return Place{row, k}; }, product);
+  multiply<16, 16, first, second>(wave, instruction, place, product);
   storeSums<16, false>(wave, instruction.operands[0], rowOf, product);
 }
 
@@ -188,8 +191,12 @@ std::vector<Row> matrixRows() {
       matrixRow("v_mfma_f32_32x32x16_bf16", mfma<32, 16, BF16, BF16>),
       matrixRow("v_mfma_f32_16x16x32_f16", mfma<16, 32, F16, F16>),
       matrixRow("v_mfma_f32_16x16x32_bf16", mfma<16, 32, BF16, BF16>),
-      matrixRow("v_wmma_f32_16x16x16_f16", wmma<F16>),
-      matrixRow("v_wmma_f32_16x16x16_bf16", wmma<BF16>),
+      matrixRow("v_wmma_f32_16x16x16_f16", wmma<F16, F16>),
+      matrixRow("v_wmma_f32_16x16x16_bf16", wmma<BF16, BF16>),
+      matrixRow("v_wmma_f32_16x16x16_fp8_fp8", wmma<FP8, FP8>),
+      matrixRow("v_wmma_f32_16x16x16_fp8_bf8", wmma<FP8, BF8>),
+      matrixRow("v_wmma_f32_16x16x16_bf8_fp8", wmma<BF8, FP8>),
+      matrixRow("v_wmma_f32_16x16x16_bf8_bf8", wmma<BF8, BF8>),
   };
 }
 

@@ -71,6 +71,7 @@ void updateGlobal(Wave& wave, const Instruction& instruction, const Places& plac
 /// Into local memory: the lanes' values one after the other, from M0 on.
 void loadToLocal(Wave& wave, const Instruction& instruction, const Places& places) {
   wave.checkDefined(Scalar::kM0, "the address in LDS (m0)");
+  if (wave.signaled) violate("accesses LDS between the two halves of a barrier, where other waves may not have arrived");
   std::uint32_t each = std::max<std::uint32_t>(instruction.access.bytes, 4);
   std::uint64_t base = wave.scalars[Scalar::kM0] + static_cast<std::uint64_t>(static_cast<std::int64_t>(instruction.offset));
   LdsAccess written{.lanes = wave.exec, .bytes = each, .addresses = {}};

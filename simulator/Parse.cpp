@@ -209,6 +209,8 @@ bool numberModifier(std::string_view key, std::int64_t value, Instruction& into)
     into.outputShift = -1;
   else if (key == "cbsz" || key == "abid" || key == "blgp")
     into.broadcast |= value != 0;
+  else if (key == "bitop3")
+    into.truthTable = static_cast<std::uint8_t>(value);
   else if (key == "byte_sel")
     into.opSel = static_cast<std::uint8_t>(value);
   else

@@ -20,7 +20,9 @@ enum class Scc : std::uint8_t { Kept, NonZero, Result };  ///< Result: the funct
 
 template <class T>
 T scalarValue(const Wave& wave, const Operand& operand) {
-  if constexpr (sizeof(T) == 8)
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(wave.scalar(operand));
+  else if constexpr (sizeof(T) == 8)
     return static_cast<T>(wave.scalar64(operand));
   else
     return static_cast<T>(wave.scalar(operand));
@@ -32,7 +34,9 @@ inline bool scalarIsUndefined(const Wave& wave, const Operand& operand) {
 
 template <class T>
 void setScalarResult(Wave& wave, const Operand& operand, T value, bool undefined) {
-  if constexpr (sizeof(T) == 8)
+  if constexpr (std::is_same_v<T, float>)
+    wave.setScalar(operand.index, std::bit_cast<std::uint32_t>(value), undefined ? ~0U : 0);
+  else if constexpr (sizeof(T) == 8)
     wave.setScalar64(operand.index, static_cast<std::uint64_t>(value), undefined ? ~std::uint64_t{0} : 0);
   else
     wave.setScalar(operand.index, static_cast<std::uint32_t>(value), undefined ? ~0U : 0);

@@ -13,8 +13,8 @@ namespace fattn::simulator {
 
 struct Statistics {
   std::array<std::uint64_t, kCategories> instructions{};  ///< of waves, by Category
-  /// Accesses of local memory in passes: 32 banks (gfx950: 64) of 4 bytes serve as many consecutive lanes at a time as need all banks once;
-  /// a pass takes from each bank one dword. `minimalPasses` is without conflicts.
+  /// Accesses of local memory in passes: 32 banks (64 for the wide loads of gfx950) of 4 bytes serve as many consecutive lanes at a time as
+  /// need all banks once; a pass takes from each bank one dword. `minimalPasses` is without conflicts.
   std::uint64_t ldsPasses = 0, ldsMinimalPasses = 0;
   std::uint64_t barriers = 0;     ///< that workgroups passed
   std::uint64_t globalBytes = 0;  ///< that loads and stores of all lanes ask for, hits in caches or not

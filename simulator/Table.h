@@ -33,6 +33,7 @@ struct Row {
 /// The lists of the folder's files, one for each class of instructions.
 std::vector<Row> scalarRows();
 std::vector<Row> scalarBitRows();
+std::vector<Row> scalarFloatRows();
 std::vector<Row> controlRows();
 std::vector<Row> integerRows();
 std::vector<Row> floatRows();
@@ -52,6 +53,9 @@ std::optional<Row> scalarLoadRow(std::string_view mnemonic);
 /// Fills an instruction from its text, which may be empty: not decodable. What is not understood gets a handler that says so when it is
 /// executed.
 void bindInstruction(Instruction& instruction, std::string_view text, const Chip& chip, int lanes);
+/// The instructions that have a row of their own, by gfx9's names where it has them, sorted. Families of names that are put together are
+/// not among them.
+std::vector<std::string_view> knownMnemonics();
 bool isUnknown(const Instruction& instruction);
 bool isBranch(std::string_view mnemonic);
 

@@ -46,6 +46,7 @@ struct Wave {
   int lanes = 64;
   int vectors = 0, accumulators = 0;  ///< registers that it has: v0 .., and a0 .., which have the numbers from 256
   State state = State::Running;
+  bool signaled = false;                 ///< between the two halves of a split barrier
   std::uint32_t next = 0;                ///< number of the next instruction
   const Instruction* current = nullptr;  ///< the one that is executed
   std::uint64_t exec = 0;

@@ -27,7 +27,8 @@ class CrossLane : public KernelFixture {
                                              "s_waitcnt lgkmcnt(0)\n s_mov_b{2}\n global_store_{3} v3, v10, s[4:5]",
                                              isCdna() ? "dwordx2" : "b64", row.text, isCdna() ? "64 exec, -1" : "32 exec_lo, -1",
                                              isCdna() ? "dword" : "b32"),
-                         .pointers = 1});
+                         .pointers = 1,
+                         .ldsBytes = 512});
     auto object = makeKernels(chip(), kernels);
     EXPECT_EQ(object->unknownMnemonics(), std::vector<std::string>());
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -144,6 +145,24 @@ TEST_P(CrossLaneOfCdna, PartsOfRegisters) {
       {"v_mov_b32 v4, 0x80c0\n v_mov_b32_sdwa v10, v4 dst_sel:BYTE_1 dst_unused:UNUSED_PAD src0_sel:BYTE_0", [](int) { return 0xc000; }},
       {"v_mov_b32 v4, 0x80c0\n v_add_u32_sdwa v10, v2, v4 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD src1_sel:BYTE_1",
        [](int l) { return v2(l) + 0x80; }},
+  });
+}
+
+class CrossLaneOfGfx950 : public CrossLane {};
+INSTANTIATE_TEST_SUITE_P(Chips, CrossLaneOfGfx950, testing::Values("gfx950"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(CrossLaneOfGfx950, SwapsAndTransposedLoads) {
+  // Into local memory each lane writes its number four times, as 16 bits, with the place added: 4 * lane + place.
+  std::string store =
+      "v_lshlrev_b32 v4, 3, v0\n v_lshlrev_b32 v5, 2, v0\n v_add_u32 v6, 1, v5\n v_lshl_or_b32 v6, v6, 16, v5\n v_add_u32 v7, 0x20002, v6\n"
+      "ds_write_b64 v4, v[6:7]\n s_waitcnt lgkmcnt(0)\n ds_read_b64_tr_b16 v[8:9], v4\n s_waitcnt lgkmcnt(0)\n";
+  auto element = [](int l, int j) { return 4 * ((l & ~15) + 4 * j + (l & 15) / 4) + l % 4; };
+  check({
+      {"v_mov_b32 v10, v3\n v_permlane32_swap_b32 v10, v2", [](int l) { return l < 32 ? 4 * l : v2(l - 32); }},
+      {"v_mov_b32 v10, v3\n v_permlane32_swap_b32 v2, v10", [](int l) { return l < 32 ? v2(l + 32) : 4 * l; }},
+      {"v_mov_b32 v10, v3\n v_permlane16_swap_b32 v10, v2", [](int l) { return l % 32 < 16 ? 4 * l : v2(l - 16); }},
+      {store + "v_mov_b32 v10, v8", [&](int l) { return element(l, 0) | element(l, 1) << 16; }},
+      {store + "v_mov_b32 v10, v9", [&](int l) { return element(l, 2) | element(l, 3) << 16; }},
   });
 }
 

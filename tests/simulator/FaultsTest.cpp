@@ -187,5 +187,29 @@ TEST_P(Faults, NamesItsPlace) {
   EXPECT_SAYS(text, "workgroup (0, 0, 0), wave 0, lane 0: ");
 }
 
+class FaultsOfGfx12 : public KernelFixture {};
+INSTANTIATE_TEST_SUITE_P(Chips, FaultsOfGfx12, testing::Values("gfx1201"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(FaultsOfGfx12, LocalMemoryBetweenTheHalvesOfABarrier) {
+  std::string store = "v_lshlrev_b32 v1, 2, v0\n v_xor_b32 v2, 0x80, v1\n ds_store_b32 v1, v0\n s_wait_dscnt 0x0\n s_barrier_signal -1\n";
+  auto object =
+      makeKernels(chip(), {{.name = "right", .body = store + "s_barrier_wait -1\n ds_load_b32 v3, v2", .pointers = 0, .ldsBytes = 1024},
+                           {.name = "early", .body = store + "ds_load_b32 v3, v2\n s_barrier_wait -1", .pointers = 0, .ldsBytes = 1024},
+                           {.name = "alone", .body = "s_barrier_wait -1", .pointers = 0}});
+  EXPECT_EQ(faultOf(*object, "right", 64), "");
+  EXPECT_SAYS(faultOf(*object, "early", 64), "accesses LDS between the two halves of a barrier");
+  EXPECT_SAYS(faultOf(*object, "alone", 64), "waits for a barrier that it has not signaled");
+}
+
+TEST_P(FaultsOfGfx12, CountersOfTheirOwn) {
+  auto object = makeKernels(chip(), {{.name = "right", .body = "s_load_b64 s[4:5], s[0:1], 0x0\n s_wait_kmcnt 0x0\n s_mov_b32 s6, s4"},
+                                     {.name = "wrong", .body = "s_load_b64 s[4:5], s[0:1], 0x0\n s_wait_dscnt 0x0\n s_mov_b32 s6, s4"}});
+  std::vector<std::uint32_t> in(1), out(1);
+  buffer("in", in);
+  buffer("out", out);
+  EXPECT_EQ(faultOf(*object, "right", 32), "");
+  EXPECT_SAYS(faultOf(*object, "wrong", 32), "reads s4, which \"s_load_b64");
+}
+
 }  // namespace
 }  // namespace fattn::test

@@ -178,5 +178,44 @@ TEST_P(InstructionsOfRdna, PairsReadBeforeTheyWrite) {
   });
 }
 
+class InstructionsOfGfx12 : public Instructions {};
+INSTANTIATE_TEST_SUITE_P(Chips, InstructionsOfGfx12, testing::Values("gfx1201"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(InstructionsOfGfx12, FloatsInScalarRegisters) {
+  check({
+      {"s_add_f32 s20, s8, s9", {f(1.5F), f(2.25F)}, {f(3.75F)}},
+      {"s_sub_f32 s20, s8, 1.0", {f(1.5F)}, {f(0.5F)}},
+      {"s_mul_f32 s20, s8, s9", {f(1.5F), f(-2.0F)}, {f(-3.0F)}},
+      {"s_mov_b32 s20, s10\n s_fmac_f32 s20, s8, s9", {f(2.0F), f(3.0F), f(1.0F)}, {f(7.0F)}},
+      {"s_min_num_f32 s20, s8, s9", {kNan, f(2.0F)}, {f(2.0F)}},
+      {"s_max_num_f32 s20, s8, s9", {f(-1.0F), f(2.0F)}, {f(2.0F)}},
+      {"s_floor_f32 s20, s8", {f(-1.5F)}, {f(-2.0F)}},
+      {"s_cvt_f32_i32 s20, s8", {0xfffffffd}, {f(-3.0F)}},
+      {"s_cvt_u32_f32 s20, s8", {f(3.9F)}, {3}},
+      {"s_cmp_lt_f32 s8, s9", {f(-1.0F), f(2.0F)}, {kKept, 0, 1}},
+      {"s_cmp_nge_f32 s8, s9", {kNan, f(2.0F)}, {kKept, 0, 1}},
+      {"s_add_nc_u64 s[20:21], s[8:9], s[10:11]", {0xffffffff, 1, 2, 3}, {1, 5}},
+      {"s_mul_u64 s[20:21], s[8:9], s[10:11]", {0xffffffff, 0, 2, 0}, {0xfffffffe, 1}},
+      {"v_max_num_f32 v10, v2, v3", {kNan, f(3.0F)}, {f(3.0F)}},
+      {"v_maximum_f32 v10, v2, v3", {kNan, f(3.0F)}, {kNan}},
+  });
+}
+
+class InstructionsOfGfx950 : public Instructions {};
+INSTANTIATE_TEST_SUITE_P(Chips, InstructionsOfGfx950, testing::Values("gfx950"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(InstructionsOfGfx950, ItsOwn) {
+  check({
+      {"v_bitop3_b32 v10, v2, v3, v4 bitop3:0x6c", {12, 10, 3}, {(12 & 3) ^ 10}},
+      {"v_bitop3_b32 v10, v2, v3, v4 bitop3:0x1", {12, 10, 3}, {0xfffffff0}},
+      {"v_cvt_pk_bf16_f32 v10, v2, v3", {f(1.0F + 0x1p-8F), f(1.0F + 0x3p-8F)}, {pair(0x3f80, 0x3f82)}},  // ties, to even
+      // The formats of 8 bits are OCP's here: the bias of E4M3 is 7, its largest number 448.
+      {"v_cvt_f32_fp8 v10, v2", {0x38}, {f(1.0F)}},
+      {"v_cvt_f32_fp8 v10, v2", {0x7e}, {f(448.0F)}},
+      {"v_cvt_pk_fp8_f32 v10, v2, v3", {f(-0.0F), f(2.0F)}, {0xeeee4080}},
+      {"v_mov_b32 v10, v2\n v_mov_b32 v11, v3\n v_swap_b32 v10, v11", {1, 2}, {2, 1}},
+  });
+}
+
 }  // namespace
 }  // namespace fattn::test

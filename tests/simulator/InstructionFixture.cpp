@@ -16,7 +16,7 @@ constexpr const char* kBefore = R"(
   v_mov_b32 v10, 0xeeeeeeee
   v_mov_b32 v11, 0xeeeeeeee
   v_mov_b32 v12, 0
-  s_waitcnt lgkmcnt(0)
+  {wait}
   v_mov_b32 v2, s8
   v_mov_b32 v3, s9
   v_mov_b32 v4, s10
@@ -43,8 +43,10 @@ void Instructions::check(const std::vector<InstructionRow>& rows, bool flushesDe
   for (const InstructionRow& row : rows) {
     std::string text = isCdna() || row.rdna.empty() ? row.text : row.rdna;
     if (text == "-" || (isCdna() && row.cdna == "-")) continue;
-    std::string body = fmt::format("  {} s[4:7], s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n", isCdna() ? "s_load_dwordx4" : "s_load_b128");
-    body += fmt::format(fmt::runtime(kBefore), "scalars"_a = isCdna() ? "s_load_dwordx8" : "s_load_b256") + "  " + text + "\n";
+    const char* wait = chip().starts_with("gfx12") ? "s_wait_kmcnt 0x0" : "s_waitcnt lgkmcnt(0)";
+    std::string body = fmt::format("  {} s[4:7], s[0:1], 0x0\n  {}\n", isCdna() ? "s_load_dwordx4" : "s_load_b128", wait);
+    body +=
+        fmt::format(fmt::runtime(kBefore), "scalars"_a = isCdna() ? "s_load_dwordx8" : "s_load_b256", "wait"_a = wait) + "  " + text + "\n";
     if (row.text.starts_with("s_")) body += kScalarsAfter;
     body += fmt::format("  {} v1, v[10:12], s[6:7]\n", isCdna() ? "global_store_dwordx3" : "global_store_b96");
     kernels.push_back({.name = "k" + std::to_string(tested.size()), .body = body, .flushesDenormals = flushesDenormals});

@@ -13,7 +13,8 @@ namespace fattn::test {
 namespace {
 
 class Kernels : public KernelFixture {};
-INSTANTIATE_TEST_SUITE_P(Chips, Kernels, testing::Values("gfx942", "gfx1100"), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Chips, Kernels, testing::Values("gfx942", "gfx950", "gfx1100", "gfx1201"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST_P(Kernels, VectorAdd) {
   std::vector<float> a(777), b(777), c(777, -1.0F);

@@ -184,6 +184,66 @@ TEST_P(MatrixProducts, ByMfmaAgreeWithLoops) {
   }
 }
 
+/// One wave of gfx1201: lane l has 8 consecutive k of row (column) l % 16, from 8 * (l / 16) on; register r of the result is row r + 8 * (l
+/// / 16).
+std::string wmma12Kernel(std::string_view name, std::string_view type, int bytes) {
+  using namespace fmt::literals;
+  return fmt::format(R"(
+declare <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.{name}({type}, {type}, <8 x float>)
+define amdgpu_kernel void @product(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspace(1) %c) #0 {{
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %n = and i32 %t, 15
+  %h = lshr i32 %t, 4
+  %h8 = mul i32 %h, 8
+  %start = mul i32 %n, {row}
+  %half = mul i32 %h, {half}
+  %first = add i32 %start, %half
+  br label %loop
+loop:
+  %k = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %sum = phi <8 x float> [ zeroinitializer, %0 ], [ %d, %loop ]
+  %at = add i32 %first, %k
+  %pa = getelementptr i8, ptr addrspace(1) %a, i32 %at
+  %pb = getelementptr i8, ptr addrspace(1) %b, i32 %at
+  %x = load {type}, ptr addrspace(1) %pa, align 8
+  %y = load {type}, ptr addrspace(1) %pb, align 8
+  %d = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.{name}({type} %x, {type} %y, <8 x float> %sum)
+  %next = add i32 %k, {step}
+  %more = icmp ult i32 %next, {row}
+  br i1 %more, label %loop, label %done
+done:
+{stores}
+  ret void
+}}
+)",
+                     "name"_a = name, "type"_a = type, "row"_a = 64 * bytes, "half"_a = 8 * bytes, "step"_a = 16 * bytes,
+                     "stores"_a = stores(8, 16, "%h8", "float", [](int r) { return r; }));
+}
+
+class WmmaOfGfx12 : public KernelFixture {};
+INSTANTIATE_TEST_SUITE_P(Chips, WmmaOfGfx12, testing::Values("gfx1201"), [](const auto& info) { return std::string(info.param); });
+
+TEST_P(WmmaOfGfx12, ProductsAgreeWithLoops) {
+  struct Case {
+    const char *name, *type;
+    Format first, second;
+  };
+  for (const Case& test :
+       {Case{"f16.v8f32.v8f16", "<8 x half>", Format::F16, Format::F16}, Case{"bf16.v8f32.v8i16", "<8 x i16>", Format::BF16, Format::BF16},
+        Case{"fp8.bf8.v8f32.v2i32", "<2 x i32>", Format::FP8, Format::BF8}}) {
+    SCOPED_TRACE(test.name);
+    Encoding first{test.first, false}, second{test.second, false};
+    Problem problem(16, 64, first, second);
+    forgetBuffers();
+    buffer("a", problem.a, Memory::Use::ReadOnly);
+    buffer("b", problem.b, Memory::Use::ReadOnly);
+    buffer("c", problem.c);
+    auto statistics = runIr(wmma12Kernel(test.name, test.type, first.bytes()), "product", 1, 32);
+    EXPECT_EQ(statistics.of(Category::Matrix), 4U);
+    problem.check(false);
+  }
+}
+
 /// One wave of gfx1100: lanes l and l + 16 both have all 16 k of row (column) l; register r of the result is row 2 r + l / 16.
 std::string wmmaKernel(bool bfloat, bool copies) {
   using namespace fmt::literals;

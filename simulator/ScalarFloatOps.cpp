@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Floats in scalar registers (gfx12).
+#include <cmath>
+
+#include "simulator/Float.h"
+#include "simulator/ScalarFunctions.h"
+
+namespace fattn::simulator {
+namespace {
+
+using U = std::uint32_t;
+using I = std::int32_t;
+
+void addScalarComparisons(std::vector<Row>& rows) {
+  constexpr Scc kScc = Scc::Result;
+  rows.push_back(scalarRow<[](float a, float b) { return a == b; }, kScc>("s_cmp_eq_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !(a == b); }, kScc>("s_cmp_neq_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return a < b; }, kScc>("s_cmp_lt_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !(a < b); }, kScc>("s_cmp_nlt_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return a <= b; }, kScc>("s_cmp_le_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !(a <= b); }, kScc>("s_cmp_nle_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return (a > b); }, kScc>("s_cmp_gt_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !(a > b); }, kScc>("s_cmp_ngt_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return (a >= b); }, kScc>("s_cmp_ge_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !(a >= b); }, kScc>("s_cmp_nge_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return std::isunordered(a, b); }, kScc>("s_cmp_u_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return !std::isunordered(a, b); }, kScc>("s_cmp_o_f32"));
+}
+
+}  // namespace
+
+std::vector<Row> scalarFloatRows() {
+  std::vector<Row> rows;
+  addScalarComparisons(rows);
+  rows.push_back(scalarRow<[](float a, float b) { return a + b; }>("s_add_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return a - b; }>("s_sub_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return a * b; }>("s_mul_f32"));
+  rows.push_back(scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmaak_f32"));
+  rows.push_back(scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmamk_f32"));
+  Row accumulated = scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmac_f32");
+  accumulated.readsDestination = true;
+  rows.push_back(accumulated);
+  rows.push_back(scalarRow<[](float a, float b) { return minimumNumber(a, b); }>("s_min_num_f32"));
+  rows.push_back(scalarRow<[](float a, float b) { return maximumNumber(a, b); }>("s_max_num_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::floor(a); }>("s_floor_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::ceil(a); }>("s_ceil_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::trunc(a); }>("s_trunc_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::nearbyint(a); }>("s_rndne_f32"));
+  rows.push_back(scalarRow<[](I a) { return static_cast<float>(a); }>("s_cvt_f32_i32"));
+  rows.push_back(scalarRow<[](U a) { return static_cast<float>(a); }>("s_cvt_f32_u32"));
+  rows.push_back(scalarRow<[](float a) { return toSigned(static_cast<double>(a)); }>("s_cvt_i32_f32"));
+  rows.push_back(scalarRow<[](float a) { return toUnsigned(static_cast<double>(a)); }>("s_cvt_u32_f32"));
+  return rows;
+}
+
+}  // namespace fattn::simulator
