@@ -52,14 +52,31 @@ std::vector<Case> kernels(DeviceKind device, DType dtype) {
   return cases;
 }
 
-constexpr std::array<Suite, 4> kSuites = {{{"quick", "four cases, for a first look", quick},
+/// One query row of 32 heads, 8 of which are keys' and values', against a long cache: in one piece, and in pages of 16.
+std::vector<Case> decode(DeviceKind device, DType dtype) {
+  const std::vector<std::pair<std::int64_t, std::int64_t>> host = {{1, 8192}, {1, 32768}, {4, 8192}},
+                                                           gpu = {{1, 32768}, {16, 8192}, {64, 4096}, {128, 2048}};
+  std::vector<Case> cases;
+  for (const std::int64_t page : {0, 16})
+    for (const auto& [batch, keys] : device == DeviceKind::Host ? host : gpu)
+      cases.push_back({dtype, {}, KernelCase{"decode", {batch, 32, 8, keys, 128, page}}});
+  return cases;
+}
+
+constexpr std::array<Suite, 5> kSuites = {{{"quick", "four cases, for a first look", quick},
                                            {"prefill", "every row sees every key, by length", prefill},
                                            {"causal", "the same where a row sees the keys before it", causal},
-                                           {"kernels", "matrix products and kernels of rows", kernels}}};
+                                           {"kernels", "matrix products and kernels of rows", kernels},
+                                           {"decode", "one query row against a long cache", decode}}};
 
 }  // namespace
 
 std::string Case::name() const {
+  if (isDecode()) {
+    const std::vector<std::int64_t>& e = kernel.extents;
+    return fmt::format("{} decode B{} H{}:{} S1:{} D{}{}", fattn::name(dtype), e[0], e[1], e[2], e[3], e[4],
+                       e[5] > 0 ? fmt::format(" pages of {}", e[5]) : "");
+  }
   if (!isAttention()) return fmt::format("{} {} {}", fattn::name(dtype), kernel.kernel, fmt::join(kernel.extents, " x "));
   const io::AttentionShape& s = shape;
   std::string text = fmt::format("{} B{} H{}", fattn::name(dtype), s.batch, s.headsQ);
@@ -73,12 +90,20 @@ std::string Case::name() const {
 
 double Case::flops() const {
   if (isAttention()) return shape.flops();
+  if (isDecode()) {
+    const std::vector<double> e(kernel.extents.begin(), kernel.extents.end());
+    return 4 * e[0] * e[1] * e[3] * e[4];
+  }
   double product = kernel.extents.size() == 3 ? 2 : 5;
   for (const std::int64_t extent : kernel.extents) product *= static_cast<double>(extent);
   return product;
 }
 
 double Case::bytes() const {
+  if (isDecode()) {
+    const std::vector<double> e(kernel.extents.begin(), kernel.extents.end());
+    return 2 * e[0] * (e[2] * e[3] + e[1]) * e[4] * static_cast<double>(sizeInBytes(dtype));
+  }
   if (!isAttention()) {
     const std::vector<std::int64_t>& e = kernel.extents;
     const std::int64_t elements = e.size() == 3 ? e[0] * e[2] + e[2] * e[1] + e[0] * e[1] : 2 * e[0] * e[1];

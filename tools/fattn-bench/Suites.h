@@ -16,8 +16,8 @@ namespace fattn::bench {
 
 /// A problem of one of the library's kernels.
 struct KernelCase {
-  std::string kernel;                 ///< "gemm", "gemm-nt", "gemm+gelu", "softmax", "layer-norm", "rms-norm"
-  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns
+  std::string kernel;                 ///< "gemm", "gemm-nt", "gemm+gelu", "softmax", "layer-norm", "rms-norm", "decode"
+  std::vector<std::int64_t> extents;  ///< m, n, k; rows, columns; or batch, query heads, key heads, keys, head_dim, page_size
 };
 
 /// One problem.
@@ -29,6 +29,7 @@ struct Case {
   /// "bf16 D64 S4096 causal", with what is unusual: the figures of one problem of two runs are found by it.
   std::string name() const;
   bool isAttention() const { return kernel.kernel.empty(); }
+  bool isDecode() const { return kernel.kernel == "decode"; }
   /// Of rows: 5 for each element.
   double flops() const;
   /// Of operands and results, once each.

@@ -50,7 +50,7 @@ TEST(BenchOptions, AcceptEverythingTheyDocument) {
 }
 
 TEST(BenchOptions, NameWhatIsWrongAndWhatIsLegal) {
-  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal, kernels");
+  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal, kernels, decode");
   EXPECT_EQ(refused("--dtype i8"), "--dtype 'i8': expected f32, f16 or bf16");
   EXPECT_EQ(refused("--seconds 0"), "--seconds '0': expected a number from 0.1 to 86400");
   EXPECT_EQ(refused("--seconds nan"), "--seconds 'nan': expected a number from 0.1 to 86400");
@@ -81,6 +81,10 @@ TEST(Suites, CountOperationsAndBytes) {
   EXPECT_EQ(one.name(), "bf16 B2 H8:2 S16:32 D64:128");
   EXPECT_EQ(one.flops(), 2.0 * (64 + 128) * 16 * 32 * 2 * 8);
   EXPECT_EQ(one.bytes(), 2.0 * ((2 * 8 * 16) * (64 + 128) + (2 * 2 * 32) * (64 + 128)));
+  const Case decode{DType::BF16, {}, {"decode", {2, 8, 2, 1000, 64, 16}}};
+  EXPECT_EQ(decode.name(), "bf16 decode B2 H8:2 S1:1000 D64 pages of 16");
+  EXPECT_EQ(decode.flops(), 2.0 * (64 + 64) * 1000 * 2 * 8);
+  EXPECT_EQ(decode.bytes(), 2.0 * ((2 * 8) * (64 + 64) + (2 * 2 * 1000) * (64 + 64)));
 }
 
 }  // namespace

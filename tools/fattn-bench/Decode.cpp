@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decode as a contestant.
+#include "fattn/Decode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "tools/fattn-bench/Kernels.h"
+#include "tools/io/Random.h"
+
+namespace fattn::bench {
+namespace {
+
+/// A decode kernel with operands in the device's memory. Pages lie in an order that jumps.
+class BoundDecode {
+ public:
+  BoundDecode(DecodeKernel compiled, const Case& problem) : kernel_(std::move(compiled)), device_(openDevice(kernel_.info().target)) {
+    const std::vector<std::int64_t>& e = problem.kernel.extents;
+    const std::int64_t batch = e[0], heads = e[1], kvHeads = e[2], keys = e[3], width = e[4], page = e[5];
+    args_.q = random(problem.dtype, {batch, heads, 1, width}), args_.o = random(problem.dtype, {batch, heads, 1, width});
+    const std::int64_t pages = page > 0 ? (keys + page - 1) / page : 0;
+    const std::vector<std::int64_t> cache =
+        page > 0 ? std::vector{batch * pages, kvHeads, page, width} : std::vector{batch, kvHeads, keys, width};
+    args_.k = random(problem.dtype, cache), args_.v = random(problem.dtype, cache);
+    args_.lengths = integers({batch}, std::vector<std::int32_t>(static_cast<std::size_t>(batch), static_cast<std::int32_t>(keys)));
+    if (page > 0) args_.pages = integers({batch, pages}, jumping(batch * pages));
+    args_.workspace_bytes = kernel_.workspaceBytes(args_);
+    args_.workspace = device_.allocate(static_cast<std::size_t>(args_.workspace_bytes));
+    memory_.push_back(args_.workspace);
+    device_.synchronize();
+  }
+  ~BoundDecode() {
+    for (void* memory : memory_) device_.free(memory);
+  }
+  BoundDecode(const BoundDecode&) = delete;
+  BoundDecode& operator=(const BoundDecode&) = delete;
+
+  void launch() const { kernel_.launch({}, args_); }
+
+ private:
+  static std::vector<std::int32_t> jumping(std::int64_t count) {
+    constexpr std::int64_t kStep = 7919;  // a prime
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(count));
+    const std::int64_t step = std::gcd(kStep, count) == 1 ? kStep : 1;
+    for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * step % count);
+    return numbers;
+  }
+  TensorView put(const void* values, std::int64_t bytes, DType dtype, const std::vector<std::int64_t>& shape) {
+    void* memory = device_.allocate(static_cast<std::size_t>(bytes));
+    memory_.push_back(memory);
+    device_.copy(memory, values, static_cast<std::size_t>(bytes));
+    device_.synchronize();
+    return {memory, dtype, shape};
+  }
+  TensorView random(DType dtype, const std::vector<std::int64_t>& shape) {
+    constexpr std::int64_t kDrawn = 1 << 18;  // numbers, which are repeated: drawing a whole cache would take minutes
+    io::HostTensor values = io::HostTensor::allocate(dtype, shape), drawn = io::HostTensor::allocate(dtype, {kDrawn});
+    io::fillNormal(drawn, 0, memory_.size(), 0);
+    for (std::int64_t at = 0; at < values.bytes(); at += drawn.bytes())
+      std::memcpy(values.data() + at, drawn.data(), static_cast<std::size_t>(std::min(drawn.bytes(), values.bytes() - at)));
+    return put(values.data(), values.bytes(), dtype, shape);
+  }
+  TensorView integers(const std::vector<std::int64_t>& shape, const std::vector<std::int32_t>& values) {
+    return put(values.data(), static_cast<std::int64_t>(values.size() * sizeof(std::int32_t)), DType::I32, shape);
+  }
+
+  DecodeKernel kernel_;
+  Device& device_;
+  std::vector<void*> memory_;
+  DecodeArgs args_;
+};
+
+}  // namespace
+
+std::pair<std::function<void()>, std::string> prepareDecode(const Case& problem, const std::string& target, const TileConfig& config) {
+  const std::vector<std::int64_t>& e = problem.kernel.extents;
+  DecodeConfig asked{.dtype = problem.dtype, .head_dim = e[4], .rows = e[1] / e[2], .page_size = e[5], .target = target};
+  if (config != TileConfig{}) asked.tile = config;
+  DecodeKernel kernel = compile(asked);
+  auto bound = std::make_shared<BoundDecode>(kernel, problem);
+  return {[bound] { bound->launch(); }, kernel.info().tile.toString()};
+}
+
+}  // namespace fattn::bench
