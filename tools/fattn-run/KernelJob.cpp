@@ -12,6 +12,7 @@
 
 #include "fattn/fattn.h"
 #include "tools/fattn-run/Bench.h"
+#include "tools/fattn-run/DecodeJob.h"
 #include "tools/fattn-run/KernelReference.h"
 
 namespace fattn::run {
@@ -80,11 +81,19 @@ class KernelEngine : public Engine {
   std::vector<Argument> arguments_;
 };
 
-std::string speedText(const KernelProblem& problem, double us) {
+/// What a report says of a launch, beside figures.
+struct Launched {
+  std::string parameters, shape;
+  std::int64_t rows;
+  std::vector<std::int64_t> extents;
+  double flops, bytes;  ///< flops 0: the speed is that of memory
+};
+
+std::string speedText(const Launched& problem, double us) {
   return problem.flops > 0 ? fmt::format("{:.1f} GFLOP/s", problem.flops / us / 1e3) : fmt::format("{:.1f} GB/s", problem.bytes / us / 1e3);
 }
 
-std::string tableOf(const Options& options, const KernelProblem& problem, const KernelEngine& engine, const Timing& timing,
+std::string tableOf(const Options& options, const Launched& problem, const Engine& engine, const Timing& timing,
                     const std::optional<KernelCheck>& check) {
   const bool color = tool::wantsColor();
   std::string out;
@@ -92,8 +101,8 @@ std::string tableOf(const Options& options, const KernelProblem& problem, const 
     out += fmt::format("{}{}\n", styled(fmt::format("{:<9}", label), Style::Dim, color), value);
   };
   line("target", fmt::format("{} ({})", engine.target, engine.device));
-  line("kernel", fmt::format("{}, {}", options.kernel->kernel, problem.parameters.toString()));
-  line("shape", fmt::format("{}", fmt::join(problem.extents, " x ")));
+  line("kernel", fmt::format("{}, {}", options.kernel->kernel, problem.parameters));
+  line("shape", problem.shape);
   line("config", engine.config);
   line("compile", fmt::format("{:.1f} ms{}", engine.compileMs, engine.fromCache ? ", from the cache on disk" : ""));
   line("time",
@@ -104,18 +113,16 @@ std::string tableOf(const Options& options, const KernelProblem& problem, const 
   if (check)
     line("check", fmt::format("{}: {} of {} rows, relative error {:.2e}, {:.0e} is allowed",
                               styled(check->passed() ? "passed" : "FAILED", check->passed() ? Style::Good : Style::Bad, color), check->rows,
-                              problem.extents[0], check->relative, check->allowed));
+                              problem.rows, check->relative, check->allowed));
   return out;
 }
 
-std::string jsonOf(const Options& options, const KernelProblem& problem, const KernelEngine& engine, const Timing& timing,
+std::string jsonOf(const Options& options, const Launched& problem, const Engine& engine, const Timing& timing,
                    const std::optional<KernelCheck>& check) {
-  nlohmann::ordered_json json = {{"kernel", options.kernel->kernel}, {"target", engine.target},
-                                 {"device", engine.device},          {"parameters", problem.parameters.toString()},
-                                 {"shape", problem.extents},         {"config", engine.config},
-                                 {"compile_ms", engine.compileMs},   {"from_cache", engine.fromCache},
-                                 {"time_us", timing.medianUs},       {"time_us_min", timing.minUs},
-                                 {"time_us_max", timing.maxUs},      {"repetitions", timing.repetitions}};
+  nlohmann::ordered_json json = {{"kernel", options.kernel->kernel}, {"target", engine.target},        {"device", engine.device},
+                                 {"parameters", problem.parameters}, {"shape", problem.extents},       {"config", engine.config},
+                                 {"compile_ms", engine.compileMs},   {"from_cache", engine.fromCache}, {"time_us", timing.medianUs},
+                                 {"time_us_min", timing.minUs},      {"time_us_max", timing.maxUs},    {"repetitions", timing.repetitions}};
   json[problem.flops > 0 ? "gflops" : "gbytes_per_s"] = (problem.flops > 0 ? problem.flops : problem.bytes) / timing.medianUs / 1e3;
   if (check)
     json["check"] = {
@@ -123,26 +130,56 @@ std::string jsonOf(const Options& options, const KernelProblem& problem, const K
         {"rel_err", std::isfinite(check->relative) ? nlohmann::ordered_json(check->relative) : nlohmann::ordered_json(nullptr)},
         {"tolerance", check->allowed},
         {"rows", check->rows},
-        {"rows_total", problem.extents[0]},
+        {"rows_total", problem.rows},
         {"reference", "float64"}};
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+Timing timed(const Options& options, Engine& engine, tool::Progress& progress) {
+  progress.step("running");
+  const double once = engine.launch();
+  if (!options.bench) return {once, once, once, 1};
+  progress.step("measuring");
+  return bench(engine);
+}
+
+KernelResult reportOf(const Options& options, const Launched& problem, const Engine& engine, const Timing& timing,
+                      const std::optional<KernelCheck>& check) {
+  return {.text = options.json ? jsonOf(options, problem, engine, timing, check) : tableOf(options, problem, engine, timing, check),
+          .passed = !check || check->passed()};
+}
+
+KernelResult runDecode(const Options& options, tool::Progress& progress) {
+  const DecodeOptions& d = options.kernel->decode;
+  progress.step("compiling, and drawing operands");
+  DecodeEngine engine(options, d, options.kernel->dtype);
+  const Timing timing = timed(options, engine, progress);
+  std::optional<KernelCheck> check;
+  if (options.check) {
+    progress.step("checking against float64");
+    check = engine.check(options.seed);
+  }
+  progress.clear();
+  const Launched launched{.parameters = engine.parameters,
+                          .shape = fmt::format("{} sequences of {}{} keys, {}:{} heads, {} rows, D {}", d.batch, d.ragged ? "up to " : "",
+                                               d.keys, d.headsQ, d.headsKv, d.queries, d.dim),
+                          .rows = engine.rows(),
+                          .extents = {d.batch, d.headsQ, d.headsKv, d.queries, d.keys, d.dim},
+                          .flops = 0,
+                          .bytes = engine.bytes()};
+  return reportOf(options, launched, engine, timing, check);
 }
 
 }  // namespace
 
 KernelResult runKernel(const Options& options, tool::Progress& progress) {
   if (options.threads > 0) host::setNumThreads(options.threads);
+  if (options.kernel->kernel == "decode") return runDecode(options, progress);
   progress.step("drawing operands");
   KernelProblem problem = makeKernelProblem(*options.kernel, options.seed);
   progress.step("compiling");
   KernelEngine engine(options, problem);
-  progress.step("running");
-  const double once = engine.launch();
-  Timing timing{once, once, once, 1};
-  if (options.bench) {
-    progress.step("measuring");
-    timing = bench(engine);
-  }
+  const Timing timing = timed(options, engine, progress);
   engine.fetch();
   std::optional<KernelCheck> check;
   if (options.check) {
@@ -150,8 +187,13 @@ KernelResult runKernel(const Options& options, tool::Progress& progress) {
     check = checkKernel(*options.kernel, problem, kEps, options.seed);
   }
   progress.clear();
-  return {.text = options.json ? jsonOf(options, problem, engine, timing, check) : tableOf(options, problem, engine, timing, check),
-          .passed = !check || check->passed()};
+  const Launched launched{.parameters = problem.parameters.toString(),
+                          .shape = fmt::format("{}", fmt::join(problem.extents, " x ")),
+                          .rows = problem.extents[0],
+                          .extents = problem.extents,
+                          .flops = problem.flops,
+                          .bytes = problem.bytes};
+  return reportOf(options, launched, engine, timing, check);
 }
 
 }  // namespace fattn::run

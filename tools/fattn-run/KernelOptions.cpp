@@ -31,19 +31,64 @@ std::vector<std::int64_t> parseExtents(const std::string& text, std::size_t coun
 }
 
 bool isGemm(const std::string& kernel) { return kernel == "gemm"; }
+bool isDecode(const std::string& kernel) { return kernel == "decode"; }
+
+std::int64_t parseCount(const char* option, const std::string& text, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > most)
+    failKernel(fmt::format("{} {}: expected an integer from 1 to {}", option, io::quote(text), most));
+  return value;
+}
+
+void declareDecode(CLI::App* command, KernelText& text) {
+  command
+      ->add_option("--shape", text.shape,
+                   "sequences, heads of queries and of keys, query rows, keys of the longest sequence, D (4,32:8,1,4096,128)")
+      ->type_name("B,Hq[:Hkv],Sq,KEYS,D")
+      ->group("Operands");
+  command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
+  command->add_flag("--ragged", text.ragged, "sequences of different lengths, from 1 key on")->group("Operands");
+  command->add_option("--pages", text.pages, "keys of a page of the cache (one piece a sequence)")->type_name("N")->group("Kernel");
+  command->add_option("--splits", text.splits, "programs that share a sequence (as many as fill the device)")
+      ->type_name("N")
+      ->group("Kernel");
+  command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
+}
+
+DecodeOptions interpretDecode(const KernelText& text) {
+  constexpr const char* kForm = "B,Hq[:Hkv],Sq,KEYS,D";
+  DecodeOptions options{.causal = text.causal, .ragged = text.ragged};
+  if (!text.shape.empty()) {
+    std::vector<std::string> fields = tool::split(text.shape, ',');
+    if (fields.size() != 5) failKernel(fmt::format("--shape {}: expected {}", io::quote(text.shape), kForm));
+    const std::vector<std::string> heads = tool::split(fields[1], ':');
+    if (heads.size() > 2) failKernel(fmt::format("--shape {}: expected {}", io::quote(text.shape), kForm));
+    const std::string numbers = fmt::format("{},{},{},{},{},{}", fields[0], heads.front(), heads.back(), fields[2], fields[3], fields[4]);
+    const std::vector<std::int64_t> n = parseExtents(numbers, 6, kForm);
+    options.batch = n[0], options.headsQ = n[1], options.headsKv = n[2], options.queries = n[3], options.keys = n[4], options.dim = n[5];
+    if (options.headsQ % options.headsKv != 0)
+      failKernel(fmt::format("--shape {}: {} query heads are no multiple of {}", io::quote(text.shape), options.headsQ, options.headsKv));
+  }
+  if (!text.pages.empty()) options.pageSize = parseCount("--pages", text.pages, 1 << 20);
+  if (!text.splits.empty()) options.splits = static_cast<int>(parseCount("--splits", text.splits, 1024));
+  return options;
+}
 
 }  // namespace
 
 const std::vector<std::string>& kernelNames() {
-  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm"};
+  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm", "decode"};
   return names;
 }
 
 CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& text) {
   static const std::vector<std::string> what = {"runs a matrix product, with what is done to its result", "runs a softmax of rows",
-                                                "runs a layer norm of rows", "runs an RMS norm of rows"};
+                                                "runs a layer norm of rows", "runs an RMS norm of rows",
+                                                "runs attention of a few rows against a long cache"};
   const auto index = static_cast<std::size_t>(std::ranges::find(kernelNames(), kernel) - kernelNames().begin());
   CLI::App* command = app.add_subcommand(kernel, what[index]);
+  if (isDecode(kernel)) return declareDecode(command, text), command;
   if (!isGemm(kernel)) {
     command->add_option("--shape", text.shape, "sizes of random inputs (4096,1024)")->type_name("ROWS,COLUMNS")->group("Operands");
     command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
@@ -68,7 +113,9 @@ CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& te
 KernelOptions interpretKernel(const std::string& kernel, const KernelText& text) {
   KernelOptions options{.kernel = kernel, .extents = {}, .bias = text.bias, .residual = text.residual};
   const bool gemm = isGemm(kernel);
-  if (gemm)
+  if (isDecode(kernel))
+    options.decode = interpretDecode(text);
+  else if (gemm)
     options.extents = text.shape.empty() ? std::vector<std::int64_t>{1024, 1024, 1024} : parseExtents(text.shape, 3, "M,N,K");
   else
     options.extents = text.shape.empty() ? std::vector<std::int64_t>{4096, 1024} : parseExtents(text.shape, 2, "ROWS,COLUMNS");

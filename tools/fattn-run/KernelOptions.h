@@ -15,19 +15,29 @@ class App;
 
 namespace fattn::run {
 
+/// What `fattn-run decode` asks for beside the element type.
+struct DecodeOptions {
+  std::int64_t batch = 4, headsQ = 32, headsKv = 8, queries = 1, keys = 4096, dim = 128;
+  std::int64_t pageSize = 0;  ///< 0: each sequence in one piece
+  int splits = 0;             ///< 0: as many as fill the device
+  bool causal = false;
+  bool ragged = false;  ///< lengths differ, from 1 to keys
+};
+
 /// What a subcommand asks for; the target, the configuration, the seed and the actions are in Options.
 struct KernelOptions {
-  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm"
-  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns
+  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm", "decode"
+  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns; none of decode
   DType dtype = DType::F32;
   bool aColumns = false, bColumns = false, bias = false, residual = false;
   std::string activation = "none";
+  DecodeOptions decode{};
 };
 
 /// The texts of the options that only subcommands have.
 struct KernelText {
-  std::string shape, dtype, layout, activation;
-  bool bias = false, residual = false;
+  std::string shape, dtype, layout, activation, pages, splits;
+  bool bias = false, residual = false, causal = false, ragged = false;
 };
 
 /// Throws UsageError.

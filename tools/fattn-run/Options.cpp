@@ -31,6 +31,8 @@ Examples:
       bf16 lives in .safetensors; figures as JSON
   fattn-run gemm --shape 1000,500,300 --dtype bf16 --bias --activation gelu --check
       a matrix product with what is done to its result; softmax, layer-norm and rms-norm take rows
+  fattn-run decode --shape 16,32:8,1,8192,128 --dtype bf16 --pages 16 --ragged --check --bench
+      one query row of 16 sequences of up to 8192 keys, in pages of 16
 
 Files: .npy and .safetensors[:NAME]; without NAME the only tensor of the file, or the one called q, k, v (o, lse when writing).
 Speed: TFLOP/s counts 2 (D + Dv) operations for each pair of a query and a key it sees.
