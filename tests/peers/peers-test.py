@@ -50,6 +50,22 @@ class Binding(unittest.TestCase):
         self.assertEqual(list(y), 8 * [0.25])
         self.assertEqual(kernel.info()["entry"], "row_softmax")
 
+    def test_decode_on_plain_memory(self):
+        import ctypes
+
+        # A query of zeros and 3 keys, of a cache of 4: the result is the mean of their values. Pages of 2, the first one behind the second.
+        q, o, v = (ctypes.c_float * 8)(), (ctypes.c_float * 8)(), (ctypes.c_float * 32)(*range(32))
+        ints = lambda *values: (ctypes.c_int32 * len(values))(*values)
+        view = lambda memory, *shape: fattn_c.Tensor.of(ctypes.addressof(memory), "f32", shape, (shape[1] * shape[2] * 8, shape[2] * 8, 8, 1))
+        lengths, pages = ints(3), ints(1, 0)
+        kernel = fattn_c.Library(LIBRARY).compile_decode(dtype="f32", head_dim=8, rows=1, page_size=2, target="host")
+        kernel.prepare(q=view(q, 1, 1, 1, 8), k=view(v, 2, 1, 2, 8), v=view(v, 2, 1, 2, 8), o=view(o, 1, 1, 1, 8), splits=1,
+                       lengths=fattn_c.Tensor.of(ctypes.addressof(lengths), "i32", (1,), (1,)),
+                       pages=fattn_c.Tensor.of(ctypes.addressof(pages), "i32", (1, 2), (2, 1)))()
+        for i, x in enumerate(o):
+            self.assertAlmostEqual(x, (16 + 24 + 0) / 3 + i, places=4)
+        self.assertEqual(kernel.info()["entry"], "attention_decode")
+
     def test_devices(self):
         self.assertIn("host", [device["target"] for device in fattn_c.Library(LIBRARY).devices()])
 
@@ -83,6 +99,35 @@ class Kernels(unittest.TestCase):
         rows = json.loads(result.stdout)["rows"]
         self.assertEqual(len(rows), 12)
         self.assertTrue(all(row["ratio"] > 0 and row["difference"] < 0.02 for row in rows))
+
+
+def run_decode(*arguments, flags=()):
+    command = [sys.executable, *flags, PEERS / "decode.py", "--library", LIBRARY, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Decode(unittest.TestCase):
+    def test_says_that_there_is_no_torch_in_a_sentence(self):
+        result = run_decode(flags=["-S", "-E"])
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stderr.startswith("decode.py measures beside PyTorch, which is not installed here"), result.stderr)
+
+    def test_refuses_what_it_does_not_know(self):
+        for arguments, text in (
+            (["--shape", "1,8:3,64,16"], "'1,8:3,64,16' is not of the form B,Hq[:Hkv],KEYS,D with Hq a multiple of Hkv"),
+            (["--dtype", "f64"], "'f64' is none of f32, f16, bf16"),
+            (["--page-size", "-1"], "--page-size not below 0"),
+        ):
+            result = run_decode(*arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(text, result.stderr)
+
+    @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed here")
+    def test_compares_and_measures(self):
+        for pages in ("0", "5"):
+            result = run_decode("--shape", "2,4:2,70,16", "--rounds", "1", "--leg-ms", "1", "--page-size", pages, "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertTrue(all(row["ratio"] > 0 and row["difference"] < 0.02 for row in json.loads(result.stdout)["rows"]))
 
 
 class WithoutTorch(unittest.TestCase):

@@ -44,6 +44,24 @@ class ForwardArgs(ctypes.Structure):
     ]
 
 
+class DecodeArgs(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_size_t),
+        ("q", Tensor),
+        ("k", Tensor),
+        ("v", Tensor),
+        ("o", Tensor),
+        ("lse", Tensor),
+        ("lengths", Tensor),
+        ("pages", Tensor),
+        ("scale", ctypes.POINTER(ctypes.c_float)),
+        ("keys", ctypes.c_int64),
+        ("splits", ctypes.c_int64),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+    ]
+
+
 class Value(ctypes.Union):
     _fields_ = [("tensor", ctypes.POINTER(Tensor)), ("pointer", ctypes.c_void_p), ("integer", ctypes.c_int64), ("number", ctypes.c_double)]
 
@@ -83,6 +101,11 @@ class Library:
                 ctypes.c_int32,
                 [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t, ctypes.POINTER(Argument), ctypes.c_size_t],
             ),
+            "fattn_compile_decode": (ctypes.c_int32, [text, out]),
+            "fattn_decode_kernel_release": (None, [ctypes.c_void_p]),
+            "fattn_decode_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
+            "fattn_decode_workspace": (ctypes.c_int32, [ctypes.c_void_p, ctypes.POINTER(DecodeArgs), ctypes.POINTER(ctypes.c_int64)]),
+            "fattn_attention_decode": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(DecodeArgs)]),
             "fattn_tune_template": (ctypes.c_int32, [text, ctypes.c_double, out]),
         }
         for name, (result, arguments) in signatures.items():
@@ -116,6 +139,9 @@ class Library:
 
     def compile_template(self, **config):
         return TemplateKernel(self, config)
+
+    def compile_decode(self, **config):
+        return DecodeKernel(self, config)
 
     def tune_template(self, seconds, **config):
         return self._json(self.c.fattn_tune_template, json.dumps(config).encode(), seconds)
@@ -173,6 +199,37 @@ class TemplateKernel:
 
         def launch(held=(self, tensors)):
             status = function(handle, stream, shape, len(extents), arguments, len(arguments))
+            if status:
+                check(status)
+
+        return launch
+
+
+class DecodeKernel:
+    def __init__(self, library, config):
+        self.library, self.handle = library, ctypes.c_void_p()
+        library.check(library.c.fattn_compile_decode(json.dumps(config).encode(), ctypes.byref(self.handle)))
+
+    def __del__(self):
+        if self.handle:
+            self.library.c.fattn_decode_kernel_release(self.handle)
+
+    def info(self):
+        return self.library._json(self.library.c.fattn_decode_kernel_info, self.handle)
+
+    def workspace(self, **args):
+        """The bytes that a launch with these arguments (members of DecodeArgs) needs."""
+        packed, size = DecodeArgs(struct_size=ctypes.sizeof(DecodeArgs), **args), ctypes.c_int64()
+        self.library.check(self.library.c.fattn_decode_workspace(self.handle, ctypes.byref(packed), ctypes.byref(size)))
+        return size.value
+
+    def prepare(self, stream=None, **args):
+        """A function that launches with these arguments, whose memory must outlive it; a call packs nothing."""
+        packed = DecodeArgs(struct_size=ctypes.sizeof(DecodeArgs), **args)
+        function, handle, reference, check = self.library.c.fattn_attention_decode, self.handle, ctypes.byref(packed), self.library.check
+
+        def launch(kernel=self):  # holds the kernel as long as the launch
+            status = function(handle, stream, reference)
             if status:
                 check(status)
 
