@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <llvm/BinaryFormat/ELF.h>
-#include <llvm/BinaryFormat/MsgPackDocument.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "fattn/Error.h"
 #include "simulator/Disassembler.h"
@@ -30,34 +30,61 @@ T orRefuse(llvm::Expected<T> value) {
 
 using Elf = llvm::object::ELF64LEObjectFile;
 
-std::uint64_t numberAt(llvm::msgpack::MapDocNode& map, llvm::StringRef key, std::uint64_t otherwise) {
-  auto found = map.find(key);
-  if (found == map.end()) return otherwise;
-  if (found->second.getKind() == llvm::msgpack::Type::UInt) return found->second.getUInt();
-  return found->second.getKind() == llvm::msgpack::Type::Int ? static_cast<std::uint64_t>(found->second.getInt()) : otherwise;
+constexpr std::uint64_t kMostArgumentBytes = 1 << 20, kMostScratchBytes = 1 << 18, kMostThreads = 1024;
+constexpr std::uint64_t kMostImageBytes = 1 << 26;
+
+/// LLVM's own function for it must not be asked about numbers that it does not know.
+const Chip* chipOf(std::uint32_t machine) {
+  switch (machine) {
+    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX942:
+      return findChip("gfx942");
+    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX950:
+      return findChip("gfx950");
+    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1100:
+      return findChip("gfx1100");
+    case llvm::ELF::EF_AMDGPU_MACH_AMDGCN_GFX1201:
+      return findChip("gfx1201");
+    default:
+      refuse(fmt::format("it is for the machine {:#x} of its ELF flags; simulated are {}", machine, chipNames()));
+  }
 }
 
-std::string textAt(llvm::msgpack::MapDocNode& map, llvm::StringRef key) {
+using nlohmann::json;
+
+std::uint64_t numberAt(const json& map, const char* key, std::uint64_t most) {
   auto found = map.find(key);
-  return found != map.end() && found->second.isString() ? found->second.getString().str() : "";
+  if (found == map.end() || !found->is_number_integer()) return 0;
+  auto value = found->get<std::uint64_t>();
+  if (value > most) refuse(fmt::format("its metadata has an impossible {} of {}", key, value));
+  return value;
+}
+
+std::string textAt(const json& map, const char* key) {
+  auto found = map.find(key);
+  return found != map.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// The list at a key of a map; empty where there is none.
+json listAt(const json& map, const char* key) {
+  auto found = map.find(key);
+  return found != map.end() && found->is_array() ? *found : json::array();
 }
 
 /// Fills a kernel from its entry in the metadata note.
-Kernel describeKernel(llvm::msgpack::MapDocNode& entry) {
+Kernel describeKernel(const json& entry) {
+  if (!entry.is_object()) refuse("its metadata note is damaged");
   Kernel kernel;
   kernel.name = textAt(entry, ".name");
-  kernel.maxThreads = static_cast<std::uint32_t>(numberAt(entry, ".max_flat_workgroup_size", 0));
-  if (auto block = entry.find(".reqd_workgroup_size"); block != entry.end() && block->second.isArray()) {
-    auto& sizes = block->second.getArray();
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, sizes.size()); ++i)
-      kernel.requiredBlock[i] = static_cast<std::uint32_t>(sizes[i].getUInt());
+  kernel.maxThreads = static_cast<std::uint32_t>(numberAt(entry, ".max_flat_workgroup_size", kMostThreads));
+  json block = listAt(entry, ".reqd_workgroup_size");
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, block.size()); ++i)
+    kernel.requiredBlock[i] = block[i].is_number_integer() ? block[i].get<std::uint32_t>() : 0;
+  for (const json& argument : listAt(entry, ".args")) {
+    if (!argument.is_object()) refuse("its metadata note is damaged");
+    kernel.arguments.push_back({static_cast<std::uint32_t>(numberAt(argument, ".offset", kMostArgumentBytes)),
+                                static_cast<std::uint32_t>(numberAt(argument, ".size", kMostArgumentBytes)),
+                                textAt(argument, ".value_kind")});
   }
-  if (auto arguments = entry.find(".args"); arguments != entry.end() && arguments->second.isArray())
-    for (auto& node : arguments->second.getArray()) {
-      auto& map = node.getMap();
-      kernel.arguments.push_back({static_cast<std::uint32_t>(numberAt(map, ".offset", 0)),
-                                  static_cast<std::uint32_t>(numberAt(map, ".size", 0)), textAt(map, ".value_kind")});
-    }
   return kernel;
 }
 
@@ -68,13 +95,10 @@ std::vector<Kernel> readNotes(const Elf& elf) {
     llvm::Error error = llvm::Error::success();
     for (auto note : elf.getELFFile().notes(header, error)) {
       if (note.getType() != llvm::ELF::NT_AMDGPU_METADATA) continue;
-      llvm::msgpack::Document document;
-      if (!document.readFromBlob(note.getDescAsStringRef(header.p_align), false) || !document.getRoot().isMap())
-        refuse("its metadata note is damaged");
-      auto& root = document.getRoot().getMap();
-      auto list = root.find("amdhsa.kernels");
-      if (list == root.end() || !list->second.isArray()) refuse("its metadata note lists no kernels");
-      for (auto& entry : list->second.getArray()) kernels.push_back(describeKernel(entry.getMap()));
+      llvm::ArrayRef<std::uint8_t> bytes = note.getDesc(header.p_align);
+      json root = json::from_msgpack(bytes.begin(), bytes.end(), true, false);
+      if (!root.is_object()) refuse("its metadata note is damaged");
+      for (const json& entry : listAt(root, "amdhsa.kernels")) kernels.push_back(describeKernel(entry));
     }
     if (error) refuse(llvm::toString(std::move(error)));
   }
@@ -84,7 +108,7 @@ std::vector<Kernel> readNotes(const Elf& elf) {
 template <class T>
 T at(const std::vector<std::byte>& image, std::uint64_t address) {
   T value;
-  if (address + sizeof value > image.size()) refuse("a kernel descriptor lies outside of its segments");
+  if (address > image.size() || image.size() - address < sizeof value) refuse("a kernel descriptor lies outside of its segments");
   std::memcpy(&value, image.data() + address, sizeof value);
   return value;
 }
@@ -94,6 +118,8 @@ void readDescriptor(Kernel& kernel, const std::vector<std::byte>& image, std::ui
   kernel.ldsBytes = at<std::uint32_t>(image, address);
   kernel.scratchBytes = at<std::uint32_t>(image, address + 4);
   kernel.kernargBytes = at<std::uint32_t>(image, address + 8);
+  if (kernel.kernargBytes > kMostArgumentBytes || kernel.scratchBytes > kMostScratchBytes)
+    refuse("the descriptor of " + kernel.name + " asks for more arguments or memory of a lane than there can be");
   kernel.entry = address + static_cast<std::uint64_t>(at<std::int64_t>(image, address + 16));
   kernel.resource3 = at<std::uint32_t>(image, address + 44);
   kernel.resource1 = at<std::uint32_t>(image, address + 48);
@@ -129,7 +155,7 @@ struct CodeObject::Loader {
   void map() {
     for (const auto& header : orRefuse(elf.getELFFile().program_headers())) {
       if (header.p_type != llvm::ELF::PT_LOAD) continue;
-      if (header.p_vaddr + header.p_memsz > std::uint64_t{1} << 30 || header.p_filesz > header.p_memsz)
+      if (header.p_vaddr > kMostImageBytes || header.p_memsz > kMostImageBytes || header.p_filesz > header.p_memsz)
         refuse("a segment has an impossible size");
       object.image_.resize(std::max<std::size_t>(object.image_.size(), header.p_vaddr + header.p_memsz));
       auto contents = orRefuse(elf.getELFFile().getSegmentContents(header));
@@ -139,6 +165,7 @@ struct CodeObject::Loader {
 
   void describe() {
     object.kernels_ = readNotes(elf);
+    if (object.kernels_.empty()) refuse("its metadata lists no kernels");
     for (Kernel& kernel : object.kernels_) {
       bool found = false;
       for (const auto& symbol : elf.symbols()) {
@@ -148,7 +175,6 @@ struct CodeObject::Loader {
       }
       if (!found) refuse("the kernel " + kernel.name + " has no descriptor " + kernel.name + ".kd");
     }
-    if (object.kernels_.empty()) refuse("it has no kernels");
   }
 
   void decode() {
@@ -159,7 +185,8 @@ struct CodeObject::Loader {
     for (const auto& section : elf.sections()) {
       if (!section.isText()) continue;
       std::uint64_t begin = section.getAddress(), end = begin + section.getSize();
-      if (end > object.image_.size()) refuse("its code lies outside of its segments");
+      if (begin > object.image_.size() || section.getSize() > std::min<std::uint64_t>(object.image_.size() - begin, elf.getData().size()))
+        refuse("its code lies outside of its segments");
       for (std::uint64_t address = begin; address + 4 <= end;) {
         std::span<const std::byte> bytes(object.image_.data() + address, end - address);
         Instruction instruction;
@@ -185,9 +212,7 @@ std::shared_ptr<const CodeObject> CodeObject::load(std::span<const std::byte> by
   Elf elf = orRefuse(Elf::create(llvm::MemoryBufferRef(data, "code object")));
   if (elf.getELFFile().getHeader().e_machine != llvm::ELF::EM_AMDGPU) refuse("its machine is not AMD's");
   auto object = std::make_shared<CodeObject>();
-  std::string chip = elf.tryGetCPUName().value_or("").str();
-  object->chip_ = findChip(chip);
-  if (object->chip_ == nullptr) refuse(fmt::format("it is for '{}'; simulated are {}", chip, chipNames()));
+  object->chip_ = chipOf(elf.getELFFile().getHeader().e_flags & llvm::ELF::EF_AMDGPU_MACH);
   Loader loader{*object, elf};
   loader.map();
   loader.describe();

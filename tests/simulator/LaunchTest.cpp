@@ -81,11 +81,32 @@ TEST_P(Launches, HiddenArgumentsAndIdsOfSeveralDimensions) {
 TEST(CodeObjects, OtherBytesAreRefused) {
   std::vector<std::byte> nothing(100);
   EXPECT_TRUE(messageOf([&] { CodeObject::load(nothing); }).starts_with("no code object that can be simulated: "));
-  EXPECT_NE(messageOf([&] { CodeObject::load(compileIr("gfx90a", kIr)); }).find("it is for 'gfx90a'; simulated are gfx942"),
+  EXPECT_NE(messageOf([&] {
+              CodeObject::load(compileIr("gfx90a", kIr));
+            }).find("it is for the machine 0x3f of its ELF flags; simulated are gfx942"),
             std::string::npos);
   std::vector<std::byte> bytes = compileIr("gfx942", kIr);
   for (std::size_t size = 0; size < bytes.size(); size += 97)
     EXPECT_NE(messageOf([&] { CodeObject::load(std::span(bytes).first(size)); }), "") << "of " << size << " bytes";
+}
+
+/// Whatever stands in a file: it is refused, or runs to a fault or an end.
+TEST(CodeObjects, DamagedBytesAreRefusedOrStopped) {
+  for (const char* chip : {"gfx942", "gfx1100"}) {
+    const std::vector<std::byte> bytes = compileIr(chip, kIr);
+    Numbers random(23);
+    std::array<std::byte, 12> arguments{};
+    for (int i = 0; i < 400; ++i) {
+      std::vector<std::byte> damaged = bytes;
+      for (int flips = 0; flips < 1 + i % 3; ++flips) damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+      try {
+        auto object = CodeObject::load(damaged);
+        launch(*object, object->kernels().front().name, arguments, {1, 1, 1}, {8, 1, 1}, Memory(), {.mostInstructions = 1000});
+      } catch (const Error& error) {
+        EXPECT_STRNE(error.what(), "");
+      }
+    }
+  }
 }
 
 TEST(CodeObjects, DescribeTheirKernels) {
