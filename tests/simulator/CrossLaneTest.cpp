@@ -2,6 +2,7 @@
 // Instructions whose lanes take other lanes' values, or parts of registers: every lane is checked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "tests/simulator/KernelFixture.h"
@@ -100,6 +101,39 @@ TEST_P(CrossLane, PermutesThroughLocalMemory) {
       {"ds_swizzle_b32 v10, v2 offset:swizzle(QUAD_PERM, 3,2,1,0)", [](int l) { return v2(l ^ 3); }},
       {"ds_swizzle_b32 v10, v2 offset:swizzle(SWAP, 8)", [](int l) { return v2(l ^ 8); }},
       {"ds_swizzle_b32 v10, v2 offset:swizzle(BROADCAST, 8, 2)", [](int l) { return v2((l & ~7) | 2); }},
+  });
+}
+
+TEST_P(CrossLane, ExecSavedAndChanged) {
+  std::vector<LaneRow> rows;
+  struct Case {
+    const char *cdna, *rdna;
+    int expected;  ///< of EXEC 0xff and the source 0xf0f, in the lanes 0 to 11: a bit each
+  };
+  for (const Case& test :
+       {Case{"and", "and", 0x00f}, Case{"or", "or", 0xfff}, Case{"xor", "xor", 0xff0}, Case{"andn2", "and_not1", 0xf00}}) {
+    std::string text =
+        isCdna() ? fmt::format("s_mov_b64 s[10:11], 0xf0f\n s_mov_b64 exec, 0xff\n s_{}_saveexec_b64 s[8:9], s[10:11]\n", test.cdna)
+                 : fmt::format("s_mov_b32 s10, 0xf0f\n s_mov_b32 exec_lo, 0xff\n s_{}_saveexec_b32 s8, s10\n", test.rdna);
+    rows.push_back(
+        {text + "v_mov_b32 v10, s8", [expected = test.expected](int l) { return (expected >> std::min(l, 12) & 1) != 0 ? 0xff : 7; }});
+    rows.push_back({text + "s_cselect_b32 s8, 1, 0\n v_mov_b32 v10, s8",
+                    [expected = test.expected](int l) { return (expected >> std::min(l, 12) & 1) != 0 ? 1 : 7; }});
+  }
+  check(rows);
+}
+
+TEST_P(CrossLane, Branches) {
+  std::string none = isCdna() ? "s_mov_b64 exec, 0\n" : "s_mov_b32 exec_lo, 0\n",
+              all = isCdna() ? "s_mov_b64 exec, -1\n" : "s_mov_b32 exec_lo, -1\n";
+  auto five = [](int) { return 5; };
+  auto seven = [](int) { return 7; };
+  check({
+      {none + "s_cbranch_execz OVER0\n" + all + "v_mov_b32 v10, 5\nOVER0:\n", seven},
+      {none + "s_cbranch_execnz OVER1\n" + all + "v_mov_b32 v10, 5\nOVER1:\n", five},
+      {"s_cbranch_execz OVER2\n v_mov_b32 v10, 5\nOVER2:\n", five},
+      {"s_branch OVER3\n v_mov_b32 v10, 5\nOVER3:\n", seven},
+      {"s_getpc_b64 s[8:9]\ns_getpc_b64 s[10:11]\n s_sub_u32 s8, s10, s8\n v_mov_b32 v10, s8", [](int) { return 4; }},
   });
 }
 

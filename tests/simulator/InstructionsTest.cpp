@@ -50,12 +50,20 @@ TEST_P(Instructions, ScalarComparisons) {
     add(name("gt"), kMinus, 1, !less), add(name("gt"), 1, 1, false);
     add(name("ge"), kMinus, 1, !less), add(name("ge"), 1, 1, true);
   }
-  rows.push_back({"s_cmpk_lt_i32 s8, -5", {static_cast<std::uint32_t>(-6)}, {kKept, 0, 1}, "-"});
-  rows.back().rdna = "s_cmpk_lt_i32 s8, -5";
+  rows.push_back({"s_cmpk_lt_i32 s8, -5", {static_cast<std::uint32_t>(-6)}, {kKept, 0, 1}});
   rows.push_back({"s_cmpk_ge_u32 s8, 0xfff0", {0xfff0}, {kKept, 0, 1}});
   rows.push_back({"s_cmpk_eq_i32 s8, -1", {0xffff}, {kKept, 0, 0}});
   rows.push_back({"s_cmp_eq_u64 s[8:9], s[10:11]", {1, 2, 1, 2}, {kKept, 0, 1}});
   rows.push_back({"s_cmp_lg_u64 s[8:9], s[10:11]", {1, 2, 1, 3}, {kKept, 0, 1}});
+  auto constant = [&](const char* relation, std::uint32_t a, const char* b, bool holds) {
+    rows.push_back({std::string("s_cmpk_") + relation + " s8, " + b, {a}, {kKept, 0, holds ? 1U : 0U}});
+  };
+  constant("lg_i32", 5, "5", false), constant("gt_i32", 5, "-5", true), constant("ge_i32", kMinus, "-1", true),
+      constant("le_i32", kMinus, "-2", false);
+  constant("eq_u32", 0xfff0, "0xfff0", true), constant("lg_u32", 5, "0xfff0", true), constant("gt_u32", 0x10000, "0xfff0", true);
+  constant("lt_u32", 5, "0xfff0", true), constant("le_u32", 0xfff1, "0xfff0", false);
+  rows.push_back({"s_bitcmp1_b64 s[8:9], s10", {0, 8, 35}, {kKept, 0, 1}});
+  rows.push_back({"s_bitcmp0_b64 s[8:9], s10", {0, 8, 35}, {kKept, 0, 0}});
   rows.push_back({"s_bitcmp1_b32 s8, s9", {8, 3}, {kKept, 0, 1}});
   rows.push_back({"s_bitcmp0_b32 s8, s9", {8, 3}, {kKept, 0, 0}});
   check(rows);
@@ -94,6 +102,17 @@ TEST_P(Instructions, ScalarBits) {
       {"s_ff1_i32_b64 s20, s[8:9]", {0, 4}, {34}, "s_ctz_i32_b64 s20, s[8:9]"},
       {"s_flbit_i32_b32 s20, s8", {0x50}, {25}, "s_clz_i32_u32 s20, s8"},
       {"s_flbit_i32 s20, s8", {0xffffffef}, {27}, "s_cls_i32 s20, s8"},
+      {"s_and_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {2, 4, 1}},
+      {"s_xor_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {5, 9, 1}},
+      {"s_nand_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {0xfffffffd, 0xfffffffb, 1}},
+      {"s_nor_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {0xfffffff8, 0xfffffff2, 1}},
+      {"s_xnor_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {0xfffffffa, 0xfffffff6, 1}},
+      {"s_andn2_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {1, 1, 1}, "s_and_not1_b64 s[20:21], s[8:9], s[10:11]"},
+      {"s_orn2_b64 s[20:21], s[8:9], s[10:11]", {3, 5, 6, 12}, {0xfffffffb, 0xfffffff7, 1}, "s_or_not1_b64 s[20:21], s[8:9], s[10:11]"},
+      {"s_bfm_b64 s[20:21], s8, s9", {8, 28}, {0xf0000000, 0xf}},
+      {"s_bfe_i64 s[20:21], s[8:9], s10", {0, 0x800, 0x080024}, {0xffffff80, 0xffffffff, 1}},
+      {"s_flbit_i32_b64 s20, s[8:9]", {1, 0}, {63}, "s_clz_i32_u64 s20, s[8:9]"},
+      {"s_cmp_eq_u32 s8, s8\n s_cmov_b64 s[20:21], s[8:9]", {1, 2}, {1, 2, 1}},
       {"s_brev_b32 s20, s8", {0x3}, {0xc0000000}},
       {"s_mov_b32 s20, s8\n s_bitset1_b32 s20, s9", {1, 4}, {17}},
       {"s_mov_b32 s20, s8\n s_bitset0_b32 s20, s9", {17, 4}, {1}},
@@ -113,6 +132,18 @@ TEST_P(Instructions, IntegersOfLanes) {
       {"v_mad_u32_u24 v10, v2, v3, v4", {3, 5, 7}, {22}},
       {"v_mad_i32_i24 v10, v2, v3, v4", {0xffffffff, 5, 7}, {2}},
       {"v_add3_u32 v10, v2, v3, v4", {1, 2, 3}, {6}},
+      {"v_sad_u32 v10, v2, v3, v4", {3, 10, 1}, {8}},
+      {"v_lshl_add_u64 v[10:11], v[2:3], 2, v[4:5]", {0x40000000, 0, 1, 1}, {1, 2}, "-"},
+      {"v_add_i32 v10, v2, v3", {3, 0xfffffffe}, {1}, "v_add_nc_i32 v10, v2, v3"},
+      {"v_sub_i32 v10, v2, v3", {3, 5}, {0xfffffffe}, "v_sub_nc_i32 v10, v2, v3"},
+      {"v_max3_u32 v10, v2, v3, v4", {3, 9, 5}, {9}},
+      {"v_min3_i32 v10, v2, v3, v4", {3, 0xffffffff, 5}, {0xffffffff}},
+      {"v_maxmin_u32 v10, v2, v3, v4", {1, 7, 5}, {5}, "", "-"},
+      {"v_minmax_i32 v10, v2, v3, v4", {1, 7, 0xffffffff}, {1}, "", "-"},
+      {"v_subrev_co_u32 v10, vcc, v2, v3\n v_subbrev_co_u32 v11, vcc, v4, v5, vcc",
+       {1, 0, 2, 5},
+       {0xffffffff, 2},
+       "v_subrev_co_u32 v10, vcc_lo, v2, v3\n v_subrev_co_ci_u32 v11, vcc_lo, v4, v5, vcc_lo"},
       {"v_lshl_add_u32 v10, v2, v3, v4", {5, 2, 3}, {23}},
       {"v_add_lshl_u32 v10, v2, v3, v4", {1, 2, 3}, {24}},
       {"v_xad_u32 v10, v2, v3, v4", {12, 10, 3}, {9}},
@@ -150,6 +181,8 @@ TEST_P(Instructions, BitsOfLanes) {
       {"v_bfm_b32 v10, v2, v3", {4, 8}, {0xf00}},
       {"v_bfe_u32 v10, v2, v3, v4", {0x12345678, 8, 8}, {0x56}},
       {"v_bfe_i32 v10, v2, v3, v4", {0x12348678, 8, 8}, {0xffffff86}},
+      {"v_xor3_b32 v10, v2, v3, v4", {1, 3, 7}, {5}, "", "-"},
+      {"v_accvgpr_write_b32 a3, v2\n v_accvgpr_mov_b32 a4, a3\n s_nop 1\n v_accvgpr_read_b32 v10, a4", {9}, {9}, "-"},
       {"v_bfrev_b32 v10, v2", {3}, {0xc0000000}},
       {"v_bcnt_u32_b32 v10, v2, v3", {0xf0f, 5}, {13}},
       {"v_ffbl_b32 v10, v2", {0x50}, {4}, "v_ctz_i32_b32 v10, v2"},
@@ -190,7 +223,31 @@ TEST_P(Instructions, SixteenBits) {
       {"v_pk_min_u16 v10, v2, v3", {0x0001ffff, 0xffff0001}, {0x00010001}},
       {"v_pk_add_u16 v10, v2, v3 op_sel:[1,0] op_sel_hi:[0,0]", {0x00050007, 0x00010002}, {0x00090007}},
       {"v_mad_u32_u16 v10, v2, v3, v4", {0xaaaa0100, 0xaaaa0100, 3}, {0x10003}},
-      {"v_pack_b32_f16 v10, v2, v3", {0x11112222, 0x33334444}, {0x44442222}, "-"},
+      {"v_pack_b32_f16 v10, v2, v3", {0x11112222, 0x33334444}, {0x44442222}, "v_pack_b32_f16 v10, v2.l, v3.l"},
+      {"v_pk_add_i16 v10, v2, v3", {0x0001ffff, 0x00010001}, {0x00020000}},
+      {"v_pk_sub_u16 v10, v2, v3", {0x00010001, 0x00020001}, {0xffff0000}},
+      {"v_pk_mad_i16 v10, v2, v3, v4", {0x00030002, 0x0005ffff, 0x00010001}, {0x0010ffff}},
+      {"v_pk_max_u16 v10, v2, v3", {0x0001ffff, 0xffff0001}, {0xffffffff}},
+      {"v_pk_min_i16 v10, v2, v3", {0x0001ffff, 0xffff0001}, {0xffffffff}},
+      {"v_sub_u16 v10, v2, v3", {1, 2}, {0xffff}, "-"},
+      {"v_subrev_u16 v10, v2, v3", {1, 3}, {2}, "-"},
+      {"v_max_u16 v10, v2, v3", {0xffff, 1}, {0xffff}, "-"},
+      {"v_min_i16 v10, v2, v3", {0xffff, 1}, {0xffff}, "-"},
+      {"v_lshrrev_b16 v10, v2, v3", {4, 0x8000}, {0x0800}, "-"},
+      {"v_mad_u16 v10, v2, v3, v4", {3, 5, 1}, {0xeeee0010}, "v_mad_u16 v10.l, v2.l, v3.l, v4.l"},
+      {"v_mad_i16 v10, v2, v3, v4", {3, 0xffff, 1}, {0xeeeefffe}, "v_mad_i16 v10.l, v2.l, v3.l, v4.l"},
+      // Halves that gfx11 names: the other one stays.
+      {"v_mov_b16 v10.h, v2.l", {0x1234}, {0x1234eeee}, "", "-"},
+      {"v_not_b16 v10.l, v2.h", {0x00ff0000}, {0xeeeeff00}, "", "-"},
+      {"v_and_b16 v10.l, v2.l, v3.h", {0x0ff0, 0x00ff0000}, {0xeeee00f0}, "", "-"},
+      {"v_or_b16 v10.h, v2.l, v3.h", {0x0ff0, 0x00ff0000}, {0x0fffeeee}, "", "-"},
+      {"v_xor_b16 v10.l, v2.l, v3.l", {12, 10}, {0xeeee0006}, "", "-"},
+      {"v_add_nc_u16 v10.h, v2.h, v3.l", {0x00050000, 7}, {0x000ceeee}, "", "-"},
+      {"v_cndmask_b16 v10.h, v2.l, v3.h, vcc_lo",
+       {1, 0x00020000},
+       {0x0002eeee},
+       "s_mov_b32 vcc_lo, -1\n v_cndmask_b16 v10.h, v2.l, v3.h, vcc_lo",
+       "-"},
   });
 }
 
