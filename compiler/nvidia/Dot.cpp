@@ -23,7 +23,7 @@ using namespace mlir;
 namespace fattn::nvidia {
 
 using gpu::Fragments, gpu::Lowering, gpu::Registers;
-using layout::Coords, layout::LinearLayout, layout::Operand;
+using layout::LinearLayout, layout::Operand;
 
 namespace {
 
@@ -70,22 +70,6 @@ std::optional<Instruction> instructionFor(tile::DotOp op) {
   return result;
 }
 
-/// The place of lane `lane` of warp `warp` in a tile.
-Coords placeOf(const LinearLayout& layout, int64_t lane, int64_t warp) { return layout.apply({0, lane, warp}); }
-
-/// Whether the lanes lie as in the instruction's fragment and the warps as in the accumulator along the dimensions that they share.
-bool agrees(const LinearLayout& layout, const LinearLayout& fragment, const LinearLayout& accumulator, int sharedDim, int otherDim) {
-  if (layout.inputSize(layout::kWarp) != accumulator.inputSize(layout::kWarp)) return false;
-  for (int64_t lane = 0; lane < 32; ++lane)
-    if (placeOf(layout, lane, 0) != placeOf(fragment, lane, 0)) return false;
-  for (int64_t warp = 0; warp < layout.inputSize(layout::kWarp); ++warp) {
-    Coords place = placeOf(layout, 0, warp);
-    if (place[sharedDim] != placeOf(accumulator, 0, warp)[sharedDim]) return false;
-    if (otherDim >= 0 && place[otherDim] != 0) return false;
-  }
-  return true;
-}
-
 class DotEmitter {
  public:
   DotEmitter(Lowering& to, tile::DotOp op, Instruction instruction)
@@ -112,8 +96,8 @@ class DotEmitter {
 
   LogicalResult verify() {
     const LinearLayout& c = *tilegpu::layoutOf(op_.getAcc());
-    if (agrees(c, fragment(Operand::C), c, 0, -1) && agrees(*tilegpu::layoutOf(op_.getA()), fragment(Operand::A), c, 0, 1) &&
-        agrees(*tilegpu::layoutOf(op_.getB()), fragment(Operand::B), c, 1, 0))
+    if (gpu::agrees(c, fragment(Operand::C), c, 0, -1) && gpu::agrees(*tilegpu::layoutOf(op_.getA()), fragment(Operand::A), c, 0, 1) &&
+        gpu::agrees(*tilegpu::layoutOf(op_.getB()), fragment(Operand::B), c, 1, 0))
       return success();
     return wrongLayouts();
   }

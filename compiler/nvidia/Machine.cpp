@@ -79,7 +79,8 @@ Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type
   return LLVM::BitcastOp::create(b, VectorType::get(2, element), word);
 }
 
-void Machine::barrier(ImplicitLocOpBuilder& b) {
+/// Always of all memory.
+void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible) {
   if (barrierThreads_)
     intrinsic(b, "llvm.nvvm.barrier.cta.sync.aligned.count", {}, {number(b, kPartBarrier), number(b, barrierThreads_)});
   else

@@ -4,11 +4,12 @@
 // exp2      ex2.approx.ftz: 2 ulp; results below 2^-126 are zero
 // exp       x log2(e) as hi + lo, 2^hi (1 + lo ln 2): the product's rounding error would otherwise be an error of up to 127/2 ulp
 // log2, log lg2.approx: absolute error 2^-22 near 1, else 2 ulp; subnormal numbers are kept
-// tanh      a polynomial up to 0.6, (0.8 ulp, fitted to the relative error), else 1 - 2 / (1 + e^2|x|)
+// tanh      gpu/lower/MathFunctions.h
 // sqrt      correctly rounded; rsqrt 2 ulp
 // Source: PTX ISA 8.7, "Floating point instructions: ex2, lg2, rcp, sqrt, rsqrt". Test: tests/lit/nvidia/math.mlir.
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include "compiler/gpu/lower/MathFunctions.h"
 #include "compiler/nvidia/Machine.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,9 +19,6 @@ using namespace mlir;
 namespace fattn::nvidia {
 namespace {
 
-/// Minimax for (tanh(x) - x) / x^3 in x^2 on |x| <= 0.6.
-constexpr float kTanhCoefficients[] = {-5.8951572e-3f, 2.0795971e-2f, -5.3783830e-2f, 1.3331924e-1f, -3.3333298e-1f};
-constexpr float kTanhPolynomial = 0.6f;
 constexpr float kLog2E = 1.44269504f, kLog2ERest = 1.9259630e-8f, kLn2 = 0.693147181f;
 
 class Functions {
@@ -46,16 +44,7 @@ class Functions {
   }
 
   Value tanh(Value x) {
-    Value size = math::AbsFOp::create(b_, x), square = mul(x, x);
-    Value p = constant(kTanhCoefficients[0]);
-    for (float c : ArrayRef(kTanhCoefficients).drop_front()) p = fma(p, square, constant(c));
-    Value small = fma(mul(p, square), x, x);
-    // At large |x| the power is infinite and its reciprocal 0.
-    Value power = exp2(mul(size, constant(2 * kLog2E)));
-    Value inverse = call("llvm.nvvm.rcp.approx.ftz.f", {arith::AddFOp::create(b_, power, constant(1))});
-    Value large = math::CopySignOp::create(b_, fma(inverse, constant(-2), constant(1)), x);
-    Value isSmall = arith::CmpFOp::create(b_, arith::CmpFPredicate::OLT, size, constant(kTanhPolynomial));
-    return arith::SelectOp::create(b_, isSmall, small, large);
+    return gpu::tanh(b_, x, [&](Value y) { return exp2(y); }, [&](Value y) { return call("llvm.nvvm.rcp.approx.ftz.f", {y}); });
   }
 
  private:

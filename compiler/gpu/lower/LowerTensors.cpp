@@ -17,6 +17,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -26,6 +27,24 @@ namespace {
 /// The external symbol at which the block's shared memory starts; its size is the launch's matter.
 constexpr StringLiteral kSharedName = "fattn_shared";
 constexpr unsigned kAxes = 3;  // of the grid
+
+/// Whether `first` is executed before `second` on some way through the function: in a loop around both it may be, in a trip before.
+bool mayComeBefore(Operation* first, Operation* second) {
+  for (Operation* op = second->getParentOp(); op; op = op->getParentOp())
+    if (isa<LoopLikeOpInterface>(op) && op->isProperAncestor(first)) return true;
+  for (Operation* op = second; op && op->getBlock(); op = op->getParentOp())
+    if (Operation* beside = op->getBlock()->findAncestorOpInBlock(*first); beside && beside != op) return beside->isBeforeInBlock(op);
+  return false;
+}
+
+/// Threads exchange data through global memory only where the program has written some.
+Visible visibleBehind(tilegpu::BarrierOp barrier) {
+  auto isWritten = barrier->getParentOfType<func::FuncOp>().walk([&](Operation* op) {
+    bool writes = isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op);
+    return writes && mayComeBefore(op, barrier) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return isWritten.wasInterrupted() ? Visible::All : Visible::Shared;
+}
 
 LogicalResult dispatch(Lowering& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
@@ -58,8 +77,8 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
       .Case([&](tilegpu::FenceAsyncOp fence) { return to.machine.fenceAsync(to, fence); })
-      .Case([&](tilegpu::BarrierOp) {
-        to.machine.barrier(to.b);
+      .Case([&](tilegpu::BarrierOp barrier) {
+        to.machine.barrier(to.b, visibleBehind(barrier));
         return success();
       })
       .Case([&](tilegpu::AllocOp) { return success(); })  // who uses the buffer asks for its offset
@@ -141,7 +160,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   to.banks = banksOf(target);
   Value thread = machine.threadId(to.b);
   to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
-  to.warp = arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize));
+  to.warp = machine.uniform(to.b, arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize)));
   auto needsUniform = [](Operation* op) {
     return isa<tilegpu::DotAsyncOp, tilegpu::InitBarriersOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
   };

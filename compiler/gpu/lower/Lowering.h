@@ -26,6 +26,9 @@ struct Window {
 
 class Lowering;
 
+/// What threads of a block have written before a barrier and others see behind it.
+enum class Visible : std::uint8_t { Shared, All };
+
 /// What a vendor's instructions do. Values are scalars; i32 where nothing else is said.
 class Machine {
  public:
@@ -33,13 +36,15 @@ class Machine {
   virtual mlir::Value threadId(mlir::ImplicitLocOpBuilder& b) = 0;  ///< within the block
   virtual mlir::Value programId(mlir::ImplicitLocOpBuilder& b, int axis) = 0;
   virtual mlir::Value numPrograms(mlir::ImplicitLocOpBuilder& b, int axis) = 0;
+  /// A 32-bit value that all lanes of a warp have, in a form from which the code generator sees it, where that is worth it.
+  virtual mlir::Value uniform(mlir::ImplicitLocOpBuilder& /*b*/, mlir::Value word) { return word; }
   /// A 32-bit value of lane `lane ^ mask`, or of lane `from`.
   virtual mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) = 0;
   virtual mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) = 0;
   /// Whether the i1 holds in any lane of the warp; in any thread of the block.
   virtual mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
   virtual mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
-  virtual void barrier(mlir::ImplicitLocOpBuilder& b) = 0;
+  virtual void barrier(mlir::ImplicitLocOpBuilder& b, Visible visible) = 0;
   /// From here on the last two are of the block's first threads only, so many (0: of all).
   virtual void limitBarriers(int64_t /*threads*/) {}
   /// math.exp2, log2, ... on f32 scalars with one instruction: null where there is none, and LLVM decides.

@@ -111,13 +111,13 @@ Registers shareAll(Lowering& to, Type tile, const Registers& own, Value writer) 
   };
   SmallVector<Value> numbers;
   for (int64_t r = 0; r < static_cast<int64_t>(own.size()); ++r) numbers.push_back(layout ? elementNumber(to, *layout, r) : to.i32(0));
-  to.machine.barrier(to.b);  // what was read here before has been read
+  to.machine.barrier(to.b, Visible::Shared);  // what was read here before has been read
   for (int64_t r : distinct(tile)) {
     auto i = static_cast<size_t>(r);
     Value number = arith::SelectOp::create(to.b, writer, numbers[i], to.i32(count));
     LLVM::StoreOp::create(to.b, own[i], place(number), static_cast<unsigned>(bytes));
   }
-  to.machine.barrier(to.b);
+  to.machine.barrier(to.b, Visible::Shared);
   Registers result;
   for (Value number : numbers) result.push_back(LLVM::LoadOp::create(to.b, element, place(number), static_cast<unsigned>(bytes)));
   return result;
