@@ -40,7 +40,7 @@ struct MatrixCycles {
 
 struct MatrixInstruction {
   std::string_view name = {};         ///< as the instruction set calls the family: "wgmma", "mma.sync", "mfma", "wmma"
-  std::vector<DType> types = {};      ///< of A and B; F32 stands for tf32 or xf32
+  std::vector<DType> types = {};      ///< of A and B; F32 stands for tf32, xf32 or f32 itself
   int m = 0, k = 0;                   ///< rows and depth of one instruction
   int minK = 0;                       ///< depth of the shallowest instruction of this form; 0: k
   int minN = 0, maxN = 0, stepN = 0;  ///< legal columns

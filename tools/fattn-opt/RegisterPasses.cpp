@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/amd/Passes.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/emit/HostCode.h"
 #include "compiler/gpu/check/Passes.h"
@@ -38,6 +39,7 @@ void registerAllPasses() {
   tilegpu::registerPasses();
   check::registerPasses();
   nvidia::registerPasses();
+  amd::registerPasses();
   hostLevel();
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });
   mlir::registerPass([] { return cpu::createExpandMathPass(emit::hostTarget(hostLevel())); });

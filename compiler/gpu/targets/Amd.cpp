@@ -33,11 +33,14 @@ CopyEngine directToShared(std::vector<int> bytes) {
 }
 CopyEngine registerCopy() { return {.kind = CopyKind::Register, .bytes = {4, 8, 16}, .alignment = 16, .fillsOutside = true}; }
 
+/// Of a block's LDS, where its waves vote: a word for each.
+constexpr std::int64_t kVoteBytes = 128;
+
 /// [I] 64 lanes: 4 SIMDs of 16 lanes, each issuing an instruction of one wave a cycle in turn; LDS 128 bytes a cycle.
 /// [L] 512 registers a lane of each SIMD (accumulation registers included).
 Target cdna(std::string_view name, int ldsKB) {
   Target t{.name = name, .warpSize = 64, .maxWarps = 32};
-  t.shared = {.bytesPerBlock = ldsKB * 1024L, .bytesPerSM = ldsKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
+  t.shared = {.bytesPerBlock = ldsKB * 1024L - kVoteBytes, .bytesPerSM = ldsKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 512, .perSM = 4L * 512 * 64, .granule = 8};
   t.barriers = {.named = 1};
   t.rates = {.exp2 = 16, .fma = 64, .add = 64, .issue = 1};
@@ -47,7 +50,7 @@ Target cdna(std::string_view name, int ldsKB) {
 /// [I] 32 lanes: 2 SIMDs of 32 lanes. [L] 1536 registers a lane of each SIMD, of which a wave addresses 256.
 Target rdna(std::string_view name) {
   Target t{.name = name, .warpSize = 32, .maxWarps = 32};
-  t.shared = {.bytesPerBlock = 64 * 1024L, .bytesPerSM = 64 * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
+  t.shared = {.bytesPerBlock = 64 * 1024L - kVoteBytes, .bytesPerSM = 64 * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 256, .perSM = 2L * 1536 * 32, .granule = 24};
   t.barriers = {.named = 1};
   t.copies = {registerCopy()};
@@ -60,13 +63,16 @@ Target rdna(std::string_view name) {
 std::vector<Target> amd() {
   Target gfx942 = cdna("amd:gfx942", 64);
   // [D] 1307 TFLOP/s = 304 CUs x 2.1 GHz x 2048: 1024 FMA a cycle; [I] 8 passes of 4 cycles on one of 4 SIMDs. fp8 is FNUZ here, which
-  // is not a type of ours.
-  gfx942.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 8, 8), square("mfma", "mfma", {F16, BF16}, 16, 16, 4)};
+  // is not a type of ours. [D] 163.4 TFLOP/s of f32: an eighth; products and sums are IEEE's.
+  gfx942.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 8, 8), square("mfma", "mfma", {F16, BF16}, 16, 16, 4),
+                   square("mfma", "mfma", {F32}, 32, 2, 16), square("mfma", "mfma", {F32}, 16, 4, 8)};
   gfx942.copies = {registerCopy(), directToShared({4})};
   Target gfx950 = cdna("amd:gfx950", 160);
   // [D] 2.5 PFLOP/s = 256 CUs x 2.4 GHz x 4096: 2048 FMA a cycle
   gfx950.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 16, 8), square("mfma", "mfma", {F16, BF16}, 16, 32, 4),
-                   square("mfma", "mfma", {F8E4M3, F8E5M2}, 32, 16, std::nullopt)};
+                   square("mfma", "mfma", {F8E4M3, F8E5M2}, 32, 16, std::nullopt),
+                   square("mfma", "mfma", {F32}, 32, 2, 16),  // [D] 157.3 TFLOP/s
+                   square("mfma", "mfma", {F32}, 16, 4, 8)};
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
   gfx950.shared.bytesPerCycle = std::nullopt;

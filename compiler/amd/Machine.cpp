@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads, programs, and what lanes of a wave or waves of a block tell each other.
+//
+// Lanes exchange words without memory where the distance allows: quads and rows of 16 by DPP (data-parallel primitives, a modifier of
+// vector instructions), else by the crossbar of the LDS (ds_swizzle within 32 lanes, ds_bpermute).
+// Source: "AMD Instinct MI300 Instruction Set Architecture", sections 4.8 and 11 (DPP, LDS); "RDNA3 Instruction Set Architecture", 16.7.
+// Test: tests/lit/amd/machine.mlir.
+#include "compiler/amd/Machine.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+
+using namespace mlir;
+
+namespace fattn::amd {
+namespace {
+
+Value number(ImplicitLocOpBuilder& b, int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
+
+/// DPP controls.
+constexpr uint32_t kRowXorMask = 0x160;  ///< + mask: lane ^ mask within 16 lanes; RDNA
+constexpr uint32_t quadPermute(int mask) {
+  uint32_t control = 0;
+  for (int lane = 0; lane < 4; ++lane) control |= static_cast<uint32_t>(lane ^ mask) << (2 * lane);
+  return control;
+}
+
+Value dpp(ImplicitLocOpBuilder& b, Value word, uint32_t control) {
+  // Every lane has a source: what a lane without one would keep is never seen.
+  Value old = LLVM::PoisonOp::create(b, word.getType());
+  return ROCDL::DPPUpdateOp::create(b, word.getType(), old, word, control, /*rowMask=*/0xf, /*bankMask=*/0xf, /*boundCtrl=*/true);
+}
+
+/// The name of the array that waves of a block vote in.
+constexpr StringLiteral kVotes = "fattn_votes";
+
+}  // namespace
+
+Value intrinsic(ImplicitLocOpBuilder& b, StringRef name, Type type, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
+}
+
+Value Machine::threadId(ImplicitLocOpBuilder& b) { return ROCDL::ThreadIdXOp::create(b, b.getI32Type()); }
+
+Value Machine::programId(ImplicitLocOpBuilder& b, int axis) {
+  Type type = b.getI32Type();
+  if (axis == 0) return ROCDL::BlockIdXOp::create(b, type);
+  if (axis == 1) return ROCDL::BlockIdYOp::create(b, type);
+  return ROCDL::BlockIdZOp::create(b, type);
+}
+
+/// The first three words behind the arguments are the numbers of blocks (LLVM, "User Guide for AMDGPU Backend", code object V5, hidden
+/// arguments).
+Value Machine::numPrograms(ImplicitLocOpBuilder& b, int axis) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 4);
+  Value hidden = intrinsic(b, "llvm.amdgcn.implicitarg.ptr", pointer, {});
+  Value place = LLVM::GEPOp::create(b, pointer, b.getI32Type(), hidden, ArrayRef<LLVM::GEPArg>{axis});
+  return LLVM::LoadOp::create(b, b.getI32Type(), place, /*alignment=*/4, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                              /*isInvariant=*/true);
+}
+
+Value Machine::uniform(ImplicitLocOpBuilder& b, Value word) { return ROCDL::ReadfirstlaneOp::create(b, word.getType(), word); }
+
+Value Machine::shuffleXor(ImplicitLocOpBuilder& b, Value word, int mask) {
+  Type type = word.getType();
+  Value bits = type.isInteger(32) ? word : LLVM::BitcastOp::create(b, b.getI32Type(), word).getResult();
+  Value result;
+  if (mask < 4) {
+    result = dpp(b, bits, quadPermute(mask));
+  } else if (mask < 16 && !isCdna()) {
+    result = dpp(b, bits, kRowXorMask + static_cast<uint32_t>(mask));
+  } else if (mask < 32) {
+    // Bit mode: lane & 31, | 0, ^ mask.
+    result = ROCDL::DsSwizzleOp::create(b, b.getI32Type(), bits, number(b, mask << 10 | 0x1f));
+  } else {
+    Value lane = arith::AndIOp::create(b, threadId(b), number(b, target_.warpSize - 1));
+    result = shuffle(b, bits, arith::XOrIOp::create(b, lane, number(b, mask)));
+  }
+  return type.isInteger(32) ? result : LLVM::BitcastOp::create(b, type, result).getResult();
+}
+
+Value Machine::shuffle(ImplicitLocOpBuilder& b, Value word, Value from) {
+  Type type = word.getType();
+  Value bits = type.isInteger(32) ? word : LLVM::BitcastOp::create(b, b.getI32Type(), word).getResult();
+  Value byte = arith::ShLIOp::create(b, from, number(b, 2));
+  Value result = ROCDL::DsBpermuteOp::create(b, b.getI32Type(), byte, bits);
+  return type.isInteger(32) ? result : LLVM::BitcastOp::create(b, type, result).getResult();
+}
+
+Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
+  Type lanes = b.getIntegerType(static_cast<unsigned>(target_.warpSize));
+  Value ballot = ROCDL::BallotOp::create(b, lanes, condition);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ballot, arith::ConstantOp::create(b, b.getIntegerAttr(lanes, 0)).getResult());
+}
+
+/// Each wave stores its answer, and reads those of all behind a barrier. Another one keeps the next vote's answers out until then.
+Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
+  Value own = anyInWarp(b, condition);
+  if (waves_ == 1) return own;
+  Type word = b.getI32Type();
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value votes = addressOf(b, kVotes, LLVM::LLVMArrayType::get(word, static_cast<unsigned>(waves_)), 3, /*isConstant=*/false);
+  auto place = [&](Value wave) { return LLVM::GEPOp::create(b, pointer, word, votes, ArrayRef<LLVM::GEPArg>{wave}); };
+  Value thread = threadId(b), size = number(b, target_.warpSize);
+  // All lanes store the same to the same place.
+  LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, word, own), place(uniform(b, arith::DivUIOp::create(b, thread, size))), 4);
+  barrier(b, gpu::Visible::Shared);
+  Value lane = arith::AndIOp::create(b, thread, number(b, target_.warpSize - 1));
+  Value vote = LLVM::LoadOp::create(b, word, place(arith::MinUIOp::create(b, lane, number(b, waves_ - 1))), 4);
+  Value any = anyInWarp(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, vote, number(b, 0)));
+  barrier(b, gpu::Visible::Shared);
+  return any;
+}
+
+/// Fences say which memory has to be visible: those for shared memory alone let loads from global memory stay under way.
+void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
+  auto fence = [&](LLVM::AtomicOrdering ordering) {
+    auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
+    if (visible == gpu::Visible::Shared)
+      op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(),
+                             LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+  };
+  fence(LLVM::AtomicOrdering::release);
+  ROCDL::SBarrierOp::create(b);
+  fence(LLVM::AtomicOrdering::acquire);
+}
+
+Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element) {
+  Value pair = LLVM::PoisonOp::create(b, VectorType::get(2, low.getType()));
+  pair = LLVM::InsertElementOp::create(b, pair, low, number(b, 0));
+  pair = LLVM::InsertElementOp::create(b, pair, high, number(b, 1));
+  return LLVM::FPTruncOp::create(b, VectorType::get(2, element), pair);
+}
+
+LogicalResult Machine::devicePrint(gpu::Lowering&, tile::DevicePrintOp op) {
+  return op.emitOpError() << "has no lowering for " << target_.name << ", whose driver offers no text output; the host prints";
+}
+
+Value Machine::addressOf(ImplicitLocOpBuilder& b, StringRef name, Type type, unsigned space, bool isConstant) {
+  if (!module_.lookupSymbol(name)) {
+    OpBuilder builder = OpBuilder::atBlockBegin(module_.getBody());
+    auto global = LLVM::GlobalOp::create(builder, module_.getLoc(), type, isConstant, LLVM::Linkage::Internal, name, Attribute(),
+                                         /*alignment=*/16, space);
+    builder.createBlock(&global.getInitializerRegion());
+    Value content = isConstant ? LLVM::ZeroOp::create(builder, module_.getLoc(), type).getResult()
+                               : LLVM::PoisonOp::create(builder, module_.getLoc(), type).getResult();
+    LLVM::ReturnOp::create(builder, module_.getLoc(), content);
+  }
+  return LLVM::AddressOfOp::create(b, LLVM::LLVMPointerType::get(b.getContext(), space), name);
+}
+
+}  // namespace fattn::amd

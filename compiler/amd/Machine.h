@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// AMD's instructions for the lowering from tiles to registers: those of CDNA (gfx942, gfx950: waves of 64 lanes) and RDNA (gfx1100,
+// gfx1201: waves of 32). What the machine table calls a warp is a wave here, a block a workgroup, shared memory LDS.
+//
+// A condition that lanes of a wave answer differently is a branch: the code generator masks lanes (EXEC), and lanes meet again behind it.
+// Loads are made without one, so that many are under way: see GlobalAccess.cpp.
+#ifndef FATTN_COMPILER_AMD_MACHINE_H
+#define FATTN_COMPILER_AMD_MACHINE_H
+
+#include <memory>
+
+#include "compiler/gpu/lower/Lowering.h"
+
+namespace fattn::amd {
+
+class Machine final : public gpu::Machine {
+ public:
+  /// Of a row of the machine table whose name is "amd:gfx..", for a block of so many waves in this module.
+  Machine(const gpu::Target& target, int64_t waves, mlir::ModuleOp module) : target_(target), waves_(waves), module_(module) {}
+
+  mlir::Value threadId(mlir::ImplicitLocOpBuilder& b) override;
+  mlir::Value programId(mlir::ImplicitLocOpBuilder& b, int axis) override;
+  mlir::Value numPrograms(mlir::ImplicitLocOpBuilder& b, int axis) override;
+  mlir::Value uniform(mlir::ImplicitLocOpBuilder& b, mlir::Value word) override;
+  mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) override;
+  mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) override;
+  mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  void barrier(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible) override;
+  mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) override;
+  mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
+  // GlobalAccess.cpp
+  mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
+                         mlir::Value other) override;
+  void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
+  mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate, bool used) override;
+  void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
+
+  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;  // Dot.cpp
+  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;
+
+ private:
+  bool isCdna() const { return target_.warpSize == 64; }
+  /// The address of a global of the module, which is made when it is asked for first.
+  mlir::Value addressOf(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, unsigned space, bool isConstant);
+
+  const gpu::Target& target_;
+  int64_t waves_;
+  mlir::ModuleOp module_;
+};
+
+/// A call of an LLVM intrinsic with one result.
+mlir::Value intrinsic(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, mlir::ValueRange operands);
+
+}  // namespace fattn::amd
+
+#endif

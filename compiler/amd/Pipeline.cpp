@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The AMD back end below the passes on tiles (gpu/pipeline/BlockPipeline.cpp).
+#include "compiler/amd/Passes.h"
+#include "compiler/gpu/lower/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace fattn::amd {
+
+void buildPipeline(OpPassManager& pm, const gpu::PipelineOptions& options) {
+  gpu::buildBlockPipeline(pm, options);
+
+  // The program of one thread. Its order is the code generator's matter, which schedules for the chip.
+  pm.addPass(createLowerTensorsPass());
+  pm.addPass(gpu::createExpandMathPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+
+  // Everything becomes the LLVM dialect.
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createMarkKernelsPass());
+}
+
+}  // namespace fattn::amd

@@ -1,0 +1,55 @@
+// Memory under conditions, and atomic additions.
+// RUN: fattn-opt %s -amd-lower-tensors -canonicalize -cse -split-input-file | FileCheck %s
+
+#v = #tilegpu.regs<"register: 1 -> (1), 2 -> (2); lane: 1 -> (4), 2 -> (8), 4 -> (16), 8 -> (32), 16 -> (64), 32 -> (128); warp: 1 | dim0: 256">
+
+// A load takes zeros of the code object where it is outside, without a branch; a store branches.
+// CHECK: llvm.mlir.global internal constant @fattn_zeros() {addr_space = 1 : i32, alignment = 16 : i64} : !llvm.array<16 x i8>
+// CHECK-LABEL: func.func @checked(
+// CHECK: %[[ZEROS:.*]] = llvm.mlir.addressof @fattn_zeros
+// CHECK: %[[PLACE:.*]] = llvm.select %[[INSIDE:.*]], %{{.*}}, %[[ZEROS]]
+// CHECK: %[[X:.*]] = llvm.load %[[PLACE]] {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-NOT: select
+// CHECK: scf.if
+// CHECK-NEXT: llvm.store
+func.func @checked(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i64 {tile.divisibility = 4 : i64}) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %in = tile.make_block_ptr %p, shape [%n], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %out = tile.make_block_ptr %q, shape [%n], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %x = tile.load %in {boundary_check = array<i64: 0>, padding = 0.0 : f32} : !tile.block_ptr<256xf32> -> tensor<256xf32, #v>
+  tile.store %out, %x {boundary_check = array<i64: 0>} : !tile.block_ptr<256xf32>, tensor<256xf32, #v>
+  return
+}
+
+// -----
+
+#v = #tilegpu.regs<"register: 1 -> (1), 2 -> (2); lane: 1 -> (4), 2 -> (8), 4 -> (16), 8 -> (32), 16 -> (64), 32 -> (128); warp: 1 | dim0: 256">
+
+// CHECK-LABEL: func.func @padded_by_ones(
+// CHECK: %[[X:.*]] = llvm.load %{{.*}} -> vector<4xf32>
+// CHECK: llvm.select %{{.*}}, %[[X]], %{{.*}} : i1, vector<4xf32>
+func.func @padded_by_ones(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i64 {tile.divisibility = 4 : i64}) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c256 = arith.constant 256 : i64
+  %in = tile.make_block_ptr %p, shape [%n], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %out = tile.make_block_ptr %q, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %x = tile.load %in {boundary_check = array<i64: 0>, padding = 1.0 : f32} : !tile.block_ptr<256xf32> -> tensor<256xf32, #v>
+  tile.store %out, %x : !tile.block_ptr<256xf32>, tensor<256xf32, #v>
+  return
+}
+
+// -----
+
+// Each is added once, by the block's first thread.
+// CHECK-LABEL: func.func @atomic(
+// CHECK: scf.if
+// CHECK-NEXT: llvm.atomicrmw fadd %{{.*}} syncscope("agent") monotonic : !llvm.ptr<1>, f32
+// CHECK: scf.if
+// CHECK-NEXT: llvm.atomicrmw add %{{.*}} syncscope("agent") monotonic : !llvm.ptr<1>, i32
+func.func @atomic(%p: !tile.ptr<f32>, %q: !tile.ptr<i32>, %x: f32, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %0 = tile.atomic_add %p, %x : !tile.ptr<f32>, f32 -> f32
+  %1 = tile.atomic_add %q, %n : !tile.ptr<i32>, i32 -> i32
+  return
+}
