@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "compiler/amd/Passes.h"
 #include "compiler/cpu/Passes.h"
 #include "compiler/dialect/Tile.h"
 #include "compiler/driver/StageDump.h"
 #include "compiler/emit/HostCode.h"
+#include "compiler/emit/HsacoCode.h"
 #include "compiler/emit/LineTables.h"
 #include "compiler/emit/PtxCode.h"
 #include "compiler/gpu/dialect/TileGpu.h"
@@ -17,6 +19,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/base/Headroom.h"
@@ -191,11 +194,37 @@ void compileForNvidia(Job& job) {
   job.dump.write("kernel.ptx", job.binary.bytes);
 }
 
-/// What compiles for a target; throws for a chip that the machine table knows and no pipeline leads to.
+void compileForAmd(Job& job) {
+  const gpu::Target& target = gpu::findTarget(job.options.target);
+  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4});
+  gpu::PipelineOptions options{.target = std::string(target.name),
+                               .warps = config.warps,
+                               .stages = config.stages,
+                               .schedule = job.options.schedule,
+                               .forced = config.schedule,
+                               .offered = job.schedules,
+                               .verify = job.options.verify,
+                               .checkOrder = job.options.verify};
+  job.run([&](OpPassManager& pm) { amd::buildPipeline(pm, options); });
+  if (job.schedules != nullptr) return;
+  job.attachLineTables(emit::LineTables::Sections);
+  std::string chip(target.name.substr(std::string_view("amd:").size()));
+  emit::HsacoCode code = emit::emitHsaco(job.module, chip, job.binary.entry, job.dump.on());
+  job.dump.write("optimized.ll", code.llvmIR);
+  job.dump.write("kernel.s", code.assembly);
+  job.dump.write("kernel.hsaco", code.codeObject);
+  job.binary.threads = config.warps * target.warpSize;
+  job.binary.registers = code.vectorRegisters;
+  job.binary.scalarRegisters = code.scalarRegisters;
+  job.binary.sharedBytes = code.sharedBytes;
+  job.binary.spillBytes = static_cast<int>(code.spillBytes);
+  job.binary.bytes = std::move(code.codeObject);
+}
+
+/// What compiles for a target.
 void (*backEndOf(const std::string& target))(Job&) {
   if (target.starts_with("nvidia:")) return compileForNvidia;
-  if (target.starts_with("amd:"))
-    throw Error(ErrorCode::Unsupported, "there is no back end for '" + target + "'", "host and nvidia:sm_90 have one");
+  if (target.starts_with("amd:")) return compileForAmd;
   return compileForHost;
 }
 
@@ -203,7 +232,7 @@ void (*backEndOf(const std::string& target))(Job&) {
 
 void registerCompilerDialects(DialectRegistry& registry) {
   tilegpu::registerTileGpuDialects(registry);
-  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, vector::VectorDialect>();
+  registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect, vector::VectorDialect>();
 }
 
 static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vector<std::string>* schedules) {
@@ -231,7 +260,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) { return compileO
 
 std::vector<std::string> offeredSchedules(ModuleOp module, const CompileOptions& options) {
   std::vector<std::string> schedules;
-  if (options.target.starts_with("nvidia:")) compileOr(module, options, &schedules);
+  if (!options.target.starts_with("host")) compileOr(module, options, &schedules);
   return schedules;
 }
 

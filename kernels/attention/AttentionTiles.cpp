@@ -49,6 +49,21 @@ std::vector<TileConfig> unitCandidates(std::int64_t width) {
   return {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
 }
 
+// AMD's chips, for which copies go through registers. No figure of a run stands behind these: they are the largest blocks that no chip of
+// the kind stores registers for (tests/unit/fattn-dump/JobTest.cpp). Waves of 64 lanes have twice the registers of those of 32.
+TileConfig amdTile(const gpu::Target& machine, DType dtype, std::int64_t width) {
+  const bool isLarge = machine.warpSize == 64;
+  if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};
+  if (width <= 64)
+    return isLarge ? TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4}
+                   : TileConfig{.block_m = 128, .block_n = 32, .stages = 1, .warps = 8};
+  if (width <= 128)
+    return isLarge ? TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}
+                   : TileConfig{.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};
+  return isLarge ? TileConfig{.block_m = 64, .block_n = 32, .stages = 1, .warps = 8}
+                 : TileConfig{.block_m = 64, .block_n = 16, .stages = 1, .warps = 16};
+}
+
 // Q and the ring of K and V; a tenth more for what moves between layouts.
 bool fits(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
   std::int64_t elements = tile.block_m * config.head_dim + std::int64_t{tile.stages} * tile.block_n * (config.head_dim + config.head_dim_v);
@@ -61,6 +76,7 @@ TileConfig defaultTile(const AttentionConfig& config) {
   if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
   const gpu::Target& machine = gpu::findTarget(codeTarget(config.target));
   const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
+  if (machine.name.starts_with("amd:")) return amdTile(machine, config.dtype, width);
   const bool unit = machine.warpGroup && machine.name.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(config.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });

@@ -43,7 +43,7 @@ void requireTarget(const std::string& target) {
   if (target.empty()) return;
   if (!namesChip(target)) return void(codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name()));
   if (target.starts_with("amd:"))
-    throw Error(ErrorCode::Unsupported, "target is '" + target + "', a chip that fattn has no back end for",
+    throw Error(ErrorCode::Unsupported, "target is '" + target + "', a chip that fattn compiles for but does not run on",
                 "the nearest supported target is 'host'");
   gpu::findTarget(target);
 }

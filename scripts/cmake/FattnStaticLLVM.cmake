@@ -9,7 +9,7 @@ set(FATTN_LLVM_COMPONENTS
   X86 NVPTX AMDGPU          # the back ends, whole: code generator, assembler parser and printer
   OrcJIT JITLink            # running what was compiled for the host
   Passes IPO Vectorize ScalarOpts InstCombine Instrumentation TransformUtils Analysis Target
-  AsmParser AsmPrinter BitReader BitWriter IRReader Linker CodeGen MC Object Core Support TargetParser)
+  AsmParser AsmPrinter BinaryFormat BitReader BitWriter IRReader Linker CodeGen DebugInfoDWARF DTLTO LTO MC Object Option Core Support TargetParser)
 
 set(FATTN_MLIR_LIBRARIES
   # dialects

@@ -57,13 +57,27 @@ void addNvidia(const Options& options, const Compilation& compilation, const std
   }
 }
 
+void addAmd(const Options& options, const Compilation& compilation, std::vector<Fact>& facts) {
+  const compiler::Binary& binary = compilation.binary;
+  const int lanes = gpu::findTarget(options.target).warpSize;
+  facts.push_back({"vector registers", fmt::format("{}", binary.registers), "of a lane, with those for accumulation"});
+  facts.push_back({"scalar registers", fmt::format("{}", binary.scalarRegisters), "of a wave"});
+  facts.push_back({"shared memory", bytes(binary.sharedBytes), "of one program, in the LDS"});
+  facts.push_back({"threads", fmt::format("{}", binary.threads), fmt::format("of one program: {} waves", binary.threads / lanes)});
+  facts.push_back(spills(binary.spillBytes, bytes(binary.spillBytes), "of a lane's registers in scratch memory"));
+  const Occupancy o = occupancyOf(options.target, binary.threads, binary.registers, binary.sharedBytes);
+  facts.push_back(
+      {"occupancy", fmt::format("{} of {} waves", o.warps, o.maxWarps),
+       fmt::format("{} programs fit on a compute unit; {} {} the limit", o.programs, o.limit, o.limit == "shared memory" ? "is" : "are")});
+  facts.push_back({"object", bytes(static_cast<long>(binary.bytes.size())), "code object"});
+}
+
 }  // namespace
 
 Occupancy occupancyOf(const std::string& target, int threads, int registers, long sharedBytes) {
   const gpu::Target& machine = gpu::findTarget(target);
   const int warps = (threads + machine.warpSize - 1) / machine.warpSize, granule = machine.registers.granule;
   const long perWarp = static_cast<long>((registers + granule - 1) / granule * granule) * machine.warpSize;
-  constexpr long kReserved = 1024;  // of shared memory, by the system for each block (CUDA Programming Guide, "Compute Capability 8.x")
   Occupancy result{machine.maxWarps / warps, 0, machine.maxWarps, "warps"};
   const auto limit = [&](long programs, const char* by) {
     if (programs >= result.programs) return;
@@ -71,7 +85,7 @@ Occupancy occupancyOf(const std::string& target, int threads, int registers, lon
     result.limit = by;
   };
   limit(machine.registers.perSM / (perWarp * warps), "registers");
-  limit(machine.shared.bytesPerSM / (sharedBytes + kReserved), "shared memory");
+  limit(machine.shared.bytesPerSM / std::max<long>(sharedBytes + machine.shared.reservedPerBlock, 1), "shared memory");
   result.warps = result.programs * warps;
   return result;
 }
@@ -82,6 +96,8 @@ std::vector<Fact> collectFacts(const Options& options, const Compilation& compil
     addHost(compilation, facts);
   else if (options.target.starts_with("nvidia:"))
     addNvidia(options, compilation, usage, facts);
+  else if (options.target.starts_with("amd:"))
+    addAmd(options, compilation, facts);
   return facts;
 }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/StageDump.h"
+#include "compiler/gpu/Target.h"
 #include "compiler/transforms/Passes.h"
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
@@ -94,13 +95,13 @@ Stage sourceStage(const Stage& tile) {
 }
 
 /// The busiest loop of the program, once the passes that are the same for every GPU have run on it.
-std::optional<TileLoop> loopOf(mlir::ModuleOp module, const TileConfig& config) {
+std::optional<TileLoop> loopOf(mlir::ModuleOp module, const TileConfig& config, int warpSize) {
   mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
   mlir::PassManager passes(module.getContext());
   transforms::buildTilePipeline(passes, transforms::MaskedLoops::Guard);
   passes.addPass(transforms::createSinkLazyPass());
   if (mlir::failed(passes.run(*copy))) return std::nullopt;  // compile() says why
-  return findLoop(*copy, 32 * std::max(config.warps, 1), std::max(config.stages, 1));
+  return findLoop(*copy, warpSize * std::max(config.warps, 1), std::max(config.stages, 1));
 }
 
 /// Whether the printed module has operations of a dialect; names of attributes do not count.
@@ -173,7 +174,8 @@ Compilation compileStages(const Options& options) {
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html;
   compile.onStage = keep;
-  if (options.html && !options.target.starts_with("host")) result.loop = loopOf(input.module(), result.config);
+  if (options.html && !options.target.starts_with("host"))
+    result.loop = loopOf(input.module(), result.config, gpu::findTarget(options.target).warpSize);
   result.binary = compiler::compile(input.module(), compile);
   return result;
 }

@@ -157,13 +157,38 @@ TEST(Dump, FailuresAreSentencesWithExitCodes) {
   const Result syntax = run(broken.path());
   EXPECT_EQ(syntax.code, tool::kFailure);
   EXPECT_NE(syntax.err.find("broken.mlir:2:"), std::string::npos) << syntax.err;
-  const Result amd = run("--target amd:gfx942 --emit obj");
-  EXPECT_EQ(amd.code, tool::kUnsupported);
-  EXPECT_TRUE(amd.err.starts_with("fattn-dump: error: there is no back end for 'amd:gfx942'")) << amd.err;
+  const Result amd = run("--target amd:gfx1 --emit gcn");
+  EXPECT_EQ(amd.code, tool::kUsage) << amd.err;
+  EXPECT_TRUE(amd.err.starts_with("fattn-dump: error: there is no GPU target 'amd:gfx1'")) << amd.err;
   EXPECT_EQ(run("--target amd:gfx942 --emit tile").code, tool::kOk) << "tile is the same for every target";
   EXPECT_EQ(run("--head-dim 60").code, tool::kUnsupported);
   EXPECT_EQ(run("--emit nothing").code, tool::kUsage);
   EXPECT_EQ(run("--target host:avx2 --emit tile,obj").code, tool::kUsage) << "an object is no text";
+}
+
+TEST(Dump, AmdsKernelNeedsNothingOfAmds) {
+  const Result r = run("--target amd:gfx942 --head-dim 64 --emit tilegpu,llvm,gcn");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find("tilegpu.load_buffer"), std::string::npos);
+  EXPECT_NE(r.out.find("define amdgpu_kernel void @attention_forward"), std::string::npos);
+  EXPECT_NE(r.out.find("v_mfma_f32_32x32x8_bf16"), std::string::npos);
+  for (const char* figure : {".vgpr_count:", ".sgpr_count:", ".group_segment_fixed_size:", ".vgpr_spill_count: 0"})
+    EXPECT_NE(r.out.find(figure), std::string::npos) << figure;
+}
+
+TEST(Dump, TheDefaultsForAmdStoreNoRegisters) {
+  for (const char* target : {"amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"}) {
+    const Result r = run(std::string("--target ") + target + " --head-dim 128 --dtype f16 --emit gcn");
+    ASSERT_EQ(r.code, tool::kOk) << r.err;
+    EXPECT_NE(r.out.find(".private_segment_fixed_size: 0\n"), std::string::npos) << target;
+  }
+}
+
+TEST(Dump, APageShowsWhatAnAmdKernelTakes) {
+  const Result r = run("--target amd:gfx942 --head-dim 64 --html");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  for (const char* fact : {"vector registers", "scalar registers", "shared memory", "spills", "occupancy"})
+    EXPECT_NE(r.out.find(fact), std::string::npos) << fact;
 }
 
 TEST(Dump, AGpusKernelNeedsNoGpu) {

@@ -68,7 +68,7 @@ TEST(AttentionSupport, AChipIsATargetWithoutADevice) {
   std::string message = verdict({.head_dim = 64, .target = "nvidia:sm_70"}, ErrorCode::InvalidArgument);
   EXPECT_NE(message.find("nvidia:sm_80"), std::string::npos) << message;
   EXPECT_EQ(verdict({.head_dim = 64, .target = "amd:gfx942"}),
-            "target is 'amd:gfx942', a chip that fattn has no back end for\n  hint: the nearest supported target is 'host'");
+            "target is 'amd:gfx942', a chip that fattn compiles for but does not run on\n  hint: the nearest supported target is 'host'");
 }
 
 TEST(AttentionSupport, AlignmentIsAPowerOfTwoFromTheElementTo16) {
