@@ -34,7 +34,7 @@ TEST(LibraryTemplates, RowsCompileForEveryChip) {
 }
 
 TEST(LibraryTemplates, TheirSpacesBeginWithTheirOwnConfigurationAndHoldEachPointOnce) {
-  for (const char* name : {"gemm", "row_softmax", "layer_norm", "rms_norm"})
+  for (const char* name : {"gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge"})
     for (const Machine& machine : {Machine{.chip = "host"}, Machine{.chip = "nvidia:sm_90", .shared_bytes = 232448}}) {
       const auto found = findTemplate(name);
       const std::vector<TileConfig> space = found->space(found->parameters, machine);
