@@ -132,6 +132,13 @@ TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
   std::cout << fmt::format("{} programs, the longest took {:.1f} s of processor time\n", report.draws(), longest);
 }
 
+// A draw with a select_lazy in a loop whose accesses to global memory are at places that are not known.
+TEST(CheckOfTheOrder, BranchesDoNotDoubleTheAccessesThatItRemembers) {
+  generator::Draw draw = generator::draw(100579, chips());
+  const Outcome outcome = compileAndCheck(draw, /*assembles=*/false);
+  EXPECT_EQ(outcome.verdict, Verdict::Agreed) << outcome.message;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, CompiledPrograms, testing::Range<uint64_t>(0, kShards));
 
 }  // namespace

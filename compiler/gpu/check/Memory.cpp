@@ -62,8 +62,10 @@ void Memory::note(Access access) {
   if (!llvm::is_contained(recent, access)) recent.push_back(access);
 }
 
+// Of accesses somewhere unknown one is enough: with all of them every branch of a loop would double their number.
 void Memory::noteGlobal(const GlobalAccess& access) {
-  bool known = llvm::any_of(recentGlobal, [&](const GlobalAccess& old) { return old.step == access.step && old.window == access.window; });
+  bool known =
+      llvm::any_of(recentGlobal, [&](const GlobalAccess& old) { return old.step == access.step && old.window.saysTheSame(access.window); });
   if (!known) recentGlobal.push_back(access);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/gpu/check/Numbers.h"
 
+#include <algorithm>
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -126,6 +128,12 @@ bool Window::operator==(const Window& other) const {
   for (int d = 0; d < std::min(rank, kMostDims); ++d)
     if (!offsets[d].known || offsets[d] != other.offsets[d] || sizes[d] != other.sizes[d]) return false;
   return rank <= kMostDims;
+}
+
+bool Window::saysTheSame(const Window& other) const {
+  const auto same = [](const Number& a, const Number& b) { return a.known == b.known && (!a.known || a.value == b.value); };
+  return array == other.array && same(base, other.base) && rank == other.rank && std::ranges::equal(offsets, other.offsets, same) &&
+         sizes == other.sizes && extents == other.extents && noAlias == other.noAlias;
 }
 
 bool mayOverlap(const Window& a, const Window& b) {

@@ -31,6 +31,8 @@ struct Window {
   }
   /// The same elements, and they are known.
   bool operator==(const Window& other) const;
+  /// The same is known, and the same is not known: these may be different elements.
+  bool saysTheSame(const Window& other) const;
 };
 
 /// Whether two accesses may have an element in common. Different arguments may lead to the same memory, but for those that promise not to.
