@@ -115,6 +115,7 @@ struct Job {
   StageDump& dump;
   Diagnostics& diagnostics;
   std::vector<std::string>* schedules;  // if set: receives what the compiler offers
+  bool onlyPasses;                      // no code generator
   Binary binary;
 
   void run(llvm::function_ref<void(OpPassManager&)> build) {
@@ -140,6 +141,7 @@ void compileForHost(Job& job) {
   cpu::HostTarget target = emit::hostTarget(job.options.target);
   job.binary.threads = 1;
   job.run([&](OpPassManager& pm) { cpu::buildPipeline(pm, target); });
+  if (job.onlyPasses) return;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto scratch = f->getAttrOfType<IntegerAttr>("fattn.scratch_bytes")) job.binary.scratchBytes = scratch.getInt();
   job.attachLineTables(emit::LineTables::Sections);
@@ -185,6 +187,7 @@ void compileForNvidia(Job& job) {
       job.binary.repeats = f->hasAttr(tilegpu::kRepeatsAttr);
       addTensorMaps(f, job.binary);
     }
+  if (job.onlyPasses) return;
   job.attachLineTables(emit::LineTables::Directives);
   const Headroom headroom(toGenerate(job.module));
   std::string llvmIR;
@@ -206,8 +209,9 @@ void compileForAmd(Job& job) {
                                .verify = job.options.verify,
                                .checkOrder = job.options.verify};
   job.run([&](OpPassManager& pm) { amd::buildPipeline(pm, options); });
-  if (job.schedules != nullptr) return;
+  if (job.schedules != nullptr || job.onlyPasses) return;
   job.attachLineTables(emit::LineTables::Sections);
+  const Headroom headroom(toGenerate(job.module));
   std::string chip(target.name.substr(std::string_view("amd:").size()));
   emit::HsacoCode code = emit::emitHsaco(job.module, chip, job.binary.entry, job.dump.on());
   job.dump.write("optimized.ll", code.llvmIR);
@@ -235,7 +239,7 @@ void registerCompilerDialects(DialectRegistry& registry) {
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect, vector::VectorDialect>();
 }
 
-static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vector<std::string>* schedules) {
+static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vector<std::string>* schedules, bool onlyPasses = false) {
   auto compileForTarget = backEndOf(options.target);
   const Headroom headroom(kToLower);
   MLIRContext* context = module.getContext();
@@ -246,7 +250,7 @@ static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vec
   if (failed(verify(module))) throw Error(ErrorCode::CompileError, "the kernel is not valid tile IR: " + diagnostics.text);
   func::FuncOp kernel = findKernel(module);
   StageDump dump(options.dumpDir, options.onStage);
-  Job job{module, options, dump, diagnostics, schedules, {}};
+  Job job{module, options, dump, diagnostics, schedules, onlyPasses, {}};
   job.binary.target = options.target;
   job.binary.entry = kernel.getName().str();
   job.binary.args = argumentsOf(kernel);
@@ -263,5 +267,7 @@ std::vector<std::string> offeredSchedules(ModuleOp module, const CompileOptions&
   if (!options.target.starts_with("host")) compileOr(module, options, &schedules);
   return schedules;
 }
+
+void requireFit(ModuleOp module, const CompileOptions& options) { compileOr(module, options, nullptr, /*onlyPasses=*/true); }
 
 }  // namespace fattn::compiler

@@ -46,6 +46,10 @@ Binary compile(mlir::ModuleOp module, const CompileOptions& options);
 /// back end offers none. Consumes the module and throws as compile() does.
 std::vector<std::string> offeredSchedules(mlir::ModuleOp module, const CompileOptions& options);
 
+/// Throws what compile() throws for a kernel that does not fit its target. Runs the passes, which decide that, and no code generator: a
+/// part of compile()'s time. Consumes the module.
+void requireFit(mlir::ModuleOp module, const CompileOptions& options);
+
 /// What registering once per MLIRContext takes for compile() to work on its modules.
 void registerCompilerDialects(mlir::DialectRegistry& registry);
 

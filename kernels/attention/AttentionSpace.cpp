@@ -73,15 +73,14 @@ std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConf
 std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
   constexpr std::int64_t kOtherRegisters = 40;  // addresses, maxima, sums, loop control
   constexpr std::int64_t kSlack = 4;            // it is an estimate: a quarter above the limit is still tried
-  const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warpSize, stages = std::max(tile.stages, 1);
+  const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warpSize;
   const gpu::MatrixInstruction* matrix = machine.matrixFor(config.dtype);
   if (matrix != nullptr && tile.warps != 0) {
     const std::int64_t rows = std::int64_t{matrix->m} / matrix->warps;
     if (tile.block_m % (rows * warps) != 0)
       return fmt::format("BLOCK_M={} is no multiple of {} rows for each of {} warps", tile.block_m, rows, warps);
   }
-  const std::int64_t width = roundUp(config.head_dim, 16), widthV = roundUp(config.head_dim_v, 16);
-  const std::int64_t shared = (tile.block_m * width + stages * tile.block_n * (width + widthV)) * sizeInBytes(config.dtype);
+  const std::int64_t shared = plainSharedBytes(config, tile), widthV = roundUp(config.head_dim_v, 16);
   if (shared > machine.shared.bytesPerBlock)
     return fmt::format("it needs {} bytes of shared memory, a block has {}", shared, machine.shared.bytesPerBlock);
   if (tile.warps == 0) return std::nullopt;

@@ -9,6 +9,7 @@ namespace kernels {
 namespace {
 
 constexpr std::int64_t kMaxHeadDim = 256, kHeadDimStep = 8;
+constexpr std::int64_t kMatrixStep = 16;    // columns; what matrix instructions take is padded to it
 constexpr std::int32_t kWidestAccess = 16;  // bytes of one load or store
 
 void requireHeadDim(std::string_view member, std::int64_t value) {
@@ -52,6 +53,12 @@ void requireSupported(const AttentionConfig& config) {
                 "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
 }
 
+std::int64_t plainSharedBytes(const AttentionConfig& config, const TileConfig& tile) {
+  const auto width = [](std::int64_t dim) { return (dim + kMatrixStep - 1) / kMatrixStep * kMatrixStep; };
+  const std::int64_t k = width(config.head_dim), v = width(config.head_dim_v), stages = std::max(tile.stages, 1);
+  return (tile.block_m * k + stages * tile.block_n * (k + v)) * sizeInBytes(config.dtype);
+}
+
 AttentionConfig resolve(const AttentionConfig& config) {
   AttentionConfig resolved = config;
   resolved.target = resolveTarget(resolved.target);
@@ -70,12 +77,5 @@ std::string textOf(const AttentionConfig& config) {
 }
 
 }  // namespace kernels
-
-std::expected<void, Error> supports(const AttentionConfig& config) try {
-  kernels::requireSupported(config);
-  return {};
-} catch (const Error& error) {
-  return std::unexpected(error);
-}
 
 }  // namespace fattn

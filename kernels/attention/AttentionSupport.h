@@ -9,12 +9,16 @@
 
 namespace fattn::kernels {
 
-/// Throws what supports() returns.
+/// Throws what supports() returns, but for what the compiler alone can say: whether a tile configuration fits a GPU.
 void requireSupported(const AttentionConfig& config);
 
 /// The configuration with head_dim_v and target filled in, and every choice of the tile that matters to the target; the defaults, not what
 /// was tuned.
 AttentionConfig resolve(const AttentionConfig& config);
+
+/// The bytes of shared memory of a block on a GPU that holds Q and a ring of K and V, which is nearly all there is. What moves between
+/// layouts comes on top, in f32 above all; supports() asks the compiler. `config` is resolved.
+std::int64_t plainSharedBytes(const AttentionConfig& config, const TileConfig& tile);
 
 /// Whether the caller left the tile configuration to us.
 inline bool leavesTileOpen(const AttentionConfig& config) { return !config.tile || *config.tile == TileConfig{}; }

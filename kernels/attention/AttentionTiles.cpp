@@ -64,10 +64,9 @@ TileConfig amdTile(const gpu::Target& machine, DType dtype, std::int64_t width) 
                  : TileConfig{.block_m = 64, .block_n = 16, .stages = 1, .warps = 16};
 }
 
-// Q and the ring of K and V; a tenth more for what moves between layouts.
+// A tenth more for what moves between layouts.
 bool fits(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
-  std::int64_t elements = tile.block_m * config.head_dim + std::int64_t{tile.stages} * tile.block_n * (config.head_dim + config.head_dim_v);
-  return elements * sizeInBytes(config.dtype) * 11 / 10 <= machine.shared.bytesPerBlock;
+  return plainSharedBytes(config, tile) * 11 / 10 <= machine.shared.bytesPerBlock;
 }
 
 }  // namespace

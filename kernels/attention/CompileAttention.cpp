@@ -21,11 +21,13 @@ std::string folderOf(const AttentionConfig& config) {
   return folder + (config.causal ? "-causal-" : "-") + config.target + "-" + config.tile->toString();
 }
 
-kernels::Compiled compileForward(const AttentionConfig& resolved) {
-  return kernels::compileProgram({.target = resolved.target, .tile = *resolved.tile, .folder = folderOf(resolved), .trace = [resolved] {
-                                    return traceAttentionForward(resolved, *resolved.tile);
-                                  }});
+kernels::ProgramJob jobOf(const AttentionConfig& resolved) {
+  return {.target = resolved.target, .tile = *resolved.tile, .folder = folderOf(resolved), .trace = [resolved] {
+            return traceAttentionForward(resolved, *resolved.tile);
+          }};
 }
+
+kernels::Compiled compileForward(const AttentionConfig& resolved) { return kernels::compileProgram(jobOf(resolved)); }
 
 }  // namespace
 
@@ -43,6 +45,17 @@ Kernel compile(const AttentionConfig& config) {
   Kernel kernel;
   kernels::asErrors([&] { kernel = kernels::kernelCache().get(config); });
   return kernel;
+}
+
+std::expected<void, Error> supports(const AttentionConfig& config) try {
+  kernels::requireSupported(config);
+  // The defaults fit, and so does whatever the host is asked for.
+  if (kernels::leavesTileOpen(config)) return {};
+  const AttentionConfig resolved = kernels::resolve(config);
+  if (!kernels::namesHost(resolved.target)) kernels::asErrors([&] { kernels::requireFit(jobOf(resolved)); });
+  return {};
+} catch (const Error& error) {
+  return std::unexpected(error);
 }
 
 std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { return compile(config); } catch (const Error& error) {

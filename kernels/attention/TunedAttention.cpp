@@ -23,10 +23,12 @@ bool deservesSay(const cache::TunedBucket& bucket, const cache::Shape& told) {
   return q != bucket.shape.end() && k != bucket.shape.end() && cache::distanceOf({{"n", q->second}}, {{"n", k->second}});
 }
 
-std::optional<std::string> refusalOf(AttentionConfig config, const TileConfig& tile) {
+std::optional<std::string> refusalOf(AttentionConfig config, const TileConfig& tile) try {
   config.tile = tile;
-  std::expected<void, Error> verdict = supports(config);
-  return verdict ? std::nullopt : std::optional(verdict.error().constraint());
+  requireSupported(config);  // the compiler is not asked: what is looked up is compiled next
+  return std::nullopt;
+} catch (const Error& error) {
+  return error.constraint();
 }
 
 }  // namespace

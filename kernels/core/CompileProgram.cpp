@@ -81,6 +81,14 @@ Compiled compileProgram(const ProgramJob& job) {
   return result;
 }
 
+void requireFit(const ProgramJob& job) {
+  const Headroom headroom(kToRecord);
+  dsl::Program program = job.trace();
+  compiler::CompileOptions options = optionsOf(job);
+  options.dumpDir.clear();
+  compiler::requireFit(dsl::internal::module(program), options);
+}
+
 std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program) try {
   compiler::CompileOptions options;
   options.target = codeTarget(target);

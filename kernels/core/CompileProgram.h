@@ -22,6 +22,9 @@ struct ProgramJob {
 /// From the cache on disk if it is there, else compiled and kept there. Throws Error.
 Compiled compileProgram(const ProgramJob& job);
 
+/// Throws what compileProgram() throws where the program does not fit the target, in a part of its time.
+void requireFit(const ProgramJob& job);
+
 /// The orders of the loops' work that the compiler would choose from for a program, as texts, best first. Takes the time of most of a
 /// compilation. None where it does not compile: whoever compiles it says why.
 std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program);
