@@ -21,7 +21,7 @@ void registerPasses() {
   registerPass(createMarkKernelsPass);
   PassPipelineRegistration<AmdPipelineArguments>(
       "amd-pipeline", "Everything from tile to the LLVM and ROCDL dialects", [](OpPassManager& pm, const AmdPipelineArguments& arguments) {
-        buildPipeline(pm, {.target = arguments.target, .warps = arguments.warps, .stages = arguments.stages, .verify = true});
+        buildPipeline(pm, {.target = arguments.target, .warps = arguments.warps, .stages = arguments.stages, .forced = {}, .verify = true});
       });
 }
 

@@ -96,7 +96,7 @@ TEST_P(Execution, GivesWhatTheInterpreterGives) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Amd, Execution, testing::Values("amd:gfx942", "amd:gfx1100"),
+INSTANTIATE_TEST_SUITE_P(Amd, Execution, testing::Values("amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"),
                          [](const auto& info) { return std::string(info.param).substr(4); });
 
 }  // namespace
