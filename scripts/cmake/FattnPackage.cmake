@@ -61,3 +61,12 @@ configure_package_config_file(scripts/cmake/fattn-config.cmake.in ${CMAKE_BINARY
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/fattn-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/fattn-config.cmake ${CMAKE_BINARY_DIR}/fattn-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/fattn)
+
+# For builds without CMake: pkg-config, which finds the rest from where its file is.
+file(RELATIVE_PATH FATTN_PC_UP /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+foreach(name fattn fattn_c)
+  configure_file(scripts/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
