@@ -115,8 +115,9 @@ void warmup(std::span<const AttentionConfig> configs);
 /// was or will be compiled for `config` has them at hand for its launches then. Throws the first error after all ended.
 void warmup(const AttentionConfig& config, std::span<const ShapeHint> shapes);
 
-/// Whether compile() would accept a configuration; if not, the rule that failed and the nearest configuration that works. Takes microseconds,
-/// or, where the caller chose a tile configuration for a GPU, a part of a compilation: whether that fits is the compiler's to say.
+/// Whether compile() would accept a configuration; if not, the rule that failed and the nearest configuration that works. Takes
+/// microseconds, or, where the caller chose a tile configuration for a GPU, a part of a compilation: whether that fits is the compiler's to
+/// say.
 std::expected<void, Error> supports(const AttentionConfig& config);
 /// supports() in words: "supported on host with BLOCK_M=64,BLOCK_N=64" and, where `tile` is none, who chose that; or the error's text.
 std::string explain(const AttentionConfig& config);
