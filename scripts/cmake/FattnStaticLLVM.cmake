@@ -47,7 +47,7 @@ function(fattn_relink target)
       list(APPEND result ${FATTN_ZLIB_ARCHIVE})
     elseif(library MATCHES "^zstd::")
       list(APPEND result ${FATTN_ZSTD_ARCHIVE})
-    elseif(NOT library MATCHES "libz3")  # the solver of a static analyzer, which nothing here calls
+    elseif(NOT library MATCHES "libz3|^Polly$")  # a static analyzer's solver, which nothing here calls; see compiler/emit/LeftOut.cpp
       list(APPEND result ${library})
     endif()
   endforeach()
