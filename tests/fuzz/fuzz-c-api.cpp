@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "kernels/attention/AttentionSupport.h"
 #include "kernels/c/ConfigJson.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -13,7 +14,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const fattn::AttentionConfig config = fattn::kernels::parseConfig(text);
     if (fattn::kernels::parseConfig(fattn::kernels::toJson(config)) != config) __builtin_trap();
-    if (auto verdict = fattn::supports(config); !verdict && verdict.error().constraint().empty()) __builtin_trap();
+    try {
+      fattn::kernels::requireSupported(config);
+    } catch (const fattn::Error& error) {
+      if (error.constraint().empty()) __builtin_trap();
+    }
   } catch (const fattn::Error& error) {
     if (error.code() != fattn::ErrorCode::InvalidArgument || nlohmann::json(error.what()).dump().empty()) __builtin_trap();
   }
