@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The assembler text of an instruction, read back: LLVM installs no header with the numbers of AMD's opcodes and operands, but its text is
 // a documented format.
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -48,6 +49,8 @@ Tokens split(std::string_view text) {
 std::optional<std::int64_t> integer(std::string_view text) {
   bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
+  // A literal of 32 bits where a shorter encoding of the number exists.
+  if (text.starts_with("lit(") && text.ends_with(')')) text = text.substr(4, text.size() - 5);
   int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
   std::uint64_t value = 0;
@@ -259,6 +262,13 @@ bool parseHalf(std::string_view text, int lanes, Instruction& into, std::string&
   return true;
 }
 
+/// Half of a pair as its single form is written: the condition of v_dual_cndmask_b32 is always VCC, and not in the text.
+std::string halfText(std::string_view text) {
+  std::string half(text);
+  if (half.find("v_dual_cndmask_b32") != std::string::npos && std::ranges::count(half, ',') == 2) half += ", vcc_lo";
+  return half;
+}
+
 }  // namespace
 
 bool textIsOpaque(std::string_view mnemonic) {
@@ -275,7 +285,8 @@ bool parseText(std::string_view text, int lanes, Instruction& into, std::string&
   into.first = std::make_shared<Instruction>();
   into.second = std::make_shared<Instruction>();
   into.first->text = into.second->text = text;
-  if (!parseHalf(text.substr(0, dual), lanes, *into.first, problem) || !parseHalf(text.substr(dual + 4), lanes, *into.second, problem))
+  if (!parseHalf(halfText(text.substr(0, dual)), lanes, *into.first, problem) ||
+      !parseHalf(halfText(text.substr(dual + 4)), lanes, *into.second, problem))
     return false;
   into.mnemonic = into.first->mnemonic + " :: " + into.second->mnemonic;
   return true;

@@ -220,6 +220,8 @@ INSTANTIATE_TEST_SUITE_P(Chips, InstructionsOfRdna, testing::Values("gfx1100"), 
 TEST_P(InstructionsOfRdna, PairsReadBeforeTheyWrite) {
   check({
       {"v_mov_b32 v10, v2\n v_mov_b32 v11, v3\n v_dual_mov_b32 v10, v11 :: v_dual_mov_b32 v11, v10", {1, 2}, {2, 1}},
+      {"v_cmp_lt_u32 vcc_lo, v2, v3\n v_dual_cndmask_b32 v10, v2, v3 :: v_dual_mov_b32 v11, v4", {1, 2, 7}, {2, 7}},
+      {"v_add_nc_u32 v10, lit(0x10), v2", {1}, {17}},
       {"v_dual_add_f32 v10, v2, v3 :: v_dual_add_nc_u32 v11, v5, v4", {f(1.0F), f(2.0F), 3, 4}, {f(3.0F), 7}},
       {"v_mov_b32 v10, v4\n v_dual_fmac_f32 v10, v2, v3 :: v_dual_mul_f32 v11, v3, v2", {f(2.0F), f(3.0F), f(1.0F)}, {f(7.0F), f(6.0F)}},
   });
