@@ -139,6 +139,15 @@ TEST(CheckOfTheOrder, BranchesDoNotDoubleTheAccessesThatItRemembers) {
   EXPECT_EQ(outcome.verdict, Verdict::Agreed) << outcome.message;
 }
 
+// Loops in loops, of which a late stage reads in the last trip what only another trip would use: behind the loop the read is gone.
+TEST(CheckOfTheOrder, ReadsThatNobodyUsesMayBeMissingBehindALoop) {
+  for (uint64_t program : {100015, 102799, 104603}) {
+    generator::Draw draw = generator::draw(program, chips());
+    const Outcome outcome = compileAndCheck(draw, /*assembles=*/false);
+    EXPECT_EQ(outcome.verdict, Verdict::Agreed) << draw.toString() << ": " << outcome.message;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shards, CompiledPrograms, testing::Range<uint64_t>(0, kShards));
 
 }  // namespace

@@ -110,11 +110,23 @@ std::string EmittedRun::describe(const Content& content) const {
   return text;
 }
 
+std::optional<int64_t> EmittedRun::sourceRun(const Step& step, int64_t count) {
+  auto label = static_cast<size_t>(step.label);
+  const Step* before = step.label >= 0 && label < sourceSteps.size() ? sourceSteps[label] : nullptr;
+  if (!before) return count;
+  size_t depth = SourceRun::depthAround(*before);
+  if (step.loops.size() < depth) return count;
+  Entry& entry = entries[static_cast<size_t>(step.stream)];
+  if (int64_t number = entryOf(step, depth); entry.number != number) entry = {number, count};
+  return source->runOf(step.label, entry.number, count - entry.firstRun);
+}
+
 void EmittedRun::onRead(const Step& step, int64_t count, int slot) {
   if (!source) return;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
   Content ofOneWriter;
-  const Content* expected = source->read(step.label, count);
+  std::optional<int64_t> run = sourceRun(step, count);
+  const Content* expected = run ? source->read(step.label, *run) : nullptr;
   if (step.label < 0 && buffer.onlyWriter) expected = &(ofOneWriter = {instanceOf(*buffer.onlyWriter, count)});
   if (!expected) return;  // more often than before scheduling: nobody uses the result
   const Content& found = memory.content(slot);
@@ -147,7 +159,8 @@ void EmittedRun::onGlobal(const Step& step, int64_t count, const Window& window,
   if (!source) return;
   if (step.label < 0)
     return faults.add("unknown", &step, nullptr, "accesses global memory, but comes from no access of the program before scheduling", "");
-  const SourceRun::Global* before = source->global(step.label, count);
+  std::optional<int64_t> run = step.act == Act::ReadGlobal ? sourceRun(step, count) : count;
+  const SourceRun::Global* before = run ? source->global(step.label, *run) : nullptr;
   if (!before) return;  // compareRuns() speaks of writes; of reads nobody uses the result
   compareOrder(step, before->after, after);
   bool known = before->window.base.known && window.base.known && before->window.array == window.array;

@@ -25,7 +25,11 @@ class EmittedRun final : public Execution {
   /// `source` is null where there is nothing to compare with; `sourceSteps` has its accesses by label.
   EmittedRun(const Program& program, const Scenario& scenario, Owners& owners, std::int64_t budget, const SourceRun* source,
              const std::vector<const Step*>& sourceSteps, Faults& faults)
-      : Execution(program, scenario, owners, /*watched=*/true, budget), source(source), sourceSteps(sourceSteps), faults(faults) {}
+      : Execution(program, scenario, owners, /*watched=*/true, budget),
+        source(source),
+        sourceSteps(sourceSteps),
+        faults(faults),
+        entries(static_cast<size_t>(program.streams)) {}
 
   /// After a run: whether every store of the program before scheduling has been made.
   void compareRuns();
@@ -37,6 +41,13 @@ class EmittedRun final : public Execution {
   void onSlotOutside(const Step& step, std::int64_t slot) override;
 
  private:
+  /// Of a stream's reads: the run of the body around their loop, and the number of its first one.
+  struct Entry {
+    std::int64_t number = -1, firstRun = 0;
+  };
+  /// The number of the run of the program before scheduling that a read is; none where there is none, as nobody uses its result. Of reads
+  /// that one run of a loop makes the last ones may be missing for that reason: what the last trip reads only for a trip that is none.
+  std::optional<std::int64_t> sourceRun(const Step& step, std::int64_t count);
   std::string describe(const Content& content) const;
   std::string accessOf(int label) const;
   void compareOrder(const Step& step, const Versions& expected, const Versions& found);
@@ -44,6 +55,7 @@ class EmittedRun final : public Execution {
   const SourceRun* source;
   const std::vector<const Step*>& sourceSteps;
   Faults& faults;
+  std::vector<Entry> entries;  ///< by stream
 };
 
 }  // namespace fattn::check

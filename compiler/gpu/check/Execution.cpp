@@ -48,6 +48,7 @@ Execution::Execution(const Program& program, const Scenario& scenario, Owners& o
       counts(static_cast<size_t>(program.streams)),
       numbers(static_cast<size_t>(program.values)),
       windows(static_cast<size_t>(program.pointers)),
+      blockRuns(program.blocks.size()),
       loopTrips(static_cast<size_t>(program.loops), -1),
       loopSettled(static_cast<size_t>(program.loops)),
       watched(watched),
@@ -75,6 +76,7 @@ Instance Execution::instanceOf(const Step& step, int64_t count) const {
 
 bool Execution::block(int index) {
   const Body& body = program.blocks[static_cast<size_t>(index)];
+  ++blockRuns[static_cast<size_t>(index)];
   for (const Step& next : body.steps) {
     if (++spent > budget) return outcome = Outcome::TooLong, false;
     if (!step(next)) return false;

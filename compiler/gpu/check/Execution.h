@@ -48,6 +48,11 @@ class Execution {
   virtual void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) = 0;
   virtual void onHazard(Hazard hazard, const Step* first, const Step* second) = 0;
   virtual void onSlotOutside(const Step& step, std::int64_t slot) = 0;
+  /// Which run of the body of the `depth`-th loop around the step this is, from the outermost one, 1; the run of the program, 0, where
+  /// `depth` is 0.
+  std::int64_t entryOf(const Step& step, size_t depth) const {
+    return depth == 0 ? 0 : blockRuns[static_cast<size_t>(step.loops[depth - 1])];
+  }
   /// What a write leaves in a slot.
   Instance instanceOf(const Step& step, std::int64_t count) const;
 
@@ -107,8 +112,9 @@ class Execution {
   Versions versionsOf(const Step& step, const Window& window) const;
   Number loaded(std::uint64_t key, mlir::Type type) const;
 
-  std::vector<Number> numbers;  ///< by value
-  std::vector<Window> windows;  ///< by Program::windows
+  std::vector<Number> numbers;          ///< by value
+  std::vector<Window> windows;          ///< by Program::windows
+  std::vector<std::int64_t> blockRuns;  ///< by block
   std::vector<Written> written;
   std::vector<std::int64_t> loopTrips;
   std::vector<bool> loopSettled;

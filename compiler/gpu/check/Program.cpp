@@ -101,7 +101,7 @@ class Flattener {
         readsOf(dot, result);
         continue;
       }
-      Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op};
+      Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
       if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
       for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
       for (Value value : op.getResults()) step.results.push_back(number(value));
@@ -110,7 +110,7 @@ class Flattener {
       if (step.kind >= StepKind::For)
         for (Region& region : op.getRegions()) {
           if (!region.empty() && !region.hasOneBlock()) return op.emitError("cannot be checked: a region has several blocks"), -1;
-          step.blocks.push_back(region.empty() ? -1 : block(region.front()));
+          step.blocks.push_back(region.empty() ? -1 : regionOf(step, region));
           if (!region.empty() && step.blocks.back() < 0) return -1;
         }
       result.steps.push_back(std::move(step));
@@ -118,6 +118,14 @@ class Flattener {
     result.terminator = source.getTerminator();
     for (Value value : result.terminator->getOperands()) result.yields.push_back(number(value));
     program.blocks[index] = std::move(result);
+    return index;
+  }
+
+  int regionOf(const Step& step, Region& region) {
+    bool loop = step.kind == StepKind::For || step.kind == StepKind::While;
+    if (loop) around.push_back(static_cast<int>(program.blocks.size()));
+    int index = block(region.front());
+    if (loop) around.pop_back();
     return index;
   }
 
@@ -143,7 +151,7 @@ class Flattener {
   /// The matrix unit reads all of a slot, for all threads of some warps: any thread's write meets it.
   void readsOf(tilegpu::DotAsyncOp dot, Body& body) {
     auto add = [&](Value buffer, Value slot, StringRef labelled) {
-      Step step{.kind = StepKind::Access, .act = Act::ReadByDot, .op = dot, .operands = {number(slot)}};
+      Step step{.kind = StepKind::Access, .act = Act::ReadByDot, .op = dot, .operands = {number(slot)}, .loops = around};
       step.number = labelled == tilegpu::kSourceOfBAttr;
       if (auto label = tilegpu::sourceLabelOf(dot, labelled)) {
         step.label = static_cast<int>(label->source);
@@ -295,6 +303,7 @@ class Flattener {
   Program program;
   llvm::DenseMap<Value, int> numbers, buffers;
   std::map<std::vector<int64_t>, int> streams;
+  SmallVector<int, 2> around;  ///< bodies of the loops around the block that is read
   int64_t unplaced = int64_t{1} << 40;
 };
 

@@ -39,6 +39,7 @@ struct Step {
   llvm::SmallVector<int, 4> operands = {};  ///< numbers of values; -1 where the checker does not follow one
   llvm::SmallVector<int, 2> results = {};
   llvm::SmallVector<int, 2> blocks = {};  ///< of regions, in order; -1 for an empty one
+  llvm::SmallVector<int, 2> loops = {};   ///< bodies of the loops around it, from the outermost to the innermost
   // Accesses.
   int buffer = -1;          ///< which of Program::buffers
   int label = -1;           ///< of the program before scheduling; -1 where it has no such access
