@@ -3,6 +3,8 @@
 #ifndef FATTN_COMPILER_GPU_FRAGMENTS_H
 #define FATTN_COMPILER_GPU_FRAGMENTS_H
 
+#include <optional>
+
 #include "compiler/gpu/Target.h"
 #include "compiler/layout/Operand.h"
 #include "compiler/layout/Shared.h"
@@ -13,6 +15,10 @@ namespace fattn::gpu {
 /// `depth` is the row's or a legal smaller one, `bits` are those of an element of A and B. Throws Error{InvalidArgument} where the
 /// instruction has no such fragment.
 layout::LinearLayout fragmentOf(const MatrixInstruction& row, layout::Operand operand, int depth, int bits);
+
+/// Of an accumulator whose rows are shared by groups of `groupWarps` warps, which compute `groupRows` rows at a time, its warps one below
+/// the other: from where one group's rows begin to where the next one's do. None where the warps have other rows, or the steps differ.
+std::optional<std::int64_t> rowsToNextGroup(const layout::LinearLayout& accumulator, std::int64_t groupRows, std::int64_t groupWarps);
 
 /// Whether the row can compute the transpose of a product from the same registers: B's fragment is A's with rows and columns exchanged. The
 /// accumulator then has the transpose of its fragment.

@@ -15,6 +15,7 @@
 // Test: tests/lit/nvidia/dot-async.mlir.
 #include <fmt/format.h>
 
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/lower/DotFragments.h"
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Shared.h"
@@ -73,10 +74,10 @@ class SharedTile {
   /// Bytes from one column of the swizzle's width to the next.
   int64_t columnBytes() const { return offset(kContiguous_ ? 0 : width_ / 2, kContiguous_ ? width_ / 2 : 0); }
 
-  /// The lower word of the descriptor (i32) of what lies `groups` times 64 rows behind the start (null: none).
-  Value descriptor(Lowering& to, Value groups) const {
+  /// The lower word of the descriptor (i32) of what lies `groups` times so many rows behind the start (null: none).
+  Value descriptor(Lowering& to, Value groups, int64_t rows) const {
     Value address = address_;
-    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(kGroupRows, 0) / 16)));
+    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(rows, 0) / 16)));
     int64_t leading = kContiguous_ ? 1 : columnBytes() / 16;
     return arith::OrIOp::create(to.b, address, to.i32(leading << 16));
   }
@@ -157,8 +158,8 @@ class AsyncDotEmitter {
       return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
     };
     Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(2));
-    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group), "r");
-    std::string fromB = assembly.input(b->descriptor(to_, Value()), "r");
+    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group, groupStep_), "r");
+    std::string fromB = assembly.input(b->descriptor(to_, Value(), 0), "r");
     for (int64_t row : c_.places(0))
       for (int64_t k = 0; k < depth(); k += kDepth) {
         std::string left = "da";
@@ -188,13 +189,13 @@ class AsyncDotEmitter {
   Type elementOfB() const { return op_.getB().getType().getElementType(); }
   bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
 
-  /// Warps one below the other, each with 16 rows and all columns.
+  /// Warps of a group one below the other, each with 16 rows and all columns.
   LogicalResult verify() {
     const LinearLayout& c = *tilegpu::layoutOf(op_.getAcc().getType());
     LinearLayout fragment = layout::nvidia::mma(Operand::C, kDepth, 16);
-    int64_t warps = c.inputSize(layout::kWarp);
-    bool agrees = warps % kGroupWarps == 0 && op_.getAcc().getType().getDimSize(0) % (16 * warps) == 0;
-    for (int64_t warp = 0; warp < warps; ++warp) agrees = agrees && c.apply({0, 0, warp}) == Coords{16 * warp, 0};
+    std::optional<int64_t> step = gpu::rowsToNextGroup(c, kGroupRows, kGroupWarps);
+    bool agrees = step && op_.getAcc().getType().getDimSize(0) % (kGroupRows / kGroupWarps * c.inputSize(layout::kWarp)) == 0;
+    groupStep_ = step.value_or(0);
     for (int64_t lane = 0; lane < 32; ++lane) agrees = agrees && c.apply({0, lane, 0}) == fragment.apply({0, lane, 0});
     if (agrees && elementOfB().getIntOrFloatBitWidth() == 16 && isa<FloatType>(elementOfB()) && depth() % kDepth == 0) return success();
     return op_.emitOpError() << "needs 16-bit floating-point operands, a depth in multiples of 16 and an accumulator in the fragments of "
@@ -238,6 +239,7 @@ class AsyncDotEmitter {
   Lowering& to_;
   mutable tilegpu::DotAsyncOp op_;  // whose accessors are not const
   Fragments c_;
+  int64_t groupStep_ = 0;            ///< rows from a warp group's first to the next one's
   SmallVector<int64_t> order_;       ///< registers of the tile as the instructions count them
   std::map<int64_t, size_t> first_;  ///< of each 64 rows, in that order
 };

@@ -102,7 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", false, 300, 100, 0, 0},
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", false, 300, 100, 0, 0, true, 2},
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=3,WARPS=8", true, 300, 130, 0, 1, true, 2},
-                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", true, 200, 200, 0, 2, true, 3}),
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", true, 200, 200, 0, 2, true, 3},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=384,BLOCK_N=16,STAGES=2,WARPS=12", false, 384, 33, 0, 1}),
     [](const auto& info) { return std::to_string(info.index); });
 
 /// A block that takes several programs: the copy of the next one's operand would wait for ever.

@@ -83,6 +83,7 @@ static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixIn
                dot.getType().getElementType().isF32();
   if (!types || pool.warps() % row.warps || m % (row.m * (pool.warps() / row.warps))) return std::nullopt;
   if (n < row.minN || n > row.maxN || n % row.stepN || depth % row.k || !canLieInShared(dot, 1)) return std::nullopt;
+  if (!gpu::rowsToNextGroup(pool[spread.c], row.m, row.warps)) return std::nullopt;
   DotOption option = spread;
   option.row = &row;
   option.depth = row.k;

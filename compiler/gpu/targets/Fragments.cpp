@@ -20,6 +20,18 @@ LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth
   throw Error(ErrorCode::InvalidArgument, fmt::format("the instruction {} has no fragments in registers", row.name));
 }
 
+std::optional<int64_t> rowsToNextGroup(const LinearLayout& accumulator, int64_t groupRows, int64_t groupWarps) {
+  int64_t warps = accumulator.inputSize(layout::kWarp);
+  if (warps % groupWarps) return std::nullopt;
+  int64_t step = warps == groupWarps ? groupRows : accumulator.apply({0, 0, groupWarps})[0];
+  if (step % groupRows) return std::nullopt;
+  for (int64_t warp = 0; warp < warps; ++warp) {
+    int64_t row = groupRows / groupWarps * (warp % groupWarps) + step * (warp / groupWarps);
+    if (accumulator.apply({0, 0, warp}) != layout::Coords{row, 0}) return std::nullopt;
+  }
+  return step;
+}
+
 bool isMirrored(const MatrixInstruction& row, int depth, int bits) {
   const int swap[] = {1, 0};
   return row.m == row.stepN && fragmentOf(row, Operand::A, depth, bits).transpose(swap) == fragmentOf(row, Operand::B, depth, bits);

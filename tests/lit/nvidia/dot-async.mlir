@@ -75,3 +75,27 @@ func.func @block_decides(%x: f32) attributes {tile.kernel, tilegpu.target = "nvi
   tile.device_print "r", %r : tensor<64x16xf32, #acc>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), x3 along dim0 | dim0: 384, dim1: 16">
+#left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0), 512 -> (32,0), 1024 -> (64,0), x3 along dim0 | dim0: 384, dim1: 16">
+#right = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+
+// Three groups of 128 rows each: the next group's are 128 rows of 32 bytes (256 times 16) further, a group's second 64 rows 128 times 16.
+// CHECK-LABEL: func.func @groups_of_several_instructions
+// CHECK: %[[GROUP:[0-9]+]] = arith.shrui %{{[0-9]+}}, %c2_i32 : i32
+// CHECK-NEXT: %[[STEP:.*]] = arith.constant 256 : i32
+// CHECK-NEXT: arith.muli %[[GROUP]], %[[STEP]] : i32
+// CHECK: llvm.inline_asm has_side_effects {{.*}}add.u32 low, $16, 0; {{.*}}add.u32 low, $16, 128; mov.b64 da, {{.*}}wgmma.commit_group
+func.func @groups_of_several_instructions() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 12 : i64} {
+  %zero = arith.constant 0 : i32
+  %c = arith.constant dense<0.0> : tensor<384x16xf32, #acc>
+  %a = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 384x16xf16, #left>
+  %b = tilegpu.alloc {offset = 12288 : i64} : !tilegpu.buffer<1 x 16x16xf16, #right>
+  tilegpu.fence_async
+  %d = tilegpu.dot_async %a[%zero], %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>} : !tilegpu.buffer<1 x 384x16xf16, #left>, !tilegpu.buffer<1 x 16x16xf16, #right>, tensor<384x16xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<384x16xf32, #acc>
+  tile.device_print "e", %e : tensor<384x16xf32, #acc>
+  return
+}

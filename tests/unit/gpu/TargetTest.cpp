@@ -5,6 +5,8 @@
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/Target.h"
 #include "compiler/gpu/schedule/LoopModel.h"
+#include "compiler/layout/Nvidia.h"
+#include "compiler/layout/Tiling.h"
 #include "fattn/Error.h"
 #include "tests/unit/gpu/Loops.h"
 
@@ -103,6 +105,20 @@ TEST(Target, FragmentsOfEveryRowInRegisters) {
       }
       EXPECT_EQ(isMirrored(row, row.k, bits), name.starts_with("amd:"));
     }
+}
+
+// Tiles of 384 rows on 12 warps: 128 rows a group. (Once they were refused by the lowering, in terms of the compiler.)
+TEST(Target, RowsOfWarpGroups) {
+  const layout::LinearLayout fragment = layout::nvidia::mma(layout::Operand::C, 16, 16);
+  const auto step = [&](int64_t rows, int64_t warps) {
+    return rowsToNextGroup(layout::tileFragment(fragment, {rows, 16}, {warps, 1}), 64, 4);
+  };
+  EXPECT_EQ(step(64, 4), 64);
+  EXPECT_EQ(step(256, 8), 64);
+  EXPECT_EQ(step(192, 12), 64);
+  EXPECT_EQ(step(384, 12), 128);
+  EXPECT_EQ(step(768, 24), std::nullopt);  // from 0 to 64, 256 and 320
+  EXPECT_EQ(rowsToNextGroup(layout::tileFragment(fragment, {64, 32}, {2, 2}), 64, 4), std::nullopt);
 }
 
 }  // namespace
