@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 
+#include "simulator/Execute.h"
 #include "simulator/Lanes.h"
 
 namespace fattn::simulator {
@@ -90,17 +92,33 @@ Row packedRow(std::string_view name) {
   return row;
 }
 
+/// The register of a pair that a result takes its source from; a single one is both.
+Operand registerOfPair(Operand operand, int select) {
+  if (operand.dwords == 2) operand.index = static_cast<std::uint16_t>(operand.index + select), operand.dwords = 1;
+  return operand;
+}
+
+/// Writes both registers of the result, each as undefined as the registers that it was made of.
+void storePair(Wave& wave, const Instruction& instruction, const U (&results)[2][64], const U64 (&taints)[2]) {
+  Operand into = instruction.operands[0];
+  into.dwords = 1;
+  for (int part = 0; part < 2; ++part, ++into.index) {
+    wave.write(into.index, results[part]);
+    setTaint(wave, into, wave.exec, taints[part]);
+  }
+}
+
 /// Pairs of floats of 32 bits: op_sel and op_sel_hi name a register of the pair for each result.
 template <int count, auto function>
 void packedFloats(Wave& wave, const Instruction& instruction) {
   alignas(64) U results[2][64];
+  U64 taints[2] = {};
   for (int part = 0; part < 2; ++part) {
     float values[3][64] = {};
     for (int number = 0; number < count; ++number) {
-      Operand operand = instruction.source(number);
-      int select = (part == 0 ? instruction.opSel : instruction.opSelHi) >> number & 1;
+      Operand operand = registerOfPair(instruction.source(number), (part == 0 ? instruction.opSel : instruction.opSelHi) >> number & 1);
       bool negate = ((part == 0 ? instruction.negLo : instruction.negHi) >> number & 1) != 0;
-      if (operand.dwords == 2) operand.index = static_cast<std::uint16_t>(operand.index + select), operand.dwords = 1;
+      taints[part] |= operandTaint(wave, instruction, operand, number);
       U scratch[64];
       const U* data = fetchBits(wave, instruction, operand, number, scratch);
       for (int lane = 0; lane < wave.lanes; ++lane) values[number][lane] = std::bit_cast<float>(data[lane] ^ (negate ? 0x80000000 : 0));
@@ -111,25 +129,21 @@ void packedFloats(Wave& wave, const Instruction& instruction) {
       results[part][lane] = std::bit_cast<U>(value);
     }
   }
-  int index = instruction.operands[0].index;
-  wave.write(index, results[0]);
-  wave.write(index + 1, results[1]);
+  storePair(wave, instruction, results, taints);
 }
 
 /// The lower result is a register of the first pair, the upper one of the second pair.
 void movePair(Wave& wave, const Instruction& instruction) {
   U results[2][64];
+  U64 taints[2] = {};
   for (int part = 0; part < 2; ++part) {
-    Operand operand = instruction.source(part);
-    if (operand.dwords == 2)
-      operand.index = static_cast<std::uint16_t>(operand.index + (instruction.opSel >> part & 1)), operand.dwords = 1;
+    Operand operand = registerOfPair(instruction.source(part), instruction.opSel >> part & 1);
+    taints[part] = operandTaint(wave, instruction, operand, part);
     U scratch[64];
     const U* data = fetchBits(wave, instruction, operand, part, scratch);
     std::copy_n(data, wave.lanes, results[part]);
   }
-  int index = instruction.operands[0].index;
-  wave.write(index, results[0]);
-  wave.write(index + 1, results[1]);
+  storePair(wave, instruction, results, taints);
 }
 
 /// The third source, a float, plus the products of two pairs.
@@ -217,11 +231,13 @@ std::vector<Row> packedRows() {
   using enum Type;
   std::vector<Row> rows;
   addPackedHalves(rows);
+  const std::size_t pairs = rows.size();
   rows.push_back(otherRow("v_pk_add_f32", packedFloats<2, [](float a, float b, float) { return a + b; }>, 2, {F32, F32}));
   rows.push_back(otherRow("v_pk_mul_f32", packedFloats<2, [](float a, float b, float) { return a * b; }>, 2, {F32, F32}));
   rows.push_back(
       otherRow("v_pk_fma_f32", packedFloats<3, [](float a, float b, float c) { return std::fma(a, b, c); }>, 3, {F32, F32, F32}));
   rows.push_back(otherRow("v_pk_mov_b32", movePair, 2, {B32, B32}, false));
+  for (Row& row : std::span(rows).subspan(pairs)) row.plainTaint = false;
   rows.push_back(otherRow("v_dot2_f32_f16", dotOfPairs<halfToFloat>, 3, {F16, F16, F32}));
   rows.push_back(otherRow("v_dot2_f32_bf16", dotOfPairs<bfloatToFloat>, 3, {BF16, BF16, F32}));
   for (auto name : {"v_dot2c_f32_f16", "v_dot2acc_f32_f16"}) {

@@ -157,7 +157,13 @@ void sumWithCarry(Wave& wave, const Instruction& instruction) {
   wave.setLaneMask(instruction.operands[1].index, out & wave.exec, taint & wave.exec);
 }
 
-/// 64 bits: a * b + c. The carry is not computed: a later use of it is one of an undefined value.
+Operand firstDword(Operand operand) {
+  operand.dwords = 1;
+  return operand;
+}
+
+/// 64 bits: a * b + c. The carry is not computed: a later use of it is one of an undefined value. The lower half of the result does not
+/// depend on the upper half of c, which compilers leave unwritten where they only want the lower one.
 template <class T>
 void multiplyAdd64(Wave& wave, const Instruction& instruction) {
   Source<U> first, second;
@@ -165,7 +171,8 @@ void multiplyAdd64(Wave& wave, const Instruction& instruction) {
   first.fetch(wave, instruction, instruction.source(0), 0);
   second.fetch(wave, instruction, instruction.source(1), 1);
   third.fetch(wave, instruction, instruction.source(2), 2);
-  U64 taint = sourceTaint(wave, instruction), result[64];
+  U64 taint = sourceTaint(wave, instruction), result[64], lowTaint = operandTaint(wave, instruction, firstDword(instruction.source(2)), 2);
+  for (int number = 0; number < 2; ++number) lowTaint |= operandTaint(wave, instruction, instruction.source(number), number);
   for (int lane = 0; lane < wave.lanes; ++lane)
     result[lane] =
         static_cast<U64>(static_cast<T>(static_cast<std::conditional_t<std::is_signed_v<T>, std::int32_t, U>>(first.at(lane))) *
@@ -173,6 +180,7 @@ void multiplyAdd64(Wave& wave, const Instruction& instruction) {
         third.at(lane);
   store64(wave, instruction, result);
   setTaint(wave, instruction.operands[0], wave.exec, taint);
+  setTaint(wave, firstDword(instruction.operands[0]), wave.exec, lowTaint);
   wave.setLaneMask(instruction.operands[1].index, 0, ~U64{0});
 }
 

@@ -134,6 +134,33 @@ TEST_P(Faults, UndefinedRegisters) {
   EXPECT_SAYS(fault("v_cmp_eq_u32 vcc, v9, v1\n s_cbranch_vccz OUT\nOUT:"), "the condition is undefined: vcc_lo");
 }
 
+/// What compilers leave unwritten, because what they use does not depend on it.
+TEST_P(Faults, AnUnwrittenUpperHalfOfAnAddendLeavesTheLowerResultDefined) {
+  std::string body = (isCdna() ? "v_mad_u64_u32 v[10:11], vcc, v1, v1, v[8:9]\n" : "v_mad_u64_u32 v[10:11], vcc_lo, v1, v1, v[8:9]\n");
+  auto with = [&](const char* written, const char* stored) {
+    return fault(std::string("v_mov_b32 ") + written + ", 1\n" + body + "global_store_dword v1, " + stored + ", s[6:7]");
+  };
+  EXPECT_EQ(with("v8", "v10"), "");
+  EXPECT_EQ(out_[3], 145U);
+  EXPECT_SAYS(with("v8", "v11"), "v11 depends on a register that nobody has written");
+  EXPECT_SAYS(with("v9", "v10"), "v10 depends on a register that nobody has written");
+}
+
+TEST_P(Faults, UnwrittenHalvesOfPairsThatAreNotSelected) {
+  if (!isCdna()) GTEST_SKIP() << "gfx1100 has no instructions on pairs of floats of 32 bits";
+  std::string body = "v_mov_b32 v8, 1.0\n v_mov_b32 v4, 2.0\n v_mov_b32 v5, 3.0\n";
+  auto with = [&](const std::string& instruction, const char* stored) {
+    return fault(body + instruction + "\n global_store_dword v1, " + stored + ", s[6:7]");
+  };
+  EXPECT_EQ(with("v_pk_mul_f32 v[10:11], v[4:5], v[8:9] op_sel_hi:[1,0]", "v11"), "");
+  EXPECT_EQ(out_[0], 0x40400000U);
+  EXPECT_EQ(with("v_pk_add_f32 v[10:11], v[4:5], v[8:9]", "v10"), "");
+  EXPECT_SAYS(with("v_pk_add_f32 v[10:11], v[4:5], v[8:9]", "v11"), "v11 depends on a register that nobody has written");
+  EXPECT_SAYS(with("v_pk_fma_f32 v[10:11], v[4:5], v[4:5], v[8:9] op_sel:[0,0,1]", "v10"), "v10 depends on");
+  EXPECT_EQ(with("v_pk_mov_b32 v[10:11], v[8:9], v[4:5] op_sel:[0,1]", "v10"), "");
+  EXPECT_SAYS(with("v_pk_mov_b32 v[10:11], v[8:9], v[4:5] op_sel:[1,0]", "v10"), "v10 depends on");
+}
+
 TEST_P(Faults, RegistersThatTheKernelDoesNotHave) {
   EXPECT_SAYS(fault("v_mov_b32 v64, 0"), "names v64, where the kernel's descriptor gives it 64 vector registers");
 }
