@@ -117,7 +117,7 @@ Category categoryOf(std::string_view name) {
     return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
   };
   if (has({"v_mfma_", "v_wmma_"})) return Category::Matrix;
-  if (has({"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_"})) return Category::Transcendental;
+  if (has({"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_", "v_s_"})) return Category::Transcendental;
   if (has({"v_"})) return Category::Vector;
   if (has({"ds_"})) return Category::Local;
   if (has({"global_", "buffer_", "flat_", "scratch_"})) return Category::Global;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace fattn::simulator {
 
@@ -68,6 +69,9 @@ T maximumNumber(T a, T b) {
 /// The same, no number where one is none.
 inline float minimum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : minimumNumber(a, b); }
 inline float maximum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : maximumNumber(a, b); }
+
+/// Transcendental functions of 32 bits know no denormals.
+inline float flush(float value) { return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value; }
 
 /// Towards zero; what is too large becomes the largest number, and what is none 0.
 inline std::int32_t toSigned(double value) {

@@ -13,9 +13,6 @@ namespace {
 using U = std::uint32_t;
 using I = std::int32_t;
 
-/// Transcendental functions of 32 bits know no denormals.
-float flush(float value) { return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value; }
-
 float median(float a, float b, float c) {
   if (std::isnan(a) || std::isnan(b) || std::isnan(c)) return minimumNumber(minimumNumber(a, b), c);
   return maximumNumber(minimumNumber(a, b), minimumNumber(maximumNumber(a, b), c));

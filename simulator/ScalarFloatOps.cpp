@@ -27,11 +27,21 @@ void addScalarComparisons(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](float a, float b) { return !std::isunordered(a, b); }, kScc>("s_cmp_o_f32"));
 }
 
+/// The vector unit's functions on one scalar.
+void addTranscendental(std::vector<Row>& rows) {
+  rows.push_back(scalarRow<[](float a) { return flush(std::exp2(flush(a))); }>("v_s_exp_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::log2(flush(a)); }>("v_s_log_f32"));
+  rows.push_back(scalarRow<[](float a) { return flush(1.0F / flush(a)); }>("v_s_rcp_f32"));
+  rows.push_back(scalarRow<[](float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(flush(a)))); }>("v_s_rsq_f32"));
+  rows.push_back(scalarRow<[](float a) { return std::sqrt(flush(a)); }>("v_s_sqrt_f32"));
+}
+
 }  // namespace
 
 std::vector<Row> scalarFloatRows() {
   std::vector<Row> rows;
   addScalarComparisons(rows);
+  addTranscendental(rows);
   rows.push_back(scalarRow<[](float a, float b) { return a + b; }>("s_add_f32"));
   rows.push_back(scalarRow<[](float a, float b) { return a - b; }>("s_sub_f32"));
   rows.push_back(scalarRow<[](float a, float b) { return a * b; }>("s_mul_f32"));

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -20,9 +21,11 @@ enum class Scc : std::uint8_t { Kept, NonZero, Result };  ///< Result: the funct
 
 template <class T>
 T scalarValue(const Wave& wave, const Operand& operand) {
-  if constexpr (std::is_same_v<T, float>)
-    return std::bit_cast<float>(wave.scalar(operand));
-  else if constexpr (sizeof(T) == 8)
+  if constexpr (std::is_same_v<T, float>) {
+    auto value = std::bit_cast<float>(wave.scalar(operand));
+    if (operand.absolute) value = std::fabs(value);
+    return operand.negate ? -value : value;
+  } else if constexpr (sizeof(T) == 8)
     return static_cast<T>(wave.scalar64(operand));
   else
     return static_cast<T>(wave.scalar(operand));
