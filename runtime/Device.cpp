@@ -9,6 +9,7 @@
 #include "runtime/base/Log.h"
 #include "runtime/cuda/System.h"
 #include "runtime/host/HostDevice.h"
+#include "runtime/simulated/SimulatedDevice.h"
 
 namespace fattn {
 
@@ -18,6 +19,8 @@ std::string_view name(DeviceKind kind) {
       return "cuda";
     case DeviceKind::Hip:
       return "hip";
+    case DeviceKind::Simulated:
+      return "simulated";
     case DeviceKind::Host:
       break;
   }
@@ -53,10 +56,11 @@ Device& openDevice(std::string_view target) {
     const Busy busy;
     return cuda::System::instance().open(target);
   }
+  if (target.starts_with("simulated")) return simulated::open(target);
   if (target.starts_with("nvidia:") || target.starts_with("amd:"))
     throw Error(ErrorCode::InvalidArgument, "target '" + std::string(target) + "' names a chip to compile for, not a device",
                 target.starts_with("nvidia:") ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
-                                              : "devices are 'host' and 'cuda[:N]'");
+                                              : "'simulated:" + std::string(target.substr(4)) + "' executes its code on the CPU");
   std::string known;
   for (Device* device : listDevices()) known.append(known.empty() ? "" : ", ").append(device->name());
   throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);

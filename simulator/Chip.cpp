@@ -9,6 +9,8 @@ constexpr Chip kChips[] = {{"gfx942", Generation::Cdna3, 64 << 10, 32, true},
                            {"gfx1201", Generation::Rdna4, 64 << 10, 32, false}};
 }
 
+std::span<const Chip> chips() { return kChips; }
+
 const Chip* findChip(std::string_view name) {
   for (const Chip& chip : kChips)
     if (chip.name == name) return &chip;

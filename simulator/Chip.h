@@ -4,6 +4,7 @@
 #define FATTN_SIMULATOR_CHIP_H
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,7 @@ struct Chip {
   bool clearsHighHalf() const { return isCdna(); }
 };
 
+std::span<const Chip> chips();
 /// Nothing (nullptr) for a chip that is not simulated.
 const Chip* findChip(std::string_view name);
 /// "gfx942, gfx950, gfx1100, gfx1201"

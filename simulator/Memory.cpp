@@ -5,20 +5,52 @@
 
 #include <utility>
 
+#include "fattn/Error.h"
+
 namespace fattn::simulator {
 
 std::uint64_t Memory::add(std::string name, std::span<std::byte> bytes, Use use, std::uint32_t misalignment) {
-  // In the middle of its slot, so that a negative offset leads into the same slot's empty part and is named by this buffer.
-  std::uint64_t address = ((buffers_.size() + 1) << kSlotBits) + (std::uint64_t{1} << (kSlotBits - 1)) + misalignment;
-  buffers_.push_back({std::move(name), address, bytes.size(), bytes.data(), use});
+  // In the middle of its slot, so that a negative offset leads into the same slot's empty part and is named by this buffer; and not at the
+  // same place in each, so that what is off by 2^32 elements is in no other one.
+  constexpr std::uint64_t kMiddle = std::uint64_t{1} << (kSlotBits - 1), kStep = std::uint64_t{1} << 26, kSteps = 16;
+  constexpr std::uint64_t kMostBytes = kMiddle - kStep * kSteps;
+  if (bytes.size() > kMostBytes - misalignment)
+    throw Error(ErrorCode::OutOfMemory,
+                fmt::format("{} has {} bytes; a buffer of a simulated chip has at most {}", name, bytes.size(), kMostBytes));
+  std::uint64_t slot = buffers_.size();
+  if (slot < kMostBuffers) {
+    buffers_.emplace_back();
+  } else {
+    if (vacant_.empty())
+      throw Error(ErrorCode::OutOfMemory, fmt::format("a simulated chip has {} buffers already, as many as it can have", kMostBuffers));
+    slot = vacant_.front();
+    vacant_.pop_front();
+  }
+  std::uint64_t address = kBase + (slot << kSlotBits) + kMiddle + slot % kSteps * kStep + misalignment;
+  buffers_[slot] = {std::move(name), address, bytes.size(), bytes.data(), use};
   return address;
+}
+
+void Memory::remove(std::uint64_t address) {
+  std::uint64_t slot = slotOf(address);
+  if (slot >= buffers_.size() || buffers_[slot].address != address)
+    throw Error(ErrorCode::InvalidArgument, fmt::format("{:#x} is the begin of no buffer", address));
+  buffers_[slot] = {};
+  vacant_.push_back(slot);
+}
+
+std::string* Memory::nameAt(std::uint64_t address) {
+  std::uint64_t slot = slotOf(address);
+  bool inside = slot < buffers_.size() && address - buffers_[slot].address < buffers_[slot].size;
+  return inside ? &buffers_[slot].name : nullptr;
 }
 
 std::string Memory::explain(std::uint64_t address, std::uint64_t size, bool write) const {
   std::string access = fmt::format("{} {} bytes at {:#x}", write ? "writes" : "reads", size, address);
-  std::uint64_t slot = address >> kSlotBits;
-  if (slot - 1 >= buffers_.size()) return access + ", where no buffer is";
-  const Buffer& buffer = buffers_[slot - 1];
+  std::uint64_t slot = slotOf(address);
+  if (slot >= buffers_.size()) return access + ", where no buffer is";
+  const Buffer& buffer = buffers_[slot];
+  if (buffer.address == 0) return access + ", where a buffer was that has been freed";
   if (address < buffer.address)
     return fmt::format("{}, {} bytes before the begin of {} ({} bytes)", access, buffer.address - address, buffer.name, buffer.size);
   std::uint64_t end = address - buffer.address + size;

@@ -33,6 +33,8 @@ Examples:
       a matrix product with what is done to its result; softmax, layer-norm and rms-norm take rows
   fattn-run decode --shape 16,32:8,1,8192,128 --dtype bf16 --pages 16 --ragged --check --bench
       one query row of 16 sequences of up to 8192 keys, in pages of 16
+  fattn-run --shape 1,2,100,64 --dtype f16 --target amd:gfx942 --simulate --check
+      the code for a chip of AMD's, executed on the CPU
 
 Files: .npy and .safetensors[:NAME]; without NAME the only tensor of the file, or the one called q, k, v (o, lse when writing).
 Speed: TFLOP/s counts 2 (D + Dv) operations for each pair of a query and a key it sees.
@@ -134,6 +136,8 @@ void declareCommon(CLI::App& app, Text& text, Options& options, const char* oper
   app.add_option("--target", text.target, "where to run (the first GPU, else the host)")->type_name("TARGET")->group("Kernel");
   app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
   app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Kernel");
+  app.add_flag("--simulate", options.simulate, "execute the code for --target amd:gfx942 and the like on the CPU, stricter than the chip")
+      ->group("Kernel");
   app.add_flag("--check", options.check, "compare with a float64 reference")->group("Actions");
   app.add_flag("--bench", options.bench, "measure: median of many launches")->group("Actions");
   app.add_flag("--json", options.json, "print one JSON object instead of the table")->group("Actions");
@@ -166,8 +170,20 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.footer(kFooter);
 }
 
+/// The device that simulates the chip asked for.
+std::string simulatedTarget(const Options& options) {
+  constexpr std::string_view kChips = "amd:";
+  if (!options.target.starts_with(kChips))
+    fail(options.target.empty() ? "--simulate: there is no --target that names a chip"
+                                : fmt::format("--simulate: --target {} names no chip that is simulated", io::quote(options.target)),
+         "give --target amd:gfx942, amd:gfx950, amd:gfx1100 or amd:gfx1201");
+  if (options.bench) fail("--bench: a simulation says nothing of a chip's speed", "leave --bench or --simulate out");
+  return "simulated:" + options.target.substr(kChips.size());
+}
+
 void interpretCommon(const Text& text, Options& options) {
   if (!text.target.empty()) options.target = text.target;
+  if (options.simulate) options.target = simulatedTarget(options);
   if (!text.seed.empty()) options.seed = parseInteger<std::uint64_t>(text.seed, "--seed", 0, UINT64_MAX);
   if (!text.threads.empty()) options.threads = parseInteger<int>(text.threads, "--threads", 1, 1024);
   try {

@@ -29,6 +29,7 @@ struct Options {
   std::optional<DType> dtype;   ///< f32, f16 or bf16; where not given, that of the files
   std::optional<double> scale;  ///< finite
   std::string target;           ///< "" = the default device
+  bool simulate = false;        ///< `target` is then a simulated chip's
   TileConfig config;
   bool check = false, bench = false, json = false;
   std::uint64_t seed = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: one interface over the host, CUDA and HIP. An engine author needs it only to allocate memory, to time, or to ask
-// what there is; fattn::compile and Kernel::launch find their device by themselves.
+// Devices: one interface over the host, CUDA, HIP and simulated chips. An engine author needs it only to allocate memory, to time, or to
+// ask what there is; fattn::compile and Kernel::launch find their device by themselves.
 #ifndef FATTN_DEVICE_H
 #define FATTN_DEVICE_H
 
@@ -19,8 +19,8 @@ namespace compiler {
 struct Binary;
 }
 
-enum class DeviceKind : std::uint8_t { Host, Cuda, Hip };
-/// "host", "cuda", "hip".
+enum class DeviceKind : std::uint8_t { Host, Cuda, Hip, Simulated };
+/// "host", "cuda", "hip", "simulated".
 std::string_view name(DeviceKind kind);
 
 /// A queue of work of a device: a CUstream, a hipStream_t, or nothing for the device's default stream. A plain value; whoever
@@ -136,7 +136,7 @@ class Device {
 /// "nvidia:sm_90" and the like, which name a chip to compile for.
 Device& openDevice(std::string_view target = "");
 /// All devices of this machine, the default first. Never empty: the host is always there. GPUs whose driver does not work are left out;
-/// openDevice("cuda") says why.
+/// openDevice("cuda") says why. Simulated chips are not of this machine, and not among them.
 std::vector<Device*> listDevices();
 
 }  // namespace fattn

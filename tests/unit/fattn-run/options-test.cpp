@@ -69,6 +69,16 @@ TEST(Options, AcceptsEverythingItDocuments) {
   EXPECT_TRUE(files.shape.causal);
 }
 
+TEST(Options, ASimulatedChipIsADevice) {
+  EXPECT_EQ(accepted("--target amd:gfx942 --simulate --check").target, "simulated:gfx942");
+  EXPECT_EQ(accepted("gemm --shape 8,8,8 --simulate --target amd:gfx1100").target, "simulated:gfx1100");
+  const std::string chips = " | give --target amd:gfx942, amd:gfx950, amd:gfx1100 or amd:gfx1201";
+  EXPECT_EQ(refused("--simulate"), "--simulate: there is no --target that names a chip" + chips);
+  EXPECT_EQ(refused("--simulate --target host"), "--simulate: --target \"host\" names no chip that is simulated" + chips);
+  EXPECT_EQ(refused("--simulate --target amd:gfx942 --bench"),
+            "--bench: a simulation says nothing of a chip's speed | leave --bench or --simulate out");
+}
+
 TEST(Options, HelpNamesEveryOptionExamplesAndExitCodes) {
   const std::string text = accepted("--help").text;
   for (const char* part : {"--q",      "--k",       "--v",       "--out",       "--lse",

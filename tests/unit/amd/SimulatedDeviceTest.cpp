@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated chips behind the runtime's interface.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fattn/Device.h"
+#include "fattn/Error.h"
+#include "tests/unit/amd/Compile.h"
+
+namespace fattn {
+namespace {
+
+/// out[i] = x[i] + 1 for all i below size and columns, 32 a program.
+const char* const kIncrement = R"(
+func.func @increment(%x: !tile.ptr<f32> {tile.name = "x"}, %size: i32, %out: !tile.ptr<f32> {tile.name = "out"}, %columns: i64)
+    attributes {tile.kernel} {
+  %c1 = arith.constant 1 : i64
+  %c32 = arith.constant 32 : i64
+  %id = tile.program_id x : i32
+  %wide = arith.extsi %id : i32 to i64
+  %first = arith.muli %wide, %c32 : i64
+  %rows = arith.extsi %size : i32 to i64
+  %px = tile.make_block_ptr %x, shape [%rows], strides [%c1], offsets [%first] : !tile.ptr<f32> -> !tile.block_ptr<32xf32>
+  %po = tile.make_block_ptr %out, shape [%columns], strides [%c1], offsets [%first] : !tile.ptr<f32> -> !tile.block_ptr<32xf32>
+  %one = arith.constant dense<1.0> : tensor<32xf32>
+  %a = tile.load %px {boundary_check = array<i64: 0>} : !tile.block_ptr<32xf32> -> tensor<32xf32>
+  %b = arith.addf %a, %one : tensor<32xf32>
+  tile.store %po, %b {boundary_check = array<i64: 0>} : !tile.block_ptr<32xf32>, tensor<32xf32>
+  return
+}
+)";
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_PRED_FORMAT2(testing::IsSubstring, part, text)
+
+class SimulatedDevice : public testing::TestWithParam<const char*> {
+ protected:
+  Device& device() const { return openDevice("simulated:" + std::string(GetParam())); }
+  std::unique_ptr<Module> load() const { return device().load(test::compileText(kIncrement, device().chip())); }
+  static std::uint64_t slot(const void* memory) { return reinterpret_cast<std::uint64_t>(memory); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Chips, SimulatedDevice, testing::Values("gfx942", "gfx950", "gfx1100", "gfx1201"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(SimulatedDevice, SaysWhatItIs) {
+  const std::string chip = GetParam();
+  EXPECT_EQ(device().name(), "simulated:" + chip);
+  EXPECT_EQ(device().chip(), "amd:" + chip);
+  EXPECT_EQ(device().description(), chip + ", simulated on the CPU");
+  EXPECT_EQ(name(device().kind()), "simulated");
+  EXPECT_EQ(device().capabilities().sharedBytes, chip == "gfx950" ? 160 << 10 : 64 << 10);
+  EXPECT_FALSE(device().capabilities().asynchronous);
+  EXPECT_EQ(&device(), &openDevice(device().name()));
+  EXPECT_EQ(std::ranges::count(listDevices(), &device()), 0) << "it is not of this machine";
+}
+
+TEST_P(SimulatedDevice, RunsKernelsInEveryOrderOfWaves) {
+  std::vector<float> x(100), out(100);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+  const auto module = load();
+  ASSERT_EQ(module->slots(), 4U);
+  void *there = device().allocate(400), *result = device().allocate(400);
+  device().copy(there, x.data(), 400);
+  for (int launch = 0; launch < 3; ++launch) {
+    device().fill(result, 0, 400);
+    const std::array<std::uint64_t, 4> slots = {slot(there), 100, slot(result), 100};
+    device().launch(*module, {4, 1, 1}, slots);
+    device().copy(out.data(), result, 400);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(out[i], x[i] + 1) << i;
+  }
+  device().free(there), device().free(result);
+}
+
+TEST_P(SimulatedDevice, FaultsNameTheArgumentWhoseMemoryAKernelLeaves) {
+  const auto module = load();
+  void *x = device().allocate(400), *out = device().allocate(384);
+  device().fill(x, 0, 400);
+  const std::array<std::uint64_t, 4> slots = {slot(x), 100, slot(out), 100};
+  const std::string text = refusal([&] { device().launch(*module, {4, 1, 1}, slots); });
+  EXPECT_SAYS(text, "kernel 'increment' on " + device().name() + ": kernel+0x");
+  EXPECT_SAYS(text, "workgroup (3, 0, 0), wave ");
+  EXPECT_SAYS(text, ", that of out (384 bytes)");
+  device().free(out);
+  EXPECT_SAYS(refusal([&] { device().launch(*module, {4, 1, 1}, slots); }), "where a buffer was that has been freed");
+  device().free(x);
+}
+
+TEST_P(SimulatedDevice, MemoryBeginsAsNansAndEndsWhereItEnds) {
+  std::array<float, 8> here{};
+  void *a = device().allocate(32), *b = device().allocate(64);
+  device().copy(here.data(), a, 32);
+  for (float value : here) EXPECT_NE(value, value);
+  here.fill(2);
+  device().copy(a, here.data(), 32);
+  device().copy(static_cast<std::byte*>(b) + 32, a, 32);
+  here.fill(0);
+  device().copy(here.data(), static_cast<std::byte*>(b) + 32, 32);
+  EXPECT_EQ(here[7], 2);
+  EXPECT_SAYS(refusal([&] { device().copy(b, a, 33); }), "which ends 1 bytes past the end of allocation ");
+  EXPECT_SAYS(refusal([&] { device().fill(static_cast<std::byte*>(b) - 4, 0, 4); }), "4 bytes before the begin of allocation ");
+  EXPECT_SAYS(refusal([&] { device().free(static_cast<std::byte*>(b) + 4); }), "is the begin of no buffer");
+  EXPECT_EQ(device().allocate(0), nullptr);
+  device().free(nullptr), device().free(a), device().free(b);
+}
+
+TEST_P(SimulatedDevice, RefusesWrongLaunches) {
+  const auto module = load();
+  const std::array<std::uint64_t, 4> slots{};
+  auto launch = [&](Grid grid, std::size_t count, Stream stream = {}) {
+    return refusal([&] { device().launch(*module, grid, std::span(slots).first(count), stream); });
+  };
+  EXPECT_EQ(launch({0, 1, 1}, 4), "no error");
+  EXPECT_EQ(launch({1, 1, 1}, 3), "a launch gives 3 arguments to kernel 'increment', which takes 4");
+  EXPECT_SAYS(launch({1, 65536, 1}, 4), "the grid is 1 x 65536 x 1; on " + device().name() + " legal extents are 0 to");
+  int native = 0;
+  EXPECT_SAYS(launch({1, 1, 1}, 4, {&native}), "has no streams, but a launch names one");
+  const std::string other = std::string(GetParam()) == "gfx942" ? "gfx950" : "gfx942";
+  EXPECT_SAYS(refusal([&] { openDevice("simulated:" + other).launch(*module, {1, 1, 1}, slots); }),
+              "load it on simulated:" + other + " too");
+  EXPECT_SAYS(refusal([&] { openDevice("simulated:" + other).load(test::compileText(kIncrement, device().chip())); }),
+              "simulated:" + other + " cannot load code for target '" + device().chip() + "'");
+}
+
+TEST(SimulatedDevices, UnknownChipsAreRefused) {
+  for (const char* name : {"simulated", "simulated:", "simulated:gfx90a", "simulatedgfx942"})
+    EXPECT_EQ(refusal([&] { openDevice(name); }),
+              "there is no target '" + std::string(name) +
+                  "'\n  hint: chips that are simulated are gfx942, gfx950, gfx1100, gfx1201: 'simulated:gfx942'");
+}
+
+TEST(SimulatedDevices, AllocationsAreLimitedInNumberAndSize) {
+  Device& device = openDevice("simulated:gfx942");
+  std::vector<void*> all;
+  const std::string text = refusal([&] {
+    for (int i = 0; i < 1000; ++i) all.push_back(device.allocate(4));
+  });
+  EXPECT_SAYS(text, "a simulated chip has 511 buffers already");
+  device.free(all.front());
+  all.front() = device.allocate(4);
+  for (void* one : all) device.free(one);
+  EXPECT_SAYS(refusal([&] { device.allocate(std::size_t{1} << 60); }), "bytes");
+}
+
+TEST(SimulatedDevices, LaunchAtTheSameTime) {
+  Device& device = openDevice("simulated:gfx1100");
+  const auto module = device.load(test::compileText(kIncrement, device.chip()));
+  std::array<float, 4> last{};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < last.size(); ++t)
+      threads.emplace_back([&, t] {
+        void* memory = device.allocate(128);
+        device.fill(memory, 0, 128);
+        for (int i = 0; i < 10; ++i) {
+          const std::array<std::uint64_t, 4> slots = {reinterpret_cast<std::uint64_t>(memory), 32, reinterpret_cast<std::uint64_t>(memory),
+                                                      32};
+          device.launch(*module, {1, 1, 1}, slots);
+        }
+        device.copy(&last[t], static_cast<std::byte*>(memory) + 124, 4);
+        device.free(memory);
+      });
+  }
+  for (float value : last) EXPECT_EQ(value, 10);
+}
+
+}  // namespace
+}  // namespace fattn
