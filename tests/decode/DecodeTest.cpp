@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/decode/DecodeTest.h"
 
+#include <algorithm>
 #include <memory>
 
 namespace fattn::decode {
 
 std::string deviceCaseName(const testing::TestParamInfo<DeviceCase>& info) {
-  return std::get<0>(info.param) + "_" + std::string(name(std::get<1>(info.param)));
+  std::string text = std::get<0>(info.param) + "_" + std::string(name(std::get<1>(info.param)));
+  std::ranges::replace(text, ':', '_');
+  return text;
 }
 
 void OnDevice::SetUp() try { openDevice(target()); } catch (const Error& error) {

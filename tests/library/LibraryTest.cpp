@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/library/LibraryTest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -43,7 +44,9 @@ void LibraryTest::fetch() {
 }
 
 std::string libraryCaseName(const testing::TestParamInfo<LibraryCase>& info) {
-  return std::get<0>(info.param) + "_" + std::string(name(std::get<1>(info.param)));
+  std::string text = std::get<0>(info.param) + "_" + std::string(name(std::get<1>(info.param)));
+  std::ranges::replace(text, ':', '_');
+  return text;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "tests/numerics/OnDevice.h"
 
 #include <cstdlib>
+#include <tuple>
 
 #include "fattn/Error.h"
 
@@ -23,16 +24,20 @@ std::string missingDevice() try {
   return error.what();
 }
 
-OnDevice::OnDevice(Device& device, StridedTensor& tensor) : device_(device), tensor_(tensor), memory_(tensor.memory().data()) {
+OnDevice::OnDevice(Device& device, StridedTensor& tensor)
+    : device_(device), tensor_(tensor), end_(tensor.memory().size()), memory_(tensor.memory().data()) {
   if (device.kind() == DeviceKind::Host) return;
-  owned_ = {device.allocate(tensor.memory().size()), [&device](void* memory) { device.free(memory); }};
-  memory_ = static_cast<std::byte*>(owned_.get());
-  device.copy(memory_, tensor.memory().data(), tensor.memory().size());
+  if (device.kind() == DeviceKind::Simulated) std::tie(begin_, end_) = tensor.extent();
+  constexpr std::size_t kAlignment = 256;  // of what a device allocates
+  const std::size_t skipped = begin_ / kAlignment * kAlignment;
+  owned_ = {device.allocate(end_ - skipped), [&device](void* memory) { device.free(memory); }};
+  memory_ = static_cast<std::byte*>(owned_.get()) - skipped;
+  device.copy(memory_ + begin_, tensor.memory().data() + begin_, end_ - begin_);
 }
 
 void OnDevice::fetch() {
   if (!owned_) return;
-  device_.copy(tensor_.memory().data(), memory_, tensor_.memory().size());
+  device_.copy(tensor_.memory().data() + begin_, memory_ + begin_, end_ - begin_);
   device_.synchronize();
 }
 

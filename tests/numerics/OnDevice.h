@@ -16,7 +16,8 @@ const std::string& testedTarget();
 /// Why there is no such device; "" where there is one.
 std::string missingDevice();
 
-/// A test tensor in the memory of a device, gaps and guards included; on the host the tensor itself.
+/// A test tensor in the memory of a device, gaps and guards included; on the host the tensor itself. On a simulated chip the memory ends
+/// with the last element, and begins with the first but for what its alignment takes: what leaves it is an error of the launch.
 class OnDevice {
  public:
   OnDevice(Device& device, StridedTensor& tensor);
@@ -28,7 +29,8 @@ class OnDevice {
   Device& device_;
   StridedTensor& tensor_;
   std::shared_ptr<void> owned_;
-  std::byte* memory_;
+  std::size_t begin_ = 0, end_ = 0;  // of what is there
+  std::byte* memory_;                // where the tensor's memory begins there
 };
 
 }  // namespace fattn::numerics

@@ -51,6 +51,10 @@ void StridedTensor::fill(const io::HostTensor& dense) {
 
 void StridedTensor::clear() { std::ranges::fill(bytes_, kUnused); }
 
+std::pair<std::size_t, std::size_t> StridedTensor::extent() const {
+  return {static_cast<std::size_t>(origin_), static_cast<std::size_t>(offset(elements_ - 1) + sizeInBytes(dtype_))};
+}
+
 float StridedTensor::at(std::int64_t n) const { return io::loadFloat(dtype_, bytes_.data() + offset(n)); }
 
 std::int64_t StridedTensor::touchedGapBytes() const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fattn/TensorView.h"
@@ -37,6 +38,8 @@ class StridedTensor {
   TensorView view() const { return viewAt(bytes_.data()); }
   /// The same for a copy of memory() elsewhere.
   TensorView viewAt(const std::byte* memory) const { return {memory + origin_, dtype_, shape_, strides_}; }
+  /// Of memory(): the first byte of an element, and the end of the last one.
+  std::pair<std::size_t, std::size_t> extent() const;
   /// Everything: elements, gaps and guards.
   std::span<std::byte> memory() { return bytes_; }
   /// Element n, counted row-major, as float.

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "fattn/fattn.h"
-#include "tests/numerics/OnDevice.h"
+#include "tests/numerics/ForwardCase.h"
 #include "tools/io/Metrics.h"
 #include "tools/io/Random.h"
 #include "tools/io/Reference.h"
@@ -24,79 +24,7 @@ constexpr std::array<std::int64_t, 7> kLengths = {1, 7, 64, 127, 128, 129, 1000}
 constexpr std::array<std::int64_t, 8> kHeadDims = {8, 40, 64, 72, 96, 128, 192, 256};
 constexpr std::array kTypes = {DType::F32, DType::F16, DType::BF16};
 
-double tolerance(DType dtype) { return dtype == DType::F32 ? 2e-6 : dtype == DType::F16 ? 2e-3 : 5e-3; }
-
-struct Worst {
-  double o = 0, oAbsolute = 0, lse = 0;
-  std::string where = "-";
-};
-
-io::HostTensor draw(DType dtype, std::vector<std::int64_t> shape, std::uint64_t stream) {
-  io::HostTensor t = io::HostTensor::allocate(dtype, std::move(shape));
-  io::fillNormal(t, 2026, stream, 1);
-  return t;
-}
-
-/// One logical problem and its reference, to be launched in several placements.
-class Case {
- public:
-  Case(const io::AttentionShape& shape, DType dtype, std::uint64_t stream)
-      : shape_(shape),
-        dtype_(dtype),
-        q_(draw(dtype, {shape.batch, shape.headsQ, shape.lenQ, shape.dim}, stream)),
-        k_(draw(dtype, {shape.batch, shape.headsKv, shape.lenKv, shape.dim}, stream + 1)),
-        v_(draw(dtype, {shape.batch, shape.headsKv, shape.lenKv, shape.dimV}, stream + 2)),
-        scale_(1.25f / std::sqrt(static_cast<float>(shape.dim))),
-        reference_(io::attentionReference(shape, scale_, q_.view(io::Layout::BHSD), k_.view(io::Layout::BHSD), v_.view(io::Layout::BHSD),
-                                          io::chooseRows(shape, 0, std::numeric_limits<double>::infinity()))) {}
-
-  void launch(const Kernel& kernel, Placement placement, Worst& worst) const {
-    StridedTensor q(dtype_, q_.shape(), placement), k(dtype_, k_.shape(), placement), v(dtype_, v_.shape(), placement);
-    StridedTensor o(dtype_, {shape_.batch, shape_.headsQ, shape_.lenQ, shape_.dimV}, placement);
-    StridedTensor lse(DType::F32, {shape_.batch, shape_.headsQ, shape_.lenQ}, placement);
-    q.fill(q_);
-    k.fill(k_);
-    v.fill(v_);
-    Device& device = openDevice(testedTarget());
-    OnDevice dq(device, q), dk(device, k), dv(device, v), dO(device, o), dLse(device, lse);
-    kernel.launch({}, {.q = dq.view(), .k = dk.view(), .v = dv.view(), .o = dO.view(), .lse = dLse.view(), .scale = scale_});
-    dO.fetch();
-    dLse.fetch();
-
-    io::ErrorMeter errors, lseErrors;
-    for (std::size_t i = 0; i < reference_.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), reference_.o[i]);
-    for (std::size_t i = 0; i < reference_.lse.size(); ++i) lseErrors.add(lse.at(static_cast<std::int64_t>(i)), reference_.lse[i]);
-    const std::string where = describe(placement);
-    EXPECT_EQ(errors.mismatched(), 0) << where << ": elements of O that are not finite";
-    EXPECT_EQ(lseErrors.mismatched(), 0) << where << ": elements of LSE that are not what they should be";
-    EXPECT_EQ(o.touchedGapBytes(), 0) << where << ": bytes beside the elements of O were written";
-    EXPECT_EQ(lse.touchedGapBytes(), 0) << where << ": bytes beside the elements of LSE were written";
-    // A logarithm can be near zero in all of a small output; its error then counts absolutely.
-    const double lseError = std::min(lseErrors.relative(), lseErrors.maxAbsolute());
-    EXPECT_LE(errors.relative(), tolerance(dtype_)) << where << ": O";
-    EXPECT_LE(lseError, tolerance(dtype_)) << where << ": LSE";
-    if (errors.relative() > worst.o) {
-      worst.o = errors.relative();
-      worst.where = where;
-    }
-    worst.oAbsolute = std::max(worst.oAbsolute, errors.maxAbsolute());
-    worst.lse = std::max(worst.lse, lseError);
-  }
-
- private:
-  std::string describe(Placement placement) const {
-    return fmt::format("B={} Hq={} Hkv={} Sq={} Skv={} {}", shape_.batch, shape_.headsQ, shape_.headsKv, shape_.lenQ, shape_.lenKv,
-                       name(placement));
-  }
-
-  io::AttentionShape shape_;
-  DType dtype_;
-  io::HostTensor q_, k_, v_;
-  float scale_;
-  io::Reference reference_;
-};
-
-std::string printWorst(DType dtype, std::int64_t dim, std::int64_t dimV, bool causal, const Worst& worst) {
+std::string printWorst(DType dtype, std::int64_t dim, std::int64_t dimV, bool causal, const ForwardWorst& worst) {
   const std::string dims = dim == dimV ? fmt::format("{}", dim) : fmt::format("{} / {}", dim, dimV);
   return fmt::format("| {} | {} | {} | {:.2e} | {:.2e} | {:.2e} | {} |\n", fattn::name(dtype), dims, causal ? "causal" : "none", worst.o,
                      worst.oAbsolute, worst.lse, worst.where);
@@ -120,15 +48,15 @@ class ForwardGrid : public testing::TestWithParam<Cell> {
 TEST_P(ForwardGrid, MatchesFloat64) {
   const auto& [dtype, dim, causal] = GetParam();
   const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .causal = causal, .target = testedTarget()});
-  Worst worst;
+  ForwardWorst worst;
   std::uint64_t stream = 0;
   for (const std::int64_t lenQ : kLengths)
     for (const std::int64_t lenKv : kLengths)
       for (const std::int64_t group : {1, 4}) {
         // Two batch entries where they are cheap.
         const std::int64_t batch = lenQ * lenKv <= 128 * 128 ? 2 : 1;
-        const Case problem({batch, group == 1 ? 2 : 4, group == 1 ? 2 : 1, lenQ, lenKv, dim, dim, causal}, dtype, stream += 3);
-        for (const Placement placement : kPlacements) problem.launch(kernel, placement, worst);
+        const ForwardCase problem({batch, group == 1 ? 2 : 4, group == 1 ? 2 : 1, lenQ, lenKv, dim, dim, causal}, dtype, stream += 3);
+        for (const Placement placement : kPlacements) problem.launch(openDevice(testedTarget()), kernel, placement, worst);
         if (HasFailure()) return;
       }
   fmt::print("{}", printWorst(dtype, dim, dim, causal, worst));
@@ -149,10 +77,10 @@ TEST_P(ForwardValueDim, MatchesFloat64) {
   const auto& [dtype, dims] = GetParam();
   const auto& [dim, dimV] = dims;
   const Kernel kernel = compile({.dtype = dtype, .head_dim = dim, .head_dim_v = dimV, .causal = true, .target = testedTarget()});
-  Worst worst;
+  ForwardWorst worst;
   for (const Placement placement : kPlacements) {
-    Case({2, 4, 2, 129, 200, dim, dimV, true}, dtype, 1000).launch(kernel, placement, worst);
-    Case({1, 2, 2, 65, 33, dim, dimV, true}, dtype, 2000).launch(kernel, placement, worst);
+    ForwardCase({2, 4, 2, 129, 200, dim, dimV, true}, dtype, 1000).launch(openDevice(testedTarget()), kernel, placement, worst);
+    ForwardCase({1, 2, 2, 65, 33, dim, dimV, true}, dtype, 2000).launch(openDevice(testedTarget()), kernel, placement, worst);
   }
   fmt::print("{}", printWorst(dtype, dim, dimV, true, worst));
 }
@@ -177,7 +105,7 @@ class ForwardViews : public testing::Test {
 TEST_F(ForwardViews, PackedQkvMatchesSeparateTensors) {
   constexpr std::int64_t kBatch = 2, kLength = 131, kHeads = 3, kDim = 64;
   const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = kDim, .causal = true, .target = testedTarget()});
-  const io::HostTensor packed = draw(DType::BF16, {kBatch, kLength, 3, kHeads, kDim}, 7);
+  const io::HostTensor packed = drawTensor(DType::BF16, {kBatch, kLength, 3, kHeads, kDim}, 7);
   const TensorView whole(packed.data(), DType::BF16, packed.shape());
   const auto slice = [&](const std::byte* memory, std::int64_t part) {
     const auto* data = memory + part * kHeads * kDim * 2;
@@ -203,7 +131,7 @@ TEST_F(ForwardViews, PackedQkvMatchesSeparateTensors) {
   io::ErrorMeter errors;
   for (std::size_t i = 0; i < want.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), want.o[i]);
   EXPECT_EQ(errors.mismatched(), 0);
-  EXPECT_LE(errors.relative(), tolerance(DType::BF16));
+  EXPECT_LE(errors.relative(), forwardTolerance(DType::BF16));
 }
 
 /// Scores far beyond what exp takes: the running maximum keeps them in range.
@@ -211,7 +139,8 @@ TEST_F(ForwardViews, LargeScoresStayFinite) {
   const io::AttentionShape shape{1, 1, 1, 70, 300, 64, 64, false};
   for (const DType dtype : kTypes) {
     const Kernel kernel = compile({.dtype = dtype, .head_dim = 64, .target = testedTarget()});
-    const io::HostTensor q = draw(dtype, {1, 1, 70, 64}, 1), k = draw(dtype, {1, 1, 300, 64}, 2), v = draw(dtype, {1, 1, 300, 64}, 3);
+    const io::HostTensor q = drawTensor(dtype, {1, 1, 70, 64}, 1), k = drawTensor(dtype, {1, 1, 300, 64}, 2),
+                         v = drawTensor(dtype, {1, 1, 300, 64}, 3);
     StridedTensor sq(dtype, q.shape(), Placement::Bhsd), sk(dtype, k.shape(), Placement::Bhsd), sv(dtype, v.shape(), Placement::Bhsd);
     StridedTensor o(dtype, {1, 1, 70, 64}, Placement::Bhsd);
     sq.fill(q);
@@ -228,7 +157,7 @@ TEST_F(ForwardViews, LargeScoresStayFinite) {
     for (std::size_t i = 0; i < want.o.size(); ++i) errors.add(o.at(static_cast<std::int64_t>(i)), want.o[i]);
     EXPECT_EQ(errors.mismatched(), 0) << fattn::name(dtype);
     // A score of 1000 in f32 has an absolute error of 1e-4, which the exponential makes a relative one.
-    EXPECT_LE(errors.relative(), dtype == DType::F32 ? 1e-4 : tolerance(dtype)) << fattn::name(dtype);
+    EXPECT_LE(errors.relative(), dtype == DType::F32 ? 1e-4 : forwardTolerance(dtype)) << fattn::name(dtype);
   }
 }
 
