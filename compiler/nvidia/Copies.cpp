@@ -2,10 +2,10 @@
 // Asynchronous copies by cp.async: 4, 8 or 16 bytes a thread, each copy of a tile a group of its own.
 //
 //   cp.async.cg.shared.global [%s], [%g], 16;                     where the whole window is inside of its array and wanted, else
-//   @%wanted cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside, else 0
-// With a size of 0 nothing is read and the bytes become zero, as padding wants. A copy that is not wanted must not even do that: nobody
-// waits for it, and its bytes may be another buffer's by then.
-// Source: PTX ISA 8.7, "cp.async". Test: tests/lit/nvidia/copies.mlir.
+//   @%wanted cp.async.cg.shared.global [%s], [%g], 16, %size;     %size = 16 where the elements are inside, 0 where none is
+// Only %size bytes are read, and the others become zero, as padding wants: the array may end within a vector. A copy that is not wanted
+// must not even do that: nobody waits for it, and its bytes may be another buffer's by then. Source: PTX ISA 8.7, "cp.async". Test:
+// tests/lit/nvidia/copies.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/lower/BufferAccess.h"
@@ -29,7 +29,7 @@ namespace {
 std::vector<std::vector<int64_t>> copyVectors(tilegpu::CopyAsyncOp op, const BufferAccess& shared, int64_t elementBytes) {
   const layout::LinearLayout& layout = op.getLayout()->getLayout();
   int d = transforms::contiguousDim(op.getPtr()).value_or(static_cast<int>(layout.outputs().size()) - 1);
-  int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op)), shared.alignment());
+  int64_t bytes = std::min(transforms::accessBytes(op.getPtr(), tilegpu::extentsOf(op)), shared.alignment());
   for (; bytes >= 4; bytes /= 2) {
     int width = layout::vectorWidth(layout, d, static_cast<int>(elementBytes * 8), static_cast<int>(bytes));
     if (width * elementBytes < bytes) continue;
@@ -65,6 +65,8 @@ class ThreadCopy {
       : to_(to),
         groups_(groups),
         bytes_(op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size())),
+        dim_(transforms::contiguousDim(op.getPtr()).value_or(static_cast<int>(op.getLayout()->getLayout().outputs().size()) - 1)),
+        mayBeCut_(transforms::mayEndWithin(op.getPtr(), op.getBoundaryCheck(), bytes_)),
         pred_(op.getPred() ? to.scalar(op.getPred()) : Value()),
         holder_(gpu::isHolder(to, layout::holdersOf(op.getLayout()->getLayout()))),
         global_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op),
@@ -93,10 +95,16 @@ class ThreadCopy {
  private:
   Value wanted() { return gpu::both(to_.b, pred_, holder_); }
 
+  Value bytesInside(const std::vector<int64_t>& group) {
+    auto width = static_cast<int64_t>(group.size());
+    if (!mayBeCut_) return arith::SelectOp::create(to_.b, global_.inside(group[0]), to_.i32(bytes_), to_.i32(0));
+    return arith::MulIOp::create(to_.b, global_.countInside(group[0], dim_, width), to_.i32(bytes_ / width));
+  }
+
   void copyAll(Value wanted, bool checked) {
     for (const auto& [group, pointers] : llvm::zip_equal(groups_, pointers_)) {
       Value size;
-      if (checked) size = arith::SelectOp::create(to_.b, global_.inside(group[0]), to_.i32(bytes_), to_.i32(0));
+      if (checked) size = bytesInside(group);
       copy(to_.b, pointers.first, pointers.second, bytes_, size, wanted);
     }
   }
@@ -104,8 +112,10 @@ class ThreadCopy {
   Lowering& to_;
   const std::vector<std::vector<int64_t>>& groups_;
   int64_t bytes_;
-  Value pred_;    ///< whether there is anything to copy, the same in all threads; may be null
-  Value holder_;  ///< what several threads hold is copied by one: two copies of the same bytes race, though for nothing; may be null
+  int dim_;        ///< that a vector's elements follow each other along
+  bool mayBeCut_;  ///< the array may end within a vector
+  Value pred_;     ///< whether there is anything to copy, the same in all threads; may be null
+  Value holder_;   ///< what several threads hold is copied by one: two copies of the same bytes race, though for nothing; may be null
   gpu::WindowAccess global_;
   SmallVector<std::pair<Value, Value>> pointers_;  ///< shared and global
 };

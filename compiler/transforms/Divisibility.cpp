@@ -224,15 +224,20 @@ bool isContiguous(Value blockPtr) {
   return d && *d == cast<tile::BlockPtrType>(blockPtr.getType()).getRank() - 1;
 }
 
-int64_t accessBytes(Value blockPtr, ArrayRef<int64_t> boundaryCheck, ArrayRef<int64_t> extents, int64_t maxBytes) {
+int64_t accessBytes(Value blockPtr, ArrayRef<int64_t> extents, int64_t maxBytes) {
   auto type = cast<tile::BlockPtrType>(blockPtr.getType());
   int64_t element = bytesOf(type.getElementType());
   std::optional<int> d = contiguousDim(blockPtr);
   if (!d) return element;
-  int64_t bytes =
-      std::min({alignmentOf(blockPtr), maxBytes, times(powerOfTwoIn((extents.empty() ? type.getShape() : extents)[*d]), element)});
-  if (llvm::is_contained(boundaryCheck, *d)) bytes = std::min(bytes, times(Analysis().of(blockPtr).dims[*d].shape, element));
-  return std::max(bytes, element);
+  int64_t window = times(powerOfTwoIn((extents.empty() ? type.getShape() : extents)[*d]), element);
+  return std::max(element, std::min({alignmentOf(blockPtr), maxBytes, window}));
+}
+
+bool mayEndWithin(Value blockPtr, ArrayRef<int64_t> boundaryCheck, int64_t bytes) {
+  std::optional<int> d = contiguousDim(blockPtr);
+  if (!d || !llvm::is_contained(boundaryCheck, *d)) return false;
+  int64_t element = bytesOf(cast<tile::BlockPtrType>(blockPtr.getType()).getElementType());
+  return times(Analysis().of(blockPtr).dims[*d].shape, element) < bytes;
 }
 
 }  // namespace fattn::transforms

@@ -28,12 +28,14 @@ std::optional<int> contiguousDim(mlir::Value blockPtr);
 /// Whether that is the last dimension.
 bool isContiguous(mlir::Value blockPtr);
 
-/// The widest access in bytes, a power of two up to `maxBytes`, that stays within what a load or store through the block pointer may touch
-/// and is aligned: the size of one element where no dimension is contiguous, and no more than divides the array's extent along the
-/// contiguous dimension where that one is checked (so that a vector lies wholly inside or outside). `extents`, where given, are the part of
-/// the window that is accessed.
-int64_t accessBytes(mlir::Value blockPtr, llvm::ArrayRef<int64_t> boundaryCheck, llvm::ArrayRef<int64_t> extents = {},
-                    int64_t maxBytes = 16);
+/// The widest access in bytes, a power of two up to `maxBytes`, that is aligned and stays within the window: the size of one element where
+/// no dimension is contiguous. `extents`, where given, are the part of the window that is accessed. The array may end within such a vector
+/// (mayEndWithin).
+int64_t accessBytes(mlir::Value blockPtr, llvm::ArrayRef<int64_t> extents = {}, int64_t maxBytes = 16);
+
+/// Whether the array may end within a vector of that many bytes: its extent along the contiguous dimension is checked, and not proven to
+/// be a multiple.
+bool mayEndWithin(mlir::Value blockPtr, llvm::ArrayRef<int64_t> boundaryCheck, int64_t bytes);
 
 }  // namespace fattn::transforms
 

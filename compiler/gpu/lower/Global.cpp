@@ -2,11 +2,16 @@
 // Tiles between global memory and registers.
 //
 // tile.load and tile.store move the widest vectors that the layout holds and the IR proves to be aligned (transforms/Divisibility); what is
-// checked against the array's bounds is checked once a vector. gather, scatter and atomic_add go element by element. Elements that several
+// checked against the array's bounds is checked once a vector. Where the array may end within a vector, a branch that all threads take
+// alike moves element by element where it does:
+//
+//   scf.if (%columns % 8 == 0 or the window ends inside) { vectors } else { elements }
+// gather, scatter and atomic_add go element by element. Elements that several
 // threads hold are read by all of them and written by one. A scalar is read by all threads, and written by the first of the block.
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -23,27 +28,90 @@ Value registerConstant(Lowering& to, Attribute number, Type element) {
   return arith::ConstantOp::create(to.b, cast<TypedAttr>(number));
 }
 
+/// A branch on whether no vector of the access is cut by the array's end; each side makes its values with addresses and bounds of its own.
+template <typename Whole, typename Each>
+SmallVector<Value> branchWhereCut(Lowering& to, WindowAccess& access, const WindowVectors& vectors, TypeRange types, Whole whole,
+                                  Each each) {
+  WindowAccess narrow = access;
+  auto branch =
+      scf::IfOp::create(to.b, types, access.endsBetween(vectors.dim, vectors.width), /*addThenBlock=*/true, /*addElseBlock=*/true);
+  auto fill = [&](Block* block, WindowAccess& with, auto make) {
+    to.b.setInsertionPointToStart(block);
+    SmallVector<Value> values = make(with);
+    scf::YieldOp::create(to.b, values);
+  };
+  fill(branch.thenBlock(), access, whole);
+  fill(branch.elseBlock(), narrow, each);
+  to.b.setInsertionPointAfter(branch);
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+class WindowLoad {
+ public:
+  WindowLoad(Lowering& to, tile::LoadOp op)
+      : to_(to),
+        element_(op.getResult().getType().getElementType()),
+        layout_(*tilegpu::layoutOf(op.getResult().getType())),
+        vectors_(windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_, tilegpu::elementBits(element_))),
+        access_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_) {
+    if (op.getBoundaryCheck().empty() && !access_.isPadded()) return;
+    padding_ = registerConstant(to, op.getPadding().value_or(to.b.getZeroAttr(element_)), element_);
+  }
+
+  Registers emit() {
+    auto whole = [&](WindowAccess& access) { return vectors(access); };
+    auto each = [&](WindowAccess& access) { return elements(access); };
+    SmallVector<Type> types(vectors_.groups.size(), memoryType(to_, element_, vectors_.width));
+    SmallVector<Value> loaded = vectors_.mayBeCut ? branchWhereCut(to_, access_, vectors_, types, whole, each) : vectors(access_);
+    std::map<layout::Coords, Value> values;
+    for (auto [group, vector] : llvm::zip_equal(vectors_.groups, loaded))
+      for (auto [r, value] : llvm::zip_equal(group, fromMemory(to_, vector, element_, vectors_.width)))
+        values[Lowering::registerPart(layout_, r)] = value;
+    Registers result;
+    for (int64_t r = 0; r < layout_.inputSize(kRegister); ++r) result.push_back(values[Lowering::registerPart(layout_, r)]);
+    return result;
+  }
+
+ private:
+  /// What stands for `count` elements that lie outside; nothing where all lie inside.
+  Value outside(int count) {
+    return padding_ ? toMemory(to_, SmallVector<Value>(static_cast<size_t>(count), padding_), element_) : Value();
+  }
+
+  SmallVector<Value> vectors(WindowAccess& access) {
+    SmallVector<Value> loaded;
+    Type type = memoryType(to_, element_, vectors_.width);
+    Value other = outside(vectors_.width);
+    for (const std::vector<int64_t>& group : vectors_.groups)
+      loaded.push_back(to_.machine.loadGlobal(to_.b, access.address(group[0]), type, access.inside(group[0]), other));
+    return loaded;
+  }
+
+  SmallVector<Value> elements(WindowAccess& access) {
+    SmallVector<Value> loaded;
+    Type type = memoryType(to_, element_, 1);
+    Value other = outside(1);
+    for (const std::vector<int64_t>& group : vectors_.groups) {
+      Registers registers;
+      for (int64_t r : group) {
+        Value value = to_.machine.loadGlobal(to_.b, access.address(r), type, access.inside(r), other);
+        registers.push_back(fromMemory(to_, value, element_, 1)[0]);
+      }
+      loaded.push_back(toMemory(to_, registers, element_));
+    }
+    return loaded;
+  }
+
+  Lowering& to_;
+  Type element_;
+  const LinearLayout& layout_;
+  WindowVectors vectors_;
+  WindowAccess access_;
+  Value padding_;
+};
+
 LogicalResult load(Lowering& to, tile::LoadOp op) {
-  RankedTensorType type = op.getResult().getType();
-  const LinearLayout& layout = *tilegpu::layoutOf(type);
-  Type element = type.getElementType();
-  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout, tilegpu::elementBits(element));
-  WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
-  Type memory = memoryType(to, element, vectors.width);
-  Value other;
-  if (!op.getBoundaryCheck().empty() || access.isPadded()) {
-    Value one = registerConstant(to, op.getPadding().value_or(to.b.getZeroAttr(element)), element);
-    other = toMemory(to, SmallVector<Value>(static_cast<size_t>(vectors.width), one), element);
-  }
-  std::map<layout::Coords, Value> elements;
-  for (const std::vector<int64_t>& group : vectors.groups) {
-    Value loaded = to.machine.loadGlobal(to.b, access.address(group[0]), memory, access.inside(group[0]), other);
-    for (auto [r, value] : llvm::zip_equal(group, fromMemory(to, loaded, element, vectors.width)))
-      elements[Lowering::registerPart(layout, r)] = value;
-  }
-  Registers result;
-  for (int64_t r = 0; r < layout.inputSize(kRegister); ++r) result.push_back(elements[Lowering::registerPart(layout, r)]);
-  to.set(op.getResult(), std::move(result));
+  to.set(op.getResult(), WindowLoad(to, op).emit());
   return success();
 }
 
@@ -55,11 +123,24 @@ LogicalResult store(Lowering& to, tile::StoreOp op) {
   WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
   Value holder = isHolder(to, holdersOf(layout));
   const Registers& registers = to.registers(op.getValue());
-  for (const std::vector<int64_t>& group : vectors.groups) {
+  auto put = [&](WindowAccess& with, ArrayRef<int64_t> group) {
     SmallVector<Value> elements;
     for (int64_t r : group) elements.push_back(registers[static_cast<size_t>(r)]);
-    to.machine.storeGlobal(to.b, access.address(group[0]), toMemory(to, elements, element), both(to.b, holder, access.inside(group[0])));
-  }
+    to.machine.storeGlobal(to.b, with.address(group[0]), toMemory(to, elements, element), both(to.b, holder, with.inside(group[0])));
+  };
+  auto whole = [&](WindowAccess& with) {
+    for (const std::vector<int64_t>& group : vectors.groups) put(with, group);
+    return SmallVector<Value>();
+  };
+  auto each = [&](WindowAccess& with) {
+    for (const std::vector<int64_t>& group : vectors.groups)
+      for (int64_t r : group) put(with, r);
+    return SmallVector<Value>();
+  };
+  if (vectors.mayBeCut)
+    branchWhereCut(to, access, vectors, {}, whole, each);
+  else
+    whole(access);
   return success();
 }
 

@@ -146,9 +146,13 @@ Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {
   return both(b, below, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, at, mixes ? bounds.first : bounds.low));
 }
 
-Value WindowAccess::inside(int64_t r) {
+void WindowAccess::computeBounds() {
   if (bounds_.empty())
     for (const Checked& checked : checked_) bounds_.push_back(boundsOf(checked));
+}
+
+Value WindowAccess::inside(int64_t r) {
+  computeBounds();
   layout::Coords coords = Lowering::registerPart(layout_, r);
   Value result;
   for (const Bounds& bounds : bounds_) {
@@ -158,6 +162,30 @@ Value WindowAccess::inside(int64_t r) {
     result = both(to_.b, result, cached);
   }
   return result;
+}
+
+Value WindowAccess::countInside(int64_t r, int d, int64_t width) {
+  ImplicitLocOpBuilder& b = to_.b;
+  Value first = inside(r), left = to_.i32(width);
+  int64_t coordinate = Lowering::registerPart(layout_, r)[d];
+  for (const Bounds& bounds : bounds_) {
+    if (bounds.dim != d) continue;
+    bool mixes = overlaps(d, coordinate);
+    Value at = mixes ? to_.combine(layout_, d, thread_[d], coordinate) : to_.i32(coordinate);
+    left = arith::MinSIOp::create(b, left, arith::SubIOp::create(b, mixes ? bounds.last : bounds.high, at).getResult());
+  }
+  return first ? arith::SelectOp::create(b, first, left, to_.i32(0)).getResult() : left;
+}
+
+Value WindowAccess::endsBetween(int d, int64_t width) {
+  ImplicitLocOpBuilder& b = to_.b;
+  Value over = arith::AndIOp::create(b, window_.shape[d], to_.i64(width - 1));
+  Value even = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, over, to_.i64(0));
+  int64_t size = int64_t{1} << layout_.outputs()[d].bits;
+  for (const Checked& checked : checked_)
+    if (checked.dim == d) size = checked.size;
+  Value end = arith::AddIOp::create(b, window_.offsets[d], to_.i64(size));
+  return arith::OrIOp::create(b, even, arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, window_.shape[d]));
 }
 
 Value WindowAccess::insideWhole() {
@@ -174,10 +202,11 @@ Value WindowAccess::insideWhole() {
 WindowVectors windowVectors(Value blockPtr, ArrayRef<int64_t> checked, ArrayRef<int64_t> extents, const LinearLayout& layout,
                             int elementBits) {
   WindowVectors result;
-  int d = transforms::contiguousDim(blockPtr).value_or(static_cast<int>(layout.outputs().size()) - 1);
-  int bytes = static_cast<int>(transforms::accessBytes(blockPtr, checked, extents));
-  result.width = layout::vectorWidth(layout, d, elementBits, bytes);
-  result.groups = layout::memoryVectors(layout, d, result.width);
+  result.dim = transforms::contiguousDim(blockPtr).value_or(static_cast<int>(layout.outputs().size()) - 1);
+  int bytes = static_cast<int>(transforms::accessBytes(blockPtr, extents));
+  result.width = layout::vectorWidth(layout, result.dim, elementBits, bytes);
+  result.groups = layout::memoryVectors(layout, result.dim, result.width);
+  result.mayBeCut = transforms::mayEndWithin(blockPtr, checked, int64_t{result.width} * elementBits / 8);
   return result;
 }
 

@@ -27,6 +27,12 @@ class WindowAccess {
   /// Whether the whole window does (i1, the same in all threads of a block); null where no dimension is checked. Not for windows with a
   /// part outside of the extents.
   mlir::Value insideWhole();
+  /// How many of the `width` elements from register r on, which follow each other along dimension d, lie inside (i32). The first does if
+  /// any does.
+  mlir::Value countInside(int64_t r, int d, int64_t width);
+  /// Whether each vector of `width` elements along dimension d lies wholly inside of the array's extent there or wholly outside (i1, the
+  /// same in all threads of a block), for windows that begin at a multiple of `width`.
+  mlir::Value endsBetween(int d, int64_t width);
   /// Whether some of the window lies outside of the extents wherever it is.
   bool isPadded() const { return isPadded_; }
 
@@ -43,6 +49,7 @@ class WindowAccess {
   };
   Bounds boundsOf(const Checked& checked);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
+  void computeBounds();
   mlir::Value product(int d, int64_t coordinate);
   mlir::Value rowAddress(const layout::Coords& row);
   bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
@@ -61,9 +68,10 @@ class WindowAccess {
   std::map<layout::Coords, mlir::Value> rows_;  ///< addresses by the coordinates along dimensions of unknown stride, others 0
 };
 
-/// How many elements one access through this block pointer moves, what they are along, and the registers of each.
+/// How many elements one access through this block pointer moves, along which dimension, and the registers of each.
 struct WindowVectors {
-  int width = 1;
+  int width = 1, dim = 0;
+  bool mayBeCut = false;  ///< the array may end within one
   std::vector<std::vector<int64_t>> groups;
 };
 WindowVectors windowVectors(mlir::Value blockPtr, llvm::ArrayRef<int64_t> checked, llvm::ArrayRef<int64_t> extents,

@@ -16,13 +16,9 @@ namespace fattn::tilegpu {
 
 /// Of a load or store.
 static Value pointerOf(Operation* op) { return op->getOperand(0); }
-static ArrayRef<int64_t> checkedDims(Operation* op) {
-  if (auto load = dyn_cast<tile::LoadOp>(op)) return load.getBoundaryCheck();
-  return cast<tile::StoreOp>(op).getBoundaryCheck();
-}
 
 static int contiguousDimOf(Operation* op) { return transforms::contiguousDim(pointerOf(op)).value_or(-1); }
-static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), checkedDims(op), extentsOf(op))); }
+static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), extentsOf(op))); }
 static Value tileOf(Operation* op) { return isa<tile::LoadOp>(op) ? op->getResult(0) : op->getOperand(1); }
 
 /// The analysis of a pointer follows all that it is computed from: once for each access, not for each choice that is priced.

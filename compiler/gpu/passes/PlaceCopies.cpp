@@ -183,7 +183,7 @@ class Placer {
     if (type.getRank() != 2 || llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) return;
     int bits = elementBits(type.getElementType());
     int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
-    int64_t bytes = transforms::accessBytes(load.getPtr(), load.getBoundaryCheck(), extentsOf(load));
+    int64_t bytes = transforms::accessBytes(load.getPtr(), extentsOf(load));
     LinearLayout write = copyLayout(type, contiguous, bytes);
     std::vector<LinearLayout> reads;
     bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });

@@ -52,6 +52,37 @@ func.func @columns(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %n: i64, 
 
 // -----
 
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 32, dim1: 16">
+
+// The same in rows that are aligned: vectors, unless the array ends within one, which all threads see alike.
+// CHECK-LABEL: func.func @cutVectors
+// CHECK-SAME: !llvm.ptr<1>, %{{[a-z0-9]+}}: i64, %[[M:[a-z0-9]+]]: i64
+// CHECK: %[[OVER:.*]] = arith.andi %[[M]], %c7_i64
+// CHECK: %[[EVEN:.*]] = arith.cmpi eq, %[[OVER]], %c0_i64
+// CHECK: %[[INSIDE:.*]] = arith.cmpi sge, %[[M]], %c16_i64
+// CHECK: %[[WHOLE:.*]] = arith.ori %[[EVEN]], %[[INSIDE]]
+// CHECK: scf.if %[[WHOLE]]
+// CHECK-COUNT-2: ld.global.v4.b32
+// CHECK: else
+// CHECK-COUNT-16: "@$2 ld.global.b16 $0, [$1];"
+// CHECK-NOT: ld.global
+// CHECK: scf.if %[[WHOLE]]
+// CHECK-COUNT-2: st.global.v4.b32
+// CHECK: else
+// CHECK-COUNT-16: "@$2 st.global.b16 [$1], $0;"
+// CHECK-NOT: st.global
+func.func @cutVectors(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %n: i64, %m: i64, %s: i64 {tile.divisibility = 8 : i64})
+    attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %w = tile.make_block_ptr %p, shape [%n, %m], strides [%s, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<32x16xbf16>
+  %x = tile.load %w {boundary_check = array<i64: 0, 1>} : !tile.block_ptr<32x16xbf16> -> tensor<32x16xbf16, #rows>
+  tile.store %w, %x {boundary_check = array<i64: 0, 1>} : !tile.block_ptr<32x16xbf16>, tensor<32x16xbf16, #rows>
+  return
+}
+
+// -----
+
 #line = #tilegpu.regs<"register: 1 -> (8), 2 -> (0); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 -> (16), 2 -> (0) | dim0: 32">
 
 // Sixteen rows of an accumulator: four lanes, two warps and pairs of registers hold the same. All read, the first lane and warp write,

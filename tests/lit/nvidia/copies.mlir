@@ -54,6 +54,34 @@ func.func @checked(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %rows: i6
 #copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 32, dim1: 16">
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0) | dim0: 32, dim1: 16">
 
+// An extent of columns that nothing is known of, in rows that are aligned: the vector in which the array ends is copied as far as it goes,
+// 2 bytes for each element that is left.
+// CHECK-LABEL: func.func @cutVectors
+// CHECK: scf.if
+// CHECK-COUNT-2: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache =  cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK-NEXT: } else {
+// CHECK: %[[LEFT:.*]] = arith.minsi %{{.*}}, %c8_i32 : i32
+// CHECK: %[[COUNT:.*]] = arith.select %{{.*}}, %[[LEFT]], %c0_i32 : i32
+// CHECK: %[[BYTES:.*]] = arith.muli %[[COUNT]], %c2_i32 : i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache =  cg, %[[BYTES]]
+func.func @cutVectors(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %rows: i64, %columns: i64, %stride: i64 {tile.divisibility = 8 : i64}, %row: i64)
+    attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %slot = arith.constant 0 : i32
+  %window = tile.make_block_ptr %p, shape [%rows, %columns], strides [%stride, %c1], offsets [%row, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<32x16xbf16>
+  %buffer = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 32x16xbf16, #shared>
+  %token = tilegpu.copy_async %window, %buffer[%slot] {layout = #copy, boundary_check = array<i64: 0, 1>}
+    : !tile.block_ptr<32x16xbf16>, !tilegpu.buffer<1 x 32x16xbf16, #shared>
+  tilegpu.copy_wait %token
+  return
+}
+
+// -----
+
+#copy = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (16,0); lane: 1 -> (0,8), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 32, dim1: 16">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0) | dim0: 32, dim1: 16">
+
 // A stride that is only known to be even: 4 bytes a thread, without a size as nothing is checked. Slots are 1024 bytes apart.
 // CHECK-LABEL: func.func @narrow
 // CHECK-DAG: %[[SLOT:.*]] = arith.constant 1024 : i32

@@ -96,6 +96,45 @@ TEST_P(Execution, GivesWhatTheInterpreterGives) {
   }
 }
 
+/// out = x for the first `columns` columns of 32 rows, in rows that begin at multiples of 16 bytes.
+const char* const kCopyKernel = R"(
+func.func @k(%x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %out: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %columns: i64)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %stride = arith.constant 24 : i64
+  %rows = arith.constant 32 : i64
+  %px = tile.make_block_ptr %x, shape [%rows, %columns], strides [%stride, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<32x32xf16>
+  %po = tile.make_block_ptr %out, shape [%rows, %columns], strides [%stride, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<32x32xf16>
+  %a = tile.load %px {boundary_check = array<i64: 0, 1>} : !tile.block_ptr<32x32xf16> -> tensor<32x32xf16>
+  tile.store %po, %a {boundary_check = array<i64: 0, 1>} : !tile.block_ptr<32x32xf16>, tensor<32x32xf16>
+  return
+}
+)";
+
+TEST_P(Execution, NothingIsTouchedBehindAnArrayThatEndsWithinAVector) {
+  constexpr std::int64_t kStride = 24, kTileRows = 32;
+  constexpr std::uint16_t kUntouched = 0x7bff;
+  const compiler::Binary binary = test::compileText(kCopyKernel, GetParam());
+  const auto object = simulator::CodeObject::load(std::as_bytes(std::span(binary.bytes)));
+  for (std::int64_t columns : {24, 16, 19, 5}) {
+    const auto count = static_cast<std::size_t>(kStride * (kTileRows - 1) + columns);  // the last row ends the memory
+    std::vector<std::uint16_t> x = numbers(7), out(count, kUntouched);
+    x.resize(count);
+    simulator::Memory memory;
+    const std::array<std::uint64_t, 3> arguments = {memory.add("x", std::as_writable_bytes(std::span(x)), simulator::Memory::Use::ReadOnly),
+                                                    memory.add("out", std::as_writable_bytes(std::span(out))),
+                                                    static_cast<std::uint64_t>(columns)};
+    const simulator::LaunchResult result = simulator::launch(*object, binary.entry, std::as_bytes(std::span(arguments)), {1, 1, 1},
+                                                             {static_cast<std::uint32_t>(binary.threads), 1, 1}, memory, {});
+    ASSERT_FALSE(result.fault) << result.fault->text();
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool inside = static_cast<std::int64_t>(i) % kStride < columns;
+      ASSERT_EQ(out[i], inside ? x[i] : kUntouched) << columns << " columns, element " << i;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Amd, Execution, testing::Values("amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"),
                          [](const auto& info) { return std::string(info.param).substr(4); });
 

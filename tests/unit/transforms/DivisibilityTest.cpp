@@ -146,10 +146,10 @@ TEST_F(DivisibilityTest, KnowsTheContiguousDimension) {
   EXPECT_EQ(contiguousDim(values[0]), 0);
   EXPECT_FALSE(isContiguous(values[0]));
   EXPECT_EQ(contiguousDim(values[1]), std::nullopt);
-  EXPECT_EQ(accessBytes(values[1], {}), 2) << "an element at a time where nothing is contiguous";
+  EXPECT_EQ(accessBytes(values[1]), 2) << "an element at a time where nothing is contiguous";
 }
 
-TEST_F(DivisibilityTest, AVectorLiesWhollyInsideOrOutsideOfACheckedDimension) {
+TEST_F(DivisibilityTest, TheArrayMayEndWithinAVectorOfACheckedDimension) {
   const std::string text =
       R"(func.func @f(%p: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %w: i64 {tile.divisibility = 4 : i64}, %s: i64 {tile.divisibility = 8 : i64}) -> !tile.block_ptr<8x32xf16> {
     %c0 = arith.constant 0 : i64
@@ -158,10 +158,13 @@ TEST_F(DivisibilityTest, AVectorLiesWhollyInsideOrOutsideOfACheckedDimension) {
     return %t : !tile.block_ptr<8x32xf16>
   })";
   Value ptr = returned(text).front();
-  EXPECT_EQ(accessBytes(ptr, {}), 16);
-  EXPECT_EQ(accessBytes(ptr, {0}), 16);
-  EXPECT_EQ(accessBytes(ptr, {1}), 8);
-  EXPECT_EQ(accessBytes(ptr, {}, {}, 4), 4);
+  EXPECT_EQ(accessBytes(ptr), 16);
+  EXPECT_EQ(accessBytes(ptr, {}, 4), 4);
+  EXPECT_EQ(accessBytes(ptr, {8, 4}), 8) << "the part that is accessed";
+  EXPECT_FALSE(mayEndWithin(ptr, {}, 16));
+  EXPECT_FALSE(mayEndWithin(ptr, {0}, 16));
+  EXPECT_TRUE(mayEndWithin(ptr, {0, 1}, 16));
+  EXPECT_FALSE(mayEndWithin(ptr, {1}, 8)) << "4 elements divide the width";
 }
 
 }  // namespace
