@@ -5,6 +5,7 @@
 #include <new>
 
 #include "fattn/Template.h"
+#include "kernels/attention/AttentionBackward.h"
 #include "kernels/attention/AttentionDecode.h"
 #include "kernels/library/Library.h"
 #include "runtime/base/Lifecycle.h"
@@ -17,8 +18,10 @@ struct Registry {
   std::map<std::string, std::shared_ptr<const KernelTemplate>, std::less<>> templates;
 
   Registry() {
-    for (const KernelTemplate* own : {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(),
-                                      &kernels::rmsNormTemplate(), &kernels::decodeTemplate(), &kernels::mergeTemplate()})
+    for (const KernelTemplate* own :
+         {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate(),
+          &kernels::decodeTemplate(), &kernels::mergeTemplate(), &kernels::backwardRowsTemplate(), &kernels::backwardKeysTemplate(),
+          &kernels::backwardQueriesTemplate(), &kernels::backwardRoundTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
     atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }

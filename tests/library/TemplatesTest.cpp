@@ -34,7 +34,8 @@ TEST(LibraryTemplates, RowsCompileForEveryChip) {
 }
 
 TEST(LibraryTemplates, TheirSpacesBeginWithTheirOwnConfigurationAndHoldEachPointOnce) {
-  for (const char* name : {"gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge"})
+  for (const char* name : {"gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge",
+                           "attention_backward_rows", "attention_backward_keys", "attention_backward_queries", "attention_backward_round"})
     for (const Machine& machine : {Machine{.chip = "host"}, Machine{.chip = "nvidia:sm_90", .shared_bytes = 232448}}) {
       const auto found = findTemplate(name);
       const std::vector<TileConfig> space = found->space(found->parameters, machine);

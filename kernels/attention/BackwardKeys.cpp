@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// dK and dV: a block of keys a program. Scores stand as keys x queries, so that P^T and dS^T are first operands of the next dots as the
+// dots before leave them. The query heads of a group follow each other in one program: nothing of dK and dV is added up by several.
+#include <algorithm>
+#include <numbers>
+
+#include "kernels/attention/BackwardParts.h"
+#include "kernels/attention/BackwardTiles.h"
+
+namespace fattn::kernels {
+namespace {
+
+using namespace dsl;
+
+struct KeysArguments {
+  TensorArg q, k, v, dout, logs, deltas, dk, dv;
+  Scalar scale;
+  std::optional<TensorArg> sums;
+};
+
+KeysArguments declareKeys(Params& args, const Parameters& parameters) {
+  backward::Operands operands(args, parameters);
+  TensorArg q = operands.wide("q"), k = operands.wide("k"), v = operands.wide("v"), dout = operands.wide("dout");
+  TensorArg logs = operands.own("logs", 3), deltas = operands.own("deltas", 3), dk = operands.wide("dk"), dv = operands.wide("dv");
+  Scalar scale = args.scalar("scale", DType::F32);
+  std::optional<TensorArg> sums;
+  if (parameters.flag("sums")) sums = operands.own("sums", 4);
+  return {q, k, v, dout, logs, deltas, dk, dv, scale, sums};
+}
+
+/// A program's block of keys.
+struct KeyBlock {
+  Tile k, v;     ///< [N, D], [N, Dv]
+  Scalar first;  ///< key
+  Scalar scale;  ///< of exponents to base 2
+  bool causal;
+};
+
+struct KeySums {
+  Tile dk, dv;  ///< [N, D], [N, Dv]
+};
+
+/// Adds to the sums what the queries of one head give.
+KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& batch, const Scalar& head, std::int64_t M,
+                const KeySums& before) {
+  const std::int64_t N = block.k.dim(0), D = block.k.dim(1), Dv = block.v.dim(1);
+  const DType type = a.q.base.dtype();
+  const Scalar queries = cast(a.q.size[2], DType::I32), keyCount = cast(a.k.size[2], DType::I32), shift = keyCount - queries;
+  const BlockPtr qs = backward::Head{a.q, batch, head}.rows(0, M, D), douts = backward::Head{a.dout, batch, head}.rows(0, M, Dv);
+  const BlockPtr logs = backward::Head{a.logs, batch, head}.numbers(0, M), deltas = backward::Head{a.deltas, batch, head}.numbers(0, M);
+  const Dims check = backward::statisticsCheck(M);
+  const Tile keys = expand(arange(0, N) + block.first, 1), rows = expand(arange(0, M), 0);
+  const Scalar begin =
+      block.causal ? max(block.first - shift, 0) / static_cast<std::int32_t>(M) * static_cast<std::int32_t>(M) : queries * 0;
+  auto [dk, dv] = for_(begin, queries, M, carry(before.dk, before.dv), [&](Scalar m, Tile dk, Tile dv) {
+    const Tile q = load(advance(qs, {m, 0}), {0}), dout = load(advance(douts, {m, 0}), {0});
+    const Tile log = load(advance(logs, {m}), check), delta = load(advance(deltas, {m}), check);
+    // Beyond the last key there are rows that nobody stores, but their dS enters dQ.
+    Tile visible = keys < keyCount;
+    if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
+    if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
+    const Tile p =
+        backward::probabilities(dot(block.k, trans(q)), block.scale, expand(log, 0), block.causal || a.sums ? &visible : nullptr);
+    const Tile ds = cast(p * (dot(block.v, trans(dout)) - expand(delta, 0)), type);
+    const Tile dvNext = dot(cast(p, type), dout, dv), dkNext = dot(ds, q, dk);
+    // Their rows lie side by side, so that the addresses of a block are constants beside one that moves.
+    if (a.sums) {
+      const Tile offsets = expand(arange(0, M) * static_cast<std::int32_t>(D), 1) + expand(arange(0, D), 0);
+      atomic_add(backward::Head{*a.sums, batch, head}.base() + cast(m, DType::I64) * D + offsets, dot(trans(ds), block.k));
+    }
+    return carry(dkNext, dvNext);
+  });
+  return {dk, dv};
+}
+
+void keysProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  const std::int64_t N = tile.block_n, D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v");
+  dsl::check(!parameters.flag("sums") || kStatisticsRows % tile.block_m == 0, "BLOCK_M must divide 128 where dQ is added up");
+  const KeysArguments a = declareKeys(args, parameters);
+  const DType type = parameters.dtype("dtype");
+  const Scalar first = program_id(0) * N, kvHead = program_id(1), batch = program_id(2);
+  const Scalar group = cast(a.q.size[1] / a.k.size[1], DType::I32);
+  const KeyBlock block{load(backward::Head{a.k, batch, kvHead}.rows(first, N, D), {0}),
+                       load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}), first, a.scale * std::numbers::log2e_v<float>,
+                       parameters.flag("causal")};
+  auto [dk, dv] = for_(0, group, 1, carry(zeros({N, D}), zeros({N, Dv})), [&](Scalar g, Tile dk, Tile dv) {
+    const KeySums sums = addHead(a, block, batch, kvHead * group + g, tile.block_m, {dk, dv});
+    return carry(sums.dk, sums.dv);
+  });
+  store(backward::Head{a.dk, batch, kvHead}.rows(first, N, D), cast(dk * a.scale, type), {0});
+  store(backward::Head{a.dv, batch, kvHead}.rows(first, N, Dv), cast(dv, type), {0});
+}
+
+Grid keysGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> e) {
+  return {(e[3] + tile.block_n - 1) / tile.block_n, e[1], e[0]};
+}
+
+std::vector<Operand> keysOperands(const Parameters& parameters, std::span<const std::int64_t> e) {
+  const DType type = parameters.dtype("dtype");
+  const std::int64_t D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v"), rows = statisticsRows(e[2]);
+  std::vector<Operand> operands = {Operand::input("q", type, {e[0], e[1], e[2], D}),
+                                   Operand::input("k", type, {e[0], e[1], e[3], D}),
+                                   Operand::input("v", type, {e[0], e[1], e[3], Dv}),
+                                   Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
+                                   Operand::input("logs", DType::F32, {e[0], e[1], rows}),
+                                   Operand::input("deltas", DType::F32, {e[0], e[1], rows}),
+                                   Operand::output("dk", type, {e[0], e[1], e[3], D}),
+                                   Operand::output("dv", type, {e[0], e[1], e[3], Dv}),
+                                   Operand::number("scale", 0.1)};
+  // Launches add to what is there, so that two of them leave different sums: what is compared is dk and dv.
+  if (parameters.flag("sums")) operands.push_back(Operand::input("sums", DType::F32, {e[0], e[1], rows, D}));
+  return operands;
+}
+
+}  // namespace
+
+const KernelTemplate& backwardKeysTemplate() {
+  static const auto* what = [] {
+    auto* made = new KernelTemplate{.name = "attention_backward_keys",
+                                    .parameters = backward::parameters(),
+                                    .extents = {"batch", "heads", "queries", "keys"},
+                                    .typical = {4, 16, 4096, 4096},
+                                    .program = keysProgram,
+                                    .grid = keysGrid,
+                                    .tile = backward::keysTile,
+                                    .check = backward::check,
+                                    .space = backward::keysSpace,
+                                    .misfit = backward::keysMisfit,
+                                    .operands = keysOperands};
+    made->parameters.set("causal", false);
+    made->parameters.set("sums", false);
+    return made;
+  }();
+  return *what;
+}
+
+}  // namespace fattn::kernels

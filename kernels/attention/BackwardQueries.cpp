@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// dQ: a block of queries a program, in a loop over the keys as the forward's.
+#include <numbers>
+
+#include "kernels/attention/BackwardParts.h"
+#include "kernels/attention/BackwardTiles.h"
+
+namespace fattn::kernels {
+namespace {
+
+using namespace dsl;
+
+void queriesProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  const std::int64_t M = tile.block_m, N = tile.block_n, D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v");
+  const DType type = parameters.dtype("dtype");
+  const bool causal = parameters.flag("causal");
+  backward::Operands operands(args, parameters);
+  const TensorArg q = operands.wide("q"), k = operands.wide("k"), v = operands.wide("v"), dout = operands.wide("dout");
+  const TensorArg logs = operands.own("logs", 3), deltas = operands.own("deltas", 3), dq = operands.wide("dq");
+  const Scalar given = args.scalar("scale", DType::F32), scale = given * std::numbers::log2e_v<float>;
+
+  // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
+  const Scalar row0 = (causal ? num_programs(0) - 1 - program_id(0) : program_id(0)) * M, head = program_id(1), batch = program_id(2);
+  const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
+  const Scalar keyCount = cast(k.size[2], DType::I32), shift = keyCount - cast(q.size[2], DType::I32);
+  const Tile qs = load(backward::Head{q, batch, head}.rows(row0, M, D), {0});
+  const Tile douts = load(backward::Head{dout, batch, head}.rows(row0, M, Dv), {0});
+  const Dims check = backward::statisticsCheck(M);
+  const Tile log = expand(load(backward::Head{logs, batch, head}.numbers(row0, M), check), 1);
+  const Tile delta = expand(load(backward::Head{deltas, batch, head}.numbers(row0, M), check), 1);
+  const BlockPtr ks = backward::Head{k, batch, kvHead}.rows(0, N, D), vs = backward::Head{v, batch, kvHead}.rows(0, N, Dv);
+  const Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
+
+  auto [sum] = for_(0, causal ? min(keyCount, row0 + M + shift) : keyCount, N, carry(zeros({M, D})), [&](Scalar n, Tile sum) {
+    const Tile keys = load(advance(ks, {n, 0}), {0}), column = columns + n;
+    const Tile visible = causal ? (column <= rows) & (column < keyCount) : broadcast(column < keyCount, {M, N});
+    const Tile p = backward::probabilities(dot(qs, trans(keys)), scale, log, &visible);
+    const Tile ds = p * (dot(douts, trans(load(advance(vs, {n, 0}), {0}))) - delta);
+    return carry(dot(cast(ds, type), keys, sum));
+  });
+  store(backward::Head{dq, batch, head}.rows(row0, M, D), cast(sum * given, type), {0});
+}
+
+Grid queriesGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> e) {
+  return {(e[2] + tile.block_m - 1) / tile.block_m, e[1], e[0]};
+}
+
+std::vector<Operand> queriesOperands(const Parameters& parameters, std::span<const std::int64_t> e) {
+  const DType type = parameters.dtype("dtype");
+  const std::int64_t D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v"), rows = statisticsRows(e[2]);
+  return {Operand::input("q", type, {e[0], e[1], e[2], D}),       Operand::input("k", type, {e[0], e[1], e[3], D}),
+          Operand::input("v", type, {e[0], e[1], e[3], Dv}),      Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
+          Operand::input("logs", DType::F32, {e[0], e[1], rows}), Operand::input("deltas", DType::F32, {e[0], e[1], rows}),
+          Operand::output("dq", type, {e[0], e[1], e[2], D}),     Operand::number("scale", 0.1)};
+}
+
+}  // namespace
+
+const KernelTemplate& backwardQueriesTemplate() {
+  static const auto* what = [] {
+    auto* made = new KernelTemplate{.name = "attention_backward_queries",
+                                    .parameters = backward::parameters(),
+                                    .extents = {"batch", "heads", "queries", "keys"},
+                                    .typical = {4, 16, 4096, 4096},
+                                    .program = queriesProgram,
+                                    .grid = queriesGrid,
+                                    .tile = backward::queriesTile,
+                                    .check = backward::check,
+                                    .space = backward::queriesSpace,
+                                    .misfit = backward::queriesMisfit,
+                                    .operands = queriesOperands};
+    made->parameters.set("causal", false);
+    return made;
+  }();
+  return *what;
+}
+
+}  // namespace fattn::kernels

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/attention/BackwardTiles.h"
+
+#include <algorithm>
+
+#include "kernels/attention/BackwardParts.h"
+
+namespace fattn::kernels::backward {
+namespace {
+
+std::int64_t widthOf(const Parameters& parameters) { return std::max(parameters.integer("head_dim"), parameters.integer("head_dim_v")); }
+
+// Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each.
+bool hasUnit(const Parameters& parameters, const Machine& machine) {
+  return machine.chip == "nvidia:sm_90a" && sizeInBytes(parameters.dtype("dtype")) == 2;
+}
+
+// Best first. dK and dV take 2 BLOCK_N widths of registers, so that wide heads have few keys a program.
+std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machine& machine) {
+  const std::int64_t width = widthOf(parameters);
+  const TileConfig small{.block_m = 16, .block_n = 32, .stages = 2, .warps = 8},
+      least{.block_m = 16, .block_n = 16, .stages = 1, .warps = 4};
+  if (parameters.dtype("dtype") == DType::F32) return {small, {.block_m = 16, .block_n = 16, .stages = 2, .warps = 4}, least};
+  if (hasUnit(parameters, machine) && width <= 128) return {{.block_m = 32, .block_n = 128, .stages = 2, .warps = 8}};
+  if (width <= 64) return {{.block_m = 32, .block_n = 64, .stages = 2, .warps = 4}, small};
+  if (width <= 128) return {{.block_m = 16, .block_n = 64, .stages = 2, .warps = 8}, small};
+  return {small, least};
+}
+
+std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Machine&) {
+  const std::int64_t width = widthOf(parameters);
+  const TileConfig small{.block_m = 32, .block_n = 16, .stages = 2, .warps = 4},
+      least{.block_m = 16, .block_n = 16, .stages = 1, .warps = 4};
+  if (parameters.dtype("dtype") == DType::F32) return {small, least};
+  if (width <= 64) return {{.block_m = 64, .block_n = 64, .stages = 2, .warps = 4}, small};
+  return {{.block_m = 64, .block_n = 32, .stages = 2, .warps = 4}, small, least};
+}
+
+std::int64_t keysBytes(const Parameters& parameters, const TileConfig& tile) {
+  return ringBytes(parameters, tile.block_n, tile.block_m, tile.stages);
+}
+std::int64_t queriesBytes(const Parameters& parameters, const TileConfig& tile) {
+  return ringBytes(parameters, tile.block_m, tile.block_n, tile.stages);
+}
+
+template <typename Bytes>
+TileConfig firstThatFits(const std::vector<TileConfig>& tiles, const Parameters& parameters, const Machine& machine, Bytes bytes) {
+  const auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return bytes(parameters, tile) <= machine.shared_bytes; });
+  return found == tiles.end() ? tiles.back() : *found;
+}
+
+std::vector<TileConfig> loopSpace(const TileConfig& first, const Machine& machine) {
+  const bool host = machine.isHost();
+  std::vector<TileConfig> space = {first};
+  for (const std::int32_t m : {32, 64, 128})
+    for (const std::int32_t n : {32, 64, 128})
+      for (const std::int32_t stages : host ? std::vector{0} : std::vector{1, 2, 3})
+        for (const std::int32_t warps : host ? std::vector{0} : std::vector{4, 8, 16}) {
+          const TileConfig tile{.block_m = m, .block_n = n, .stages = stages, .warps = warps};
+          if (tile != first) space.push_back(tile);
+        }
+  return space;
+}
+
+std::optional<std::string> tooMuchShared(std::int64_t bytes, const Machine& machine) {
+  if (machine.isHost() || bytes <= machine.shared_bytes) return std::nullopt;
+  return "it needs about " + std::to_string(bytes) + " bytes of shared memory, a block has " + std::to_string(machine.shared_bytes);
+}
+
+}  // namespace
+
+TileConfig keysTile(const Parameters& parameters, const Machine& machine) {
+  if (machine.isHost()) return {.block_m = 64, .block_n = 64};
+  return firstThatFits(keysCandidates(parameters, machine), parameters, machine, keysBytes);
+}
+
+TileConfig queriesTile(const Parameters& parameters, const Machine& machine) {
+  if (machine.isHost()) return {.block_m = 64, .block_n = 64};
+  return firstThatFits(queriesCandidates(parameters, machine), parameters, machine, queriesBytes);
+}
+
+TileConfig rowsTile(const Parameters&, const Machine& machine) {
+  return machine.isHost() ? TileConfig{.block_m = 16} : TileConfig{.block_m = 16, .stages = 1, .warps = 4};
+}
+
+std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine) {
+  return loopSpace(keysTile(parameters, machine), machine);
+}
+
+std::vector<TileConfig> queriesSpace(const Parameters& parameters, const Machine& machine) {
+  return loopSpace(queriesTile(parameters, machine), machine);
+}
+
+std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine) {
+  std::vector<TileConfig> space = {rowsTile(parameters, machine)};
+  for (const std::int32_t m : {8, 16, 32, 64})
+    for (const std::int32_t warps : machine.isHost() ? std::vector{0} : std::vector{2, 4, 8}) {
+      const TileConfig tile{.block_m = m, .stages = machine.isHost() ? 0 : 1, .warps = warps};
+      if (tile != space.front()) space.push_back(tile);
+    }
+  return space;
+}
+
+std::optional<std::string> keysMisfit(const Parameters& parameters, const TileConfig& tile, const Machine& machine,
+                                      std::span<const std::int64_t>) {
+  return tooMuchShared(keysBytes(parameters, tile), machine);
+}
+
+std::optional<std::string> queriesMisfit(const Parameters& parameters, const TileConfig& tile, const Machine& machine,
+                                         std::span<const std::int64_t>) {
+  return tooMuchShared(queriesBytes(parameters, tile), machine);
+}
+
+}  // namespace fattn::kernels::backward

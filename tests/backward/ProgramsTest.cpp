@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of the backward pass themselves: through the interpreter, which sees every access outside of an array; compiled for GPUs and
+// executed with the worst orders of warps and copies; and for every chip, by the assembler too.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/gpu/Target.h"
+#include "dsl/Internal.h"
+#include "kernels/attention/AttentionBackward.h"
+#include "tests/adversary/CheckProgram.h"
+#include "tests/backward/BackwardPrograms.h"
+#include "tests/support/Command.h"
+
+namespace fattn::backward {
+namespace {
+
+void interpret(const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
+  interpreter::run(test::functionOf(program), test::bySlot(program, arguments), grid);
+}
+
+constexpr BackwardTiles kSmall{.keys = {.block_m = 8, .block_n = 16}, .queries = {.block_m = 16, .block_n = 8}, .rows = {.block_m = 16}};
+
+TEST(BackwardPrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
+  for (const bool causal : {false, true})
+    for (const bool fast : {false, true})
+      for (const std::int64_t queries : {1, 20, 37}) {
+        BackwardData data({.dtype = queries == 20 ? DType::BF16 : DType::F32,
+                           .headsQ = 4,
+                           .headsKv = queries == 37 ? 2 : 4,
+                           .queries = queries,
+                           .keys = 29,
+                           .dim = 16,
+                           .dimV = 24,
+                           .causal = causal,
+                           .hasDlse = queries == 37,
+                           .rowsFirst = queries != 20});
+        backwardBy(interpret, data, fast, kSmall);
+        EXPECT_EQ(data.verdict(), "");
+      }
+}
+
+struct BlockCase {
+  std::string target, keys, queries;
+  DType dtype = DType::BF16;
+  bool fast = false, causal = false;
+  std::int64_t schedule = 0;
+};
+
+class BackwardBlocks : public testing::TestWithParam<BlockCase> {};
+
+TEST_P(BackwardBlocks, HaveNoFaultsUnderTheAdversary) {
+  const BlockCase& one = GetParam();
+  BackwardData data({.dtype = one.dtype, .headsKv = 1, .queries = 70, .keys = 50, .dim = 32, .dimV = 32, .causal = one.causal});
+  const BackwardTiles tiles{TileConfig::parse(one.keys), TileConfig::parse(one.queries), {.block_m = 16, .stages = 1, .warps = 2}};
+  const test::RunProgram run = [&](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
+    const TileConfig& used = program.name() == "attention_backward_keys"      ? tiles.keys
+                             : program.name() == "attention_backward_queries" ? tiles.queries
+                                                                              : tiles.rows;
+    nvidia::PipelineOptions options{.target = one.target,
+                                    .warps = used.warps,
+                                    .stages = used.stages,
+                                    .schedule = &used == &tiles.rows ? 0 : one.schedule,
+                                    .forced = {}};
+    adversary::BlockProgram block = adversary::compileForBlock(dsl::internal::module(program), options);
+    ASSERT_TRUE(block.module) << program.name() << ": " << block.refused;
+    EXPECT_EQ(adversary::textOf(adversary::check(*block.module, test::bySlot(program, arguments), grid)), "") << program.name();
+  };
+  backwardBy(run, data, one.fast, tiles);
+  EXPECT_EQ(data.verdict(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, BackwardBlocks,
+                         testing::Values(BlockCase{"nvidia:sm_80", "BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=2",
+                                                   "BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=2"},
+                                         BlockCase{"nvidia:sm_90a", "BLOCK_M=32,BLOCK_N=64,STAGES=2,WARPS=4",
+                                                   "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4", DType::BF16, false, true},
+                                         BlockCase{"nvidia:sm_86", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=4",
+                                                   "BLOCK_M=32,BLOCK_N=16,STAGES=3,WARPS=1", DType::F16, true, true, 1},
+                                         BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=4",
+                                                   "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8", DType::BF16, true, false},
+                                         BlockCase{"nvidia:sm_120", "BLOCK_M=16,BLOCK_N=32,STAGES=2,WARPS=2",
+                                                   "BLOCK_M=32,BLOCK_N=16,STAGES=2,WARPS=2", DType::F32, true, true}),
+                         [](const auto& info) { return std::to_string(info.index); });
+
+/// Of both modes.
+void forEachProgram(DType dtype, std::int64_t width, bool causal,
+                    const std::function<void(const KernelTemplate&, const Parameters&)>& call) {
+  const Parameters common = parametersOf({.dtype = dtype, .dim = width, .dimV = width});
+  for (const bool sums : {false, true}) {
+    Parameters rows = common, keys = common;
+    rows.set("sums", sums), keys.set("sums", sums), keys.set("causal", causal);
+    call(kernels::backwardRowsTemplate(), rows);
+    call(kernels::backwardKeysTemplate(), keys);
+  }
+  Parameters queries = common;
+  queries.set("causal", causal);
+  call(kernels::backwardQueriesTemplate(), queries);
+  call(kernels::backwardRoundTemplate(), common);
+}
+
+void expectPtx(const KernelTemplate& from, const Parameters& parameters, const std::string& chip) {
+  EXPECT_NO_THROW(EXPECT_NE(test::ptxOf(from, parameters, chip).find(".entry"), std::string::npos))
+      << from.name << " " << parameters.toString() << " for " << chip;
+}
+
+TEST(BackwardPrograms, CompileForEveryChip) {
+  for (const std::string_view chip : gpu::targetNames())
+    if (chip.starts_with("nvidia:"))
+      forEachProgram(DType::BF16, 128, true,
+                     [&](const KernelTemplate& from, const Parameters& parameters) { expectPtx(from, parameters, std::string(chip)); });
+}
+
+// The least shared memory, for which blocks are smallest, and the most.
+TEST(BackwardPrograms, CompileForTheWidestRowsAndForOddOnes) {
+  for (const char* chip : {"nvidia:sm_86", "nvidia:sm_90a"})
+    for (const auto& [dtype, width] : {std::pair<DType, std::int64_t>{DType::F32, 256}, {DType::F16, 256}, {DType::F16, 40}}) {
+      Parameters keys = parametersOf({.dtype = dtype, .dim = width, .dimV = width}), queries = keys;
+      keys.set("sums", true);
+      expectPtx(kernels::backwardKeysTemplate(), keys, chip);
+      expectPtx(kernels::backwardQueriesTemplate(), queries, chip);
+    }
+}
+
+}  // namespace
+}  // namespace fattn::backward
