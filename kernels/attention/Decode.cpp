@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "kernels/attention/AttentionDecode.h"
@@ -25,26 +24,19 @@ namespace {
 using namespace kernels;
 
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
-constexpr const char* kOwnMemory = "give it memory of its own";
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
-constexpr std::int32_t kWidestLoad = 16;  // bytes
 
 DecodeConfig completed(DecodeConfig config) {
   config.target = resolveTarget(config.target);
-  if (namesHost(config.target) || config.alignment == 0)
-    config.alignment = namesHost(config.target) ? static_cast<std::int32_t>(sizeInBytes(config.dtype)) : kWidestLoad;
+  config.alignment = completedAlignment(config.target, config.dtype, config.alignment);
   if (config.head_dim_v == 0) config.head_dim_v = config.head_dim;
   return config;
 }
 
 void requireLegal(const DecodeConfig& config) {
   requireTarget(config.target);
-  if (config.alignment != 0 && (config.alignment < sizeInBytes(config.dtype) || config.alignment > kWidestLoad ||
-                                !std::has_single_bit(static_cast<unsigned>(config.alignment))))
-    throw Error(ErrorCode::InvalidArgument, "alignment is " + std::to_string(config.alignment) + "; it must be a power of two from " +
-                                                std::to_string(sizeInBytes(config.dtype)) + ", the size of " +
-                                                std::string(name(config.dtype)) + ", to 16");
+  requireAlignment(config.dtype, config.alignment);
   if (config.tile && (config.tile->block_m != 0 || config.tile->block_k != 0))
     throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_M and BLOCK_K are no choices of decode",
                 "its choices are BLOCK_N, STAGES, WARPS, SCHEDULE; `rows` says how many rows a program has");
@@ -100,9 +92,7 @@ void checkCache(const DecodeConfig& config, const DecodeArgs& args, std::int64_t
   if (paged) checkExtent("k", args.k, 2, config.page_size, ", the page_size that this kernel was compiled for", names);
   for (int d = 0; d < 3; ++d) checkExtent("v", args.v, d, args.k.shape[d], " as in k", names);
   const std::int64_t heads = args.q.shape[1], kvHeads = args.k.shape[1], queries = args.q.shape[2];
-  if (kvHeads == 0 ? heads != 0 : heads % kvHeads != 0)
-    failOperand("q", dimensionText(kDimensions, 1) + " is " + std::to_string(heads) + "; it must be a multiple of the " +
-                         std::to_string(kvHeads) + " heads of k and v");
+  checkGroups(args.q, args.k);
   if (kvHeads > 0 && heads / kvHeads * queries > config.rows)
     failOperand("q",
                 std::to_string(heads / kvHeads) + " query heads of a key head with " + std::to_string(queries) + " rows each are " +
@@ -132,18 +122,8 @@ void checkData(const DecodeConfig& config, const DecodeArgs& args) {
                              " keys are more than 2147483647 keys");
 }
 
-void checkAligned(const DecodeConfig& config, const DecodeArgs& args) {
-  const auto one = [&](const char* tensor, const TensorView& view) {
-    if (view.elements() != 0 && (addressBits(view) & static_cast<std::uint64_t>(config.alignment - 1)) != 0)
-      failOperand(tensor,
-                  view.toString() + " has an address or a stride that is no multiple of " + std::to_string(config.alignment) + " bytes",
-                  "compile with a smaller alignment");
-  };
-  one("q", args.q), one("k", args.k), one("v", args.v), one("o", args.o);
-}
-
 /// What is written is apart from everything else.
-void checkAllApart(const DecodeArgs& args, const TensorView& workspace) {
+void checkDecodeApart(const DecodeArgs& args, const TensorView& workspace) {
   std::array<Spanned, 8> all = {Spanned{"o", args.o, args.o.checkedBytes()},
                                 {"workspace", workspace, workspace.checkedBytes()},
                                 {"lse", args.lse ? *args.lse : workspace, 0},
@@ -156,9 +136,7 @@ void checkAllApart(const DecodeArgs& args, const TensorView& workspace) {
   if (args.lengths) all[6].bytes = args.lengths->checkedBytes();
   if (args.pages) all[7].bytes = args.pages->checkedBytes();
   constexpr std::size_t kWritten = 3;
-  for (std::size_t i = 0; i < kWritten; ++i)
-    for (std::size_t j = i + 1; j < all.size(); ++j)
-      if (all[i].bytes > 0 && all[j].bytes > 0) checkApart(all[i], all[j], kOwnMemory);
+  checkAllApart(all, kWritten);
 }
 
 void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
@@ -178,7 +156,8 @@ void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
     checkDistinct("lse", *args.lse);
   }
   checkData(config, args);
-  checkAligned(config, args);
+  for (const auto& [tensor, view] : {std::pair<const char*, const TensorView&>{"q", args.q}, {"k", args.k}, {"v", args.v}, {"o", args.o}})
+    checkAligned(tensor, view, config.alignment);
 }
 
 void checkWorkspace(const DecodeArgs& args, std::int64_t splits, std::int64_t needed) {
@@ -188,8 +167,7 @@ void checkWorkspace(const DecodeArgs& args, std::int64_t splits, std::int64_t ne
                 "it has " + std::to_string(args.workspace == nullptr ? 0 : args.workspace_bytes) + " bytes; a launch of " +
                     std::to_string(splits) + " splits needs " + std::to_string(needed),
                 "DecodeKernel::workspaceBytes() says how much is enough; splits = 1 needs none");
-  if (reinterpret_cast<std::uintptr_t>(args.workspace) % kWidestLoad != 0)
-    failOperand("workspace", "its address is not a multiple of 16 bytes");
+  checkWorkspaceAddress(args.workspace);
 }
 
 const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Impl>& impl) {
@@ -209,7 +187,7 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   const std::int64_t splits = splitsOf(kernel, args), needed = workspaceFor(config, args, splits);
   checkWorkspace(args, splits, needed);
   const TensorView workspace(needed > 0 ? args.workspace : nullptr, DType::F32, {needed / sizeInBytes(DType::F32)});
-  checkAllApart(args, workspace);
+  checkDecodeApart(args, workspace);
 
   static const TensorView noLse(nullptr, DType::F32, {0, 0, 0}), noLengths(nullptr, DType::I32, {0});
   auto* memory = static_cast<float*>(workspace.data);

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/OperandChecks.h"
 
+#include <bit>
 #include <utility>
 
+#include "kernels/core/Target.h"
+
 namespace fattn::kernels {
+namespace {
+
+constexpr std::int32_t kWidestLoad = 16;  // bytes
+
+}  // namespace
 
 void failOperand(const char* tensor, const std::string& constraint, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, std::string(tensor) + ": " + constraint, std::move(hint));
@@ -83,6 +91,43 @@ void failIfShared(const Spanned& written, const Spanned& read, const char* hint)
   if (shareMemory(written.view, written.bytes, read.view, read.bytes))
     failOperand(written.name, std::string("it shares memory with ") + read.name + ", and launches read and write in no particular order",
                 hint);
+}
+
+void checkAllApart(std::span<const Spanned> all, std::size_t written) {
+  for (std::size_t i = 0; i < written; ++i)
+    for (std::size_t j = i + 1; j < all.size(); ++j)
+      if (all[i].bytes > 0 && all[j].bytes > 0) checkApart(all[i], all[j], "give it memory of its own");
+}
+
+void checkGroups(const TensorView& q, const TensorView& k) {
+  const std::int64_t heads = q.shape[1], kvHeads = k.shape[1];
+  if (kvHeads == 0 ? heads != 0 : heads % kvHeads != 0)
+    failOperand("q", dimensionText(kDimensions, 1) + " is " + std::to_string(heads) + "; it must be a multiple of the " +
+                         std::to_string(kvHeads) + " heads of k and v");
+}
+
+void checkWorkspaceAddress(const void* workspace) {
+  if (reinterpret_cast<std::uintptr_t>(workspace) % kWidestLoad != 0)
+    failOperand("workspace", "its address is not a multiple of " + std::to_string(kWidestLoad) + " bytes");
+}
+
+void requireAlignment(DType dtype, std::int32_t alignment) {
+  if (alignment != 0 &&
+      (alignment < sizeInBytes(dtype) || alignment > kWidestLoad || !std::has_single_bit(static_cast<unsigned>(alignment))))
+    throw Error(ErrorCode::InvalidArgument, "alignment is " + std::to_string(alignment) + "; it must be a power of two from " +
+                                                std::to_string(sizeInBytes(dtype)) + ", the size of " + std::string(name(dtype)) + ", to " +
+                                                std::to_string(kWidestLoad));
+}
+
+std::int32_t completedAlignment(std::string_view target, DType dtype, std::int32_t alignment) {
+  if (namesHost(target)) return static_cast<std::int32_t>(sizeInBytes(dtype));
+  return alignment == 0 ? kWidestLoad : alignment;
+}
+
+void checkAligned(const char* tensor, const TensorView& view, std::int32_t alignment) {
+  if (view.elements() != 0 && (addressBits(view) & static_cast<std::uint64_t>(alignment - 1)) != 0)
+    failOperand(tensor, view.toString() + " has an address or a stride that is no multiple of " + std::to_string(alignment) + " bytes",
+                "compile with a smaller alignment");
 }
 
 std::uint64_t addressBits(const TensorView& view) {

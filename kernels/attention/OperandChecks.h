@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "fattn/Error.h"
 #include "fattn/TensorView.h"
@@ -44,6 +46,20 @@ inline void checkApart(const Spanned& written, const Spanned& read, const char* 
   if (!areApart(written.view, written.bytes, read.view, read.bytes)) [[unlikely]]
     failIfShared(written, read, hint);
 }
+
+/// The first `written` of them are apart from each other and from all that follow. Those of no bytes count as nothing.
+void checkAllApart(std::span<const Spanned> all, std::size_t written);
+
+/// The heads of q are a multiple of those of k.
+void checkGroups(const TensorView& q, const TensorView& k);
+/// A workspace is aligned to the widest load of a GPU.
+void checkWorkspaceAddress(const void* workspace);
+
+/// Of a configuration: what pointers and strides are multiples of, in bytes. 0 is the widest load; the host needs no more than its
+/// elements.
+void requireAlignment(DType dtype, std::int32_t alignment);
+std::int32_t completedAlignment(std::string_view target, DType dtype, std::int32_t alignment);
+void checkAligned(const char* tensor, const TensorView& view, std::int32_t alignment);
 
 /// The bits that a data pointer and the strides in use of all dimensions but the last, in bytes, have set.
 std::uint64_t addressBits(const TensorView& view);

@@ -21,9 +21,8 @@ void interpret(const dsl::Program& program, const std::vector<Argument>& argumen
   interpreter::run(test::functionOf(program), test::bySlot(program, arguments), grid);
 }
 
-constexpr BackwardTiles kSmall{.keys = {.block_m = 8, .block_n = 16}, .queries = {.block_m = 16, .block_n = 8}, .rows = {.block_m = 16}};
-
 TEST(BackwardPrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
+  const BackwardTiles small{.keys = {.block_m = 8, .block_n = 16}, .queries = {.block_m = 16, .block_n = 8}, .rows = {.block_m = 16}};
   for (const bool causal : {false, true})
     for (const bool fast : {false, true})
       for (const std::int64_t queries : {1, 20, 37}) {
@@ -37,7 +36,7 @@ TEST(BackwardPrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
                            .causal = causal,
                            .hasDlse = queries == 37,
                            .rowsFirst = queries != 20});
-        backwardBy(interpret, data, fast, kSmall);
+        backwardBy(interpret, data, fast, small);
         EXPECT_EQ(data.verdict(), "");
       }
 }

@@ -4,6 +4,7 @@
 #define FATTN_FATTN_H
 
 #include "fattn/Attention.h"
+#include "fattn/Backward.h"
 #include "fattn/DType.h"
 #include "fattn/Decode.h"
 #include "fattn/Device.h"

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backward pass on the host, and what launches refuse.
+#include <functional>
+
+#include "tests/backward/BackwardTest.h"
+#include "tests/support/Allocations.h"
+
+namespace fattn::backward {
+
+INSTANTIATE_TEST_SUITE_P(Host, BackwardOnDevice,
+                         testing::Combine(testing::Values("host"), testing::Values(DType::F32, DType::F16, DType::BF16)), backwardCaseName);
+
+namespace {
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+    return "no error";
+  } catch (const Error& error) {
+    return error.constraint();
+  }
+}
+
+TEST(Backward, WrongOperandsAreNamed) {
+  BackwardData data({.headsQ = 4, .headsKv = 2, .queries = 40, .keys = 40, .hasDlse = true});
+  const BackwardKernel kernel = compile(configOf(data.shape(), "host", false));
+  const auto refuses = [&](const std::function<void(BackwardArgs&)>& spoil) {
+    BackwardArgs args = argsOf(data, data.memory().data());
+    spoil(args);
+    return refusal([&] { kernel.launch({}, args); });
+  };
+  EXPECT_EQ(refuses([](BackwardArgs&) {}), "no error");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.k = a.k.narrowed(2, 0, 39), a.dk = a.dk.narrowed(2, 0, 39); }),
+            "dv: length (dimension 2) is 40; it must be 39 as in k");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.dv = a.dv.narrowed(1, 0, 1); }), "dv: heads (dimension 1) is 1; it must be 2 as in k");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.dout = a.dout.narrowed(2, 0, 39); }),
+            "dout: length (dimension 2) is 39; it must be 40 as in q");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.o.dtype = DType::F16; }), "o: dtype is f16; it must be f32");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.lse = a.lse.narrowed(2, 0, 39); }), "lse: length (dimension 2) is 39; it must be 40 as in q");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.lse = TensorView(); }), "lse: rank is 0; it must be 3: batch, heads, length");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.dlse->dtype = DType::BF16; }), "dlse: dtype is bf16; it must be f32");
+  EXPECT_EQ(refuses([](BackwardArgs& a) {
+              a.q = a.q.narrowed(1, 0, 3), a.o = a.o.narrowed(1, 0, 3), a.dout = a.dout.narrowed(1, 0, 3), a.dq = a.dq.narrowed(1, 0, 3);
+            }),
+            "q: heads (dimension 1) is 3; it must be a multiple of the 2 heads of k and v");
+  EXPECT_EQ(
+      refuses([](BackwardArgs& a) { a.dq.strides[2] = 0; }),
+      "dq: f32 [1, 4, 40, 16] strides [2560, 640, 0, 1] holds elements that overlap in memory; the elements of an output must be distinct");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.dq = a.q; }),
+            "dq: it shares memory with q, and launches read and write in no particular order");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.dv = a.dk; }),
+            "dk: it shares memory with dv, and launches read and write in no particular order");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.workspace_bytes = 100; }), "workspace: it has 100 bytes; this launch needs 36864");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.workspace = nullptr; }), "workspace: it has 0 bytes; this launch needs 36864");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.workspace = static_cast<std::byte*>(a.workspace) + 4; }),
+            "workspace: its address is not a multiple of 16 bytes");
+  EXPECT_EQ(refuses([](BackwardArgs& a) { a.workspace = a.dq.data; }),
+            "workspace: it shares memory with dq, and launches read and write in no particular order");
+  EXPECT_EQ(refusal([] { BackwardKernel().launch({}, {}); }), "this BackwardKernel is empty");
+}
+
+TEST(Backward, WrongConfigurationsAreRefused) {
+  const auto refuses = [](const BackwardConfig& config) {
+    const auto verdict = supports(config);
+    EXPECT_EQ(try_compile(config).has_value(), verdict.has_value());
+    return verdict ? "supported" : verdict.error().constraint();
+  };
+  EXPECT_EQ(refuses({.head_dim = 12, .target = "host"}), "head_dim is 12; it must be a multiple of 8 from 8 to 256");
+  EXPECT_EQ(refuses({.head_dim = 16, .head_dim_v = 264, .target = "host"}), "head_dim_v is 264; it must be a multiple of 8 from 8 to 256");
+  EXPECT_EQ(refuses({.dtype = DType::F8E4M3, .head_dim = 64, .target = "host"}), "dtype is f8e4m3; it must be f32, f16 or bf16");
+  EXPECT_EQ(refuses({.head_dim = 64, .target = "host", .alignment = 3}),
+            "alignment is 3; it must be a power of two from 2, the size of f16, to 16");
+  EXPECT_EQ(refuses({.head_dim = 64, .target = "host", .tile = TileConfig{.block_k = 16}}),
+            "tile: BLOCK_K is no choice of the backward pass");
+  EXPECT_EQ(refuses({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 24}}),
+            "tile: BLOCK_M is 24; where the mode is not deterministic, it must divide 128");
+  EXPECT_EQ(refuses({.head_dim = 64, .target = "host", .tile_dq = TileConfig{.block_m = 16}}),
+            "tile_dq: only the deterministic mode has a kernel for dQ that it could be for");
+  EXPECT_EQ(refuses({.head_dim = 64, .deterministic = true, .target = "host", .tile = TileConfig{.block_m = 24}}), "supported");
+}
+
+TEST(Backward, BlocksThatDoNotDivideTheWorkspaceAreRightToo) {
+  const BackwardShape shape{.queries = 150, .keys = 60, .causal = true};
+  BackwardConfig config = configOf(shape, "host", true);
+  config.tile = TileConfig{.block_m = 24, .block_n = 40}, config.tile_dq = TileConfig{.block_m = 40, .block_n = 24};
+  BackwardData data(shape);
+  compile(config).launch({}, argsOf(data, data.memory().data()));
+  EXPECT_EQ(data.verdict(), "");
+}
+
+TEST(Backward, TheWorkspaceIsAsLargeAsThePageSays) {
+  const BackwardShape shape{.batch = 2, .headsQ = 3, .queries = 130, .dim = 24};
+  BackwardArgs args;
+  args.q = TensorView(nullptr, DType::F32, {2, 3, 130, 24});
+  EXPECT_EQ(compile(configOf(shape, "host", true)).workspaceBytes(args), 2 * 3 * 256 * 8);
+  EXPECT_EQ(compile(configOf(shape, "host", false)).workspaceBytes(args), 2 * 3 * 256 * (8 + 4 * 24));
+}
+
+TEST(Backward, LaunchesAllocateNothing) {
+  BackwardData data({.queries = 70, .keys = 70});
+  for (const bool deterministic : {false, true}) {
+    const BackwardKernel kernel = compile(configOf(data.shape(), "host", deterministic));
+    const BackwardArgs args = argsOf(data, data.memory().data());
+    kernel.launch({}, args);
+    const long before = test::allocations();
+    kernel.launch({}, args);
+    EXPECT_EQ(test::allocations(), before);
+  }
+}
+
+}  // namespace
+}  // namespace fattn::backward
