@@ -8,19 +8,12 @@
 #include <limits>
 
 #include "tools/io/Convert.h"
-#include "tools/io/Random.h"
 #include "tools/io/Reference.h"
 
 namespace fattn::run {
 namespace {
 
 std::size_t nth(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-io::HostTensor drawn(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, std::uint64_t stream) {
-  io::HostTensor tensor = io::HostTensor::allocate(dtype, std::move(shape));
-  io::fillNormal(tensor, seed, stream, 0);
-  return tensor;
-}
 
 io::HostTensor integers(const std::vector<std::int32_t>& values, std::vector<std::int64_t> shape) {
   io::HostTensor tensor = io::HostTensor::allocate(DType::I32, std::move(shape));
@@ -70,6 +63,7 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
       dtype_(dtype),
       kernel_(compiled(options, decode, dtype)),
       device_(openDevice(kernel_.info().target)),
+      memory_(device_),
       lengths_(lengthsOf(decode, options.seed)) {
   const std::int64_t B = decode.batch;
   q_ = drawn(dtype, {B, decode.headsQ, decode.queries, decode.dim}, options.seed, 0);
@@ -77,31 +71,18 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
   v_ = drawn(dtype, {B, decode.headsKv, decode.keys, decode.dim}, options.seed, 2);
   o_ = io::HostTensor::allocate(dtype, q_.shape());
   const std::vector<std::int32_t> table = tableOf(decode);
-  args_.q = put(q_), args_.o = put(o_);
-  args_.k = put(cacheOf(k_, table)), args_.v = put(cacheOf(v_, table));
-  args_.lengths = put(integers(lengths_, {B}));
-  if (decode.pageSize > 0) args_.pages = put(integers(table, {B, pagesOf(decode)}));
+  args_.q = memory_.put(q_), args_.o = memory_.put(o_);
+  args_.k = memory_.put(cacheOf(k_, table)), args_.v = memory_.put(cacheOf(v_, table));
+  args_.lengths = memory_.put(integers(lengths_, {B}));
+  if (decode.pageSize > 0) args_.pages = memory_.put(integers(table, {B, pagesOf(decode)}));
   args_.splits = decode.splits;
   args_.workspace_bytes = kernel_.workspaceBytes(args_);
-  args_.workspace = device_.allocate(nth(args_.workspace_bytes));
-  memory_.push_back(args_.workspace);
+  args_.workspace = memory_.allocate(args_.workspace_bytes);
   const KernelCode& code = kernel_.info();
   target = code.target, device = code.device, config = code.tile.toString(), compileMs = code.compile_ms, fromCache = code.from_cache;
   const DecodeConfig& used = kernel_.config();
   parameters = "dtype=" + std::string(name(dtype)) + ",rows=" + std::to_string(used.rows) + ",causal=" + (used.causal ? "true" : "false") +
                ",page_size=" + std::to_string(used.page_size) + ",splits=" + std::to_string(splits());
-}
-
-DecodeEngine::~DecodeEngine() {
-  for (void* memory : memory_) device_.free(memory);
-}
-
-TensorView DecodeEngine::put(const io::HostTensor& values) {
-  void* memory = device_.allocate(nth(values.bytes()));
-  memory_.push_back(memory);
-  device_.copy(memory, values.data(), nth(values.bytes()));
-  device_.synchronize();
-  return {memory, values.dtype(), values.shape()};
 }
 
 // Each row to its page, or to its sequence; the rest is NaN.
@@ -140,8 +121,7 @@ double DecodeEngine::bytes() const {
 }
 
 KernelCheck DecodeEngine::check(std::uint64_t seed) {
-  device_.copy(o_.data(), args_.o.data, nth(o_.bytes()));
-  device_.synchronize();
+  memory_.fetch(o_, args_.o);
   KernelCheck check{.allowed = dtype_ == DType::F32 ? 4e-6 : dtype_ == DType::F16 ? 2e-3 : 6e-3};
   constexpr double kBudget = 6e9;
   double error = 0, norm = 0;

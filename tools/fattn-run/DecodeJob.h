@@ -3,10 +3,10 @@
 #ifndef FATTN_TOOLS_FATTN_RUN_DECODEJOB_H
 #define FATTN_TOOLS_FATTN_RUN_DECODEJOB_H
 
-#include <memory>
 #include <vector>
 
 #include "fattn/Decode.h"
+#include "tools/fattn-run/DeviceMemory.h"
 #include "tools/fattn-run/Engine.h"
 #include "tools/fattn-run/KernelReference.h"
 #include "tools/io/HostTensor.h"
@@ -17,9 +17,6 @@ namespace fattn::run {
 class DecodeEngine : public Engine {
  public:
   DecodeEngine(const Options& options, const DecodeOptions& decode, DType dtype);
-  ~DecodeEngine() override;
-  DecodeEngine(const DecodeEngine&) = delete;
-  DecodeEngine& operator=(const DecodeEngine&) = delete;
 
   double launch() override;
   void fetch(Problem&) override {}
@@ -32,16 +29,15 @@ class DecodeEngine : public Engine {
   double bytes() const;  ///< of the keys and values that a launch reads, and of q and o
 
  private:
-  TensorView put(const io::HostTensor& values);
   io::HostTensor cacheOf(const io::HostTensor& values, const std::vector<std::int32_t>& table) const;
 
   DecodeOptions decode_;
   DType dtype_;
   DecodeKernel kernel_;
   Device& device_;
+  DeviceMemory memory_;
   std::vector<std::int32_t> lengths_;
   io::HostTensor q_, k_, v_, o_;  ///< [B, H, S, D], in one piece
-  std::vector<void*> memory_;
   DecodeArgs args_;
 };
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fattn/fattn.h"
+#include "tools/fattn-run/BackwardJob.h"
 #include "tools/fattn-run/Bench.h"
 #include "tools/fattn-run/DecodeJob.h"
 #include "tools/fattn-run/KernelReference.h"
@@ -170,11 +171,34 @@ KernelResult runDecode(const Options& options, tool::Progress& progress) {
   return reportOf(options, launched, engine, timing, check);
 }
 
+KernelResult runBackward(const Options& options, tool::Progress& progress) {
+  const io::AttentionShape& s = options.kernel->backward.shape;
+  progress.step("compiling, drawing operands, and running the forward");
+  BackwardEngine engine(options, options.kernel->backward, options.kernel->dtype);
+  const Timing timing = timed(options, engine, progress);
+  std::optional<KernelCheck> check;
+  if (options.check) {
+    progress.step("checking against float64");
+    check = engine.check(options.seed);
+  }
+  progress.clear();
+  constexpr double kOfForward = 2.5;  // five products for two
+  const Launched launched{
+      .parameters = engine.parameters,
+      .shape = fmt::format("{} x {}:{} heads, {} queries, {} keys, D {}:{}", s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, s.dim, s.dimV),
+      .rows = engine.rows(),
+      .extents = {s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, s.dim, s.dimV},
+      .flops = kOfForward * s.flops(),
+      .bytes = 0};
+  return reportOf(options, launched, engine, timing, check);
+}
+
 }  // namespace
 
 KernelResult runKernel(const Options& options, tool::Progress& progress) {
   if (options.threads > 0) host::setNumThreads(options.threads);
   if (options.kernel->kernel == "decode") return runDecode(options, progress);
+  if (options.kernel->kernel == "backward") return runBackward(options, progress);
   progress.step("drawing operands");
   KernelProblem problem = makeKernelProblem(*options.kernel, options.seed);
   progress.step("compiling");

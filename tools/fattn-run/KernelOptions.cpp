@@ -32,6 +32,7 @@ std::vector<std::int64_t> parseExtents(const std::string& text, std::size_t coun
 
 bool isGemm(const std::string& kernel) { return kernel == "gemm"; }
 bool isDecode(const std::string& kernel) { return kernel == "decode"; }
+bool isBackward(const std::string& kernel) { return kernel == "backward"; }
 
 std::int64_t parseCount(const char* option, const std::string& text, std::int64_t most) {
   std::int64_t value = 0;
@@ -56,6 +57,27 @@ void declareDecode(CLI::App* command, KernelText& text) {
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
 }
 
+void declareBackward(CLI::App* command, KernelText& text) {
+  command->add_option("--shape", text.shape, "sizes of random inputs (1,8,1024,64)")
+      ->type_name("B,Hq[:Hkv],Sq[:Skv],D[:Dv]")
+      ->group("Operands");
+  command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
+  command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
+  command->add_flag("--deterministic", text.deterministic, "the same bits each time: dq has a kernel of its own")->group("Kernel");
+  command->add_option("--config-dq", text.configDq, "tile configuration of that kernel")->type_name("K=V,...")->group("Kernel");
+}
+
+BackwardOptions interpretBackward(const KernelText& text) {
+  BackwardOptions options{.shape = {}, .deterministic = text.deterministic, .configDq = {}};
+  options.shape.causal = text.causal;
+  try {
+    options.configDq = TileConfig::parse(text.configDq);
+  } catch (const Error& error) {
+    failKernel("--config-dq: " + error.constraint(), error.hint());
+  }
+  return options;
+}
+
 DecodeOptions interpretDecode(const KernelText& text) {
   constexpr const char* kForm = "B,Hq[:Hkv],Sq,KEYS,D";
   DecodeOptions options{.causal = text.causal, .ragged = text.ragged};
@@ -78,17 +100,21 @@ DecodeOptions interpretDecode(const KernelText& text) {
 }  // namespace
 
 const std::vector<std::string>& kernelNames() {
-  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm", "decode"};
+  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm", "decode", "backward"};
   return names;
 }
 
 CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& text) {
-  static const std::vector<std::string> what = {"runs a matrix product, with what is done to its result", "runs a softmax of rows",
-                                                "runs a layer norm of rows", "runs an RMS norm of rows",
-                                                "runs attention of a few rows against a long cache"};
+  static const std::vector<std::string> what = {"runs a matrix product, with what is done to its result",
+                                                "runs a softmax of rows",
+                                                "runs a layer norm of rows",
+                                                "runs an RMS norm of rows",
+                                                "runs attention of a few rows against a long cache",
+                                                "runs the backward pass of attention, after the forward"};
   const auto index = static_cast<std::size_t>(std::ranges::find(kernelNames(), kernel) - kernelNames().begin());
   CLI::App* command = app.add_subcommand(kernel, what[index]);
   if (isDecode(kernel)) return declareDecode(command, text), command;
+  if (isBackward(kernel)) return declareBackward(command, text), command;
   if (!isGemm(kernel)) {
     command->add_option("--shape", text.shape, "sizes of random inputs (4096,1024)")->type_name("ROWS,COLUMNS")->group("Operands");
     command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
@@ -115,6 +141,8 @@ KernelOptions interpretKernel(const std::string& kernel, const KernelText& text)
   const bool gemm = isGemm(kernel);
   if (isDecode(kernel))
     options.decode = interpretDecode(text);
+  else if (isBackward(kernel))
+    options.backward = interpretBackward(text);
   else if (gemm)
     options.extents = text.shape.empty() ? std::vector<std::int64_t>{1024, 1024, 1024} : parseExtents(text.shape, 3, "M,N,K");
   else

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "fattn/DType.h"
+#include "fattn/TileConfig.h"
+#include "tools/io/Reference.h"
 
 namespace CLI {
 class App;
@@ -24,20 +26,28 @@ struct DecodeOptions {
   bool ragged = false;  ///< lengths differ, from 1 to keys
 };
 
+/// What `fattn-run backward` asks for beside the element type.
+struct BackwardOptions {
+  io::AttentionShape shape;
+  bool deterministic = false;
+  TileConfig configDq;  ///< of the deterministic mode's kernel for dq; --config is that of the one for dk and dv
+};
+
 /// What a subcommand asks for; the target, the configuration, the seed and the actions are in Options.
 struct KernelOptions {
-  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm", "decode"
-  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns; none of decode
+  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm", "decode", "backward"
+  std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns; none of the last two
   DType dtype = DType::F32;
   bool aColumns = false, bColumns = false, bias = false, residual = false;
   std::string activation = "none";
   DecodeOptions decode{};
+  BackwardOptions backward{};  ///< without its shape, which is parsed as that of attention
 };
 
 /// The texts of the options that only subcommands have.
 struct KernelText {
-  std::string shape, dtype, layout, activation, pages, splits;
-  bool bias = false, residual = false, causal = false, ragged = false;
+  std::string shape, dtype, layout, activation, pages, splits, configDq;
+  bool bias = false, residual = false, causal = false, ragged = false, deterministic = false;
 };
 
 /// Throws UsageError.

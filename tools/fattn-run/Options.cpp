@@ -35,6 +35,8 @@ Examples:
       one query row of 16 sequences of up to 8192 keys, in pages of 16
   fattn-run --shape 1,2,100,64 --dtype f16 --target amd:gfx942 --simulate --check
       the code for a chip of AMD's, executed on the CPU
+  fattn-run backward --shape 2,8,1024,64 --dtype bf16 --causal --deterministic --check
+      the gradients of q, k and v, the same bits each time
 
 Files: .npy and .safetensors[:NAME]; without NAME the only tensor of the file, or the one called q, k, v (o, lse when writing).
 Speed: TFLOP/s counts 2 (D + Dv) operations for each pair of a query and a key it sees.
@@ -232,6 +234,13 @@ void interpret(const Text& text, Options& options) {
   interpretCommon(text, options);
 }
 
+void interpretBackwardShape(const KernelText& text, KernelOptions& options) {
+  const bool causal = options.backward.shape.causal;
+  options.backward.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape);
+  options.backward.shape.causal = causal;
+  checkSizes(options.backward.shape, options.dtype);
+}
+
 }  // namespace
 
 std::expected<Options, UsageError> parseCommandLine(const std::vector<std::string>& arguments) {
@@ -254,6 +263,7 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
       interpret(text, options);
     } else {
       options.kernel = interpretKernel(commands.front()->get_name(), text.kernel);
+      if (options.kernel->kernel == "backward") interpretBackwardShape(text.kernel, *options.kernel);
       interpretCommon(text, options);
     }
   } catch (const CLI::CallForHelp&) {

@@ -203,6 +203,16 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
   EXPECT_TRUE(d.splits == 7 && d.causal && d.ragged);
   EXPECT_EQ(refused("decode --shape 2,8,3,64"), "--shape \"2,8,3,64\": expected B,Hq[:Hkv],Sq,KEYS,D");
   EXPECT_EQ(refused("decode --shape 2,8:3,1,9,64"), "--shape \"2,8:3,1,9,64\": 8 query heads are no multiple of 3");
+  const Options backward = accepted("backward --shape 2,8:4,30:50,64:32 --dtype bf16 --causal --deterministic --config-dq BLOCK_M=32");
+  ASSERT_TRUE(backward.kernel);
+  const io::AttentionShape& s = backward.kernel->backward.shape;
+  EXPECT_EQ(std::tuple(s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, s.dim, s.dimV, s.causal), std::tuple(2, 8, 4, 30, 50, 64, 32, true));
+  EXPECT_TRUE(backward.kernel->backward.deterministic);
+  EXPECT_EQ(backward.kernel->backward.configDq.block_m, 32);
+  EXPECT_EQ(
+      refused("backward --config-dq BLOCK_M=7"),
+      "--config-dq: tile configuration: BLOCK_M is '7'; legal values are 1, 2, 4 and multiples of 8 up to 1024 | leave BLOCK_M out to let "
+      "fattn choose");
   EXPECT_EQ(refused("decode --pages 0"), "--pages \"0\": expected an integer from 1 to 1048576");
   EXPECT_EQ(refused("gemm --layout ab"), "--layout \"ab\": expected nn, nt, tn or tt");
   EXPECT_EQ(refused("gemm --casual"), "unknown option \"--casual\" | fattn-run --help lists the options");
