@@ -27,6 +27,7 @@ BackwardConfig completedBackward(BackwardConfig config) {
   config.target = resolveTarget(config.target);
   config.alignment = completedAlignment(config.target, config.dtype, config.alignment);
   if (config.head_dim_v == 0) config.head_dim_v = config.head_dim;
+  if (namesHost(config.target)) config.deterministic = true;  // an atomic addition of f32 takes longer there than computing scores again
   return config;
 }
 
@@ -37,9 +38,11 @@ void requireTile(const char* member, const TileConfig& tile) {
                 "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
 }
 
-void requireLegalBackward(const BackwardConfig& config) {
-  requireTarget(config.target);
-  requireAlignment(config.dtype, config.alignment);
+/// The configuration with what was left open.
+BackwardConfig legalBackward(const BackwardConfig& given) {
+  requireTarget(given.target);
+  requireAlignment(given.dtype, given.alignment);
+  BackwardConfig config = completedBackward(given);
   if (config.tile) requireTile("tile", *config.tile);
   if (config.tile_dq) requireTile("tile_dq", *config.tile_dq);
   if (config.tile_dq && !config.deterministic)
@@ -48,6 +51,7 @@ void requireLegalBackward(const BackwardConfig& config) {
   if (config.tile && !config.deterministic && config.tile->block_m != 0 && kStatisticsRows % config.tile->block_m != 0)
     throw Error(ErrorCode::InvalidArgument,
                 "tile: BLOCK_M is " + std::to_string(config.tile->block_m) + "; where the mode is not deterministic, it must divide 128");
+  return config;
 }
 
 Parameters parametersOf(const BackwardConfig& config, bool hasCausal, bool hasSums) {
@@ -203,9 +207,8 @@ const KernelCode& BackwardKernel::infoDq() const { return requiredBackward(impl_
 BackwardKernel compile_backward(const BackwardConfig& given) {
   BackwardKernel kernel;
   asErrors([&] {
-    requireLegalBackward(given);
     auto made = std::make_shared<BackwardKernel::Impl>();
-    made->config = completedBackward(given);
+    made->config = legalBackward(given);
     const BackwardConfig& config = made->config;
     made->keys = compile(backwardKeysTemplate(), parametersOf(config, true, true), {.target = config.target, .tile = config.tile});
     made->rows = compile(backwardRowsTemplate(), parametersOf(config, false, true), {.target = config.target});
@@ -224,8 +227,7 @@ std::expected<BackwardKernel, Error> try_compile_backward(const BackwardConfig& 
 }
 
 std::expected<void, Error> supports_backward(const BackwardConfig& config) try {
-  requireLegalBackward(config);
-  backwardKeysTemplate().check(parametersOf(completedBackward(config), true, true));
+  backwardKeysTemplate().check(parametersOf(legalBackward(config), true, true));
   return {};
 } catch (const Error& error) {
   return std::unexpected(error);

@@ -44,7 +44,8 @@ void BackwardOnDevice::launch(const BackwardKernel& kernel, BackwardData& data) 
 
 void BackwardOnDevice::expectRight(BackwardShape shape) {
   shape.dtype = dtype();
-  for (const bool deterministic : {false, true}) {
+  for (const bool deterministic : {true, false}) {
+    if (!deterministic && openDevice(target()).kind() == DeviceKind::Host) continue;  // has one mode only
     BackwardData data(shape);
     launch(compile(configOf(shape, target(), deterministic)), data);
     EXPECT_EQ(data.verdict(), "") << (deterministic ? "deterministic" : "fast");

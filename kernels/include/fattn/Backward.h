@@ -32,7 +32,7 @@ struct BackwardConfig {
   std::int64_t head_dim_v = 0;  ///< of v and o: same values; 0 = head_dim
   bool causal = false;          ///< as in AttentionConfig: row i of n sees the keys up to i + (m - n) of m
   /// The same inputs give the same bits: dQ has a kernel of its own, which computes the scores again. Else dQ is added up by atomic
-  /// additions, whose order differs from launch to launch; dK and dV are always the same bits.
+  /// additions, whose order differs from launch to launch; dK and dV are always the same bits. The host is always deterministic.
   bool deterministic = false;
   std::string target{};  ///< as in AttentionConfig
   /// BLOCK_N, the keys of a program, and BLOCK_M, the queries of a step, STAGES, WARPS and SCHEDULE of the kernel for dK and dV; none =
@@ -84,7 +84,7 @@ class BackwardKernel {
   /// there are counted a multiple of 128, and 4 head_dim more where the mode is not deterministic.
   std::int64_t workspaceBytes(const BackwardArgs& args) const;
 
-  const BackwardConfig& config() const;  ///< as compiled: head_dim_v, target and alignment are filled in
+  const BackwardConfig& config() const;  ///< as compiled: head_dim_v, target, alignment and deterministic are filled in
   const KernelCode& info() const;        ///< of the kernel for dK and dV, which takes most of the time
   const KernelCode& infoDq() const;      ///< of the one that writes dQ
 
