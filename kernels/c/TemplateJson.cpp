@@ -80,30 +80,69 @@ Json jsonOf(const TileConfig& tile) {
   return json;
 }
 
+bool flagOf(const char* key, const Json& value) {
+  if (!value.is_boolean()) fail(std::string(key) + " is " + quote(value) + "; it must be true or false");
+  return value.get<bool>();
+}
+
+/// A dimension or a count, which is left out where it is not needed.
+void takeExtent(const Json& json, const char* key, std::int64_t& member) {
+  const auto found = json.find(key);
+  if (found == json.end()) return;
+  member = integerOf(key, *found);
+  if (member == 0) fail(std::string(key) + " is 0", "leave it out where it is not needed");
+}
+
+/// What decode and the backward pass are asked alike.
+template <typename Config>
+Config commonConfig(const Json& json) {
+  for (const char* key : {"dtype", "head_dim"})
+    if (!json.contains(key)) fail("the key \"" + std::string(key) + "\" is missing", "dtype and head_dim have to be there");
+  const std::optional<DType> dtype = parseDType(textOf("dtype", json["dtype"]));
+  if (!dtype) fail("dtype is " + quote(json["dtype"]) + R"(; the legal ones are "f32", "f16" and "bf16")");
+  Config config{.dtype = *dtype, .head_dim = integerOf("head_dim", json["head_dim"])};
+  takeExtent(json, "head_dim_v", config.head_dim_v);
+  if (auto found = json.find("causal"); found != json.end()) config.causal = flagOf("causal", *found);
+  if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
+  if (auto found = json.find("tile"); found != json.end()) config.tile = anyTileOf(*found);
+  if (auto found = json.find("alignment"); found != json.end())
+    config.alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(integerOf("alignment", *found), -1, 1 << 20));
+  return config;
+}
+
+/// Of a compiled program all but its arguments.
+Json jsonOf(const KernelCode& code) {
+  return {{"target", code.target},
+          {"tile", jsonOf(code.tile)},
+          {"device", code.device},
+          {"entry", code.entry},
+          {"from_cache", code.from_cache},
+          {"compile_ms", code.compile_ms},
+          {"binary_bytes", code.binary_bytes},
+          {"scratch_bytes", code.scratch_bytes},
+          {"shared_bytes", code.shared_bytes},
+          {"threads", code.threads},
+          {"registers", code.registers},
+          {"spill_bytes", code.spill_bytes}};
+}
+
 }  // namespace
 
 DecodeConfig parseDecodeConfig(std::string_view text) {
   const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "rows": 4})");
   requireKeys(json, {"dtype", "head_dim", "head_dim_v", "rows", "causal", "page_size", "target", "tile", "alignment"});
-  for (const char* key : {"dtype", "head_dim"})
-    if (!json.contains(key)) fail("the key \"" + std::string(key) + "\" is missing", "dtype and head_dim have to be there");
-  const std::optional<DType> dtype = parseDType(textOf("dtype", json["dtype"]));
-  if (!dtype) fail("dtype is " + quote(json["dtype"]) + R"(; the legal ones are "f32", "f16" and "bf16")");
-  DecodeConfig config{.dtype = *dtype, .head_dim = integerOf("head_dim", json["head_dim"])};
-  for (const auto& [key, member] :
-       {std::pair{"head_dim_v", &DecodeConfig::head_dim_v}, {"rows", &DecodeConfig::rows}, {"page_size", &DecodeConfig::page_size}})
-    if (auto found = json.find(key); found != json.end()) {
-      config.*member = integerOf(key, *found);
-      if (config.*member == 0) fail(std::string(key) + " is 0", "leave it out where it is not needed");
-    }
-  if (auto found = json.find("causal"); found != json.end()) {
-    if (!found->is_boolean()) fail("causal is " + quote(*found) + "; it must be true or false");
-    config.causal = found->get<bool>();
-  }
-  if (auto found = json.find("target"); found != json.end()) config.target = textOf("target", *found);
-  if (auto found = json.find("tile"); found != json.end()) config.tile = anyTileOf(*found);
-  if (auto found = json.find("alignment"); found != json.end())
-    config.alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(integerOf("alignment", *found), -1, 1 << 20));
+  auto config = commonConfig<DecodeConfig>(json);
+  takeExtent(json, "rows", config.rows);
+  takeExtent(json, "page_size", config.page_size);
+  return config;
+}
+
+BackwardConfig parseBackwardConfig(std::string_view text) {
+  const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "causal": true})");
+  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "causal", "deterministic", "target", "tile", "tile_dq", "alignment"});
+  auto config = commonConfig<BackwardConfig>(json);
+  if (auto found = json.find("deterministic"); found != json.end()) config.deterministic = flagOf("deterministic", *found);
+  if (auto found = json.find("tile_dq"); found != json.end()) config.tile_dq = anyTileOf(*found);
   return config;
 }
 
@@ -143,20 +182,12 @@ std::string toJson(const KernelCode& code, std::span<const dsl::Param> args) {
                     {"kind", param.isPointer ? "pointer" : "scalar"},
                     {"dtype", name(param.type)},
                     {"divisibility", param.divisibility}});
-  return dump({{"target", code.target},
-               {"tile", jsonOf(code.tile)},
-               {"arguments", list},
-               {"device", code.device},
-               {"entry", code.entry},
-               {"from_cache", code.from_cache},
-               {"compile_ms", code.compile_ms},
-               {"binary_bytes", code.binary_bytes},
-               {"scratch_bytes", code.scratch_bytes},
-               {"shared_bytes", code.shared_bytes},
-               {"threads", code.threads},
-               {"registers", code.registers},
-               {"spill_bytes", code.spill_bytes}});
+  Json json = jsonOf(code);
+  json["arguments"] = list;
+  return dump(json);
 }
+
+std::string backwardJson(const BackwardKernel& kernel) { return dump({{"dkdv", jsonOf(kernel.info())}, {"dq", jsonOf(kernel.infoDq())}}); }
 
 std::string toJson(const std::vector<Tuned>& tuned, const KernelTemplate& from) {
   Json list = Json::array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs, templates and configurations of decode as JSON, for the C interface.
+// Programs, templates and configurations of decode and of the backward pass as JSON, for the C interface.
 #ifndef FATTN_KERNELS_C_TEMPLATEJSON_H
 #define FATTN_KERNELS_C_TEMPLATEJSON_H
 
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fattn/Backward.h"
 #include "fattn/Decode.h"
 #include "fattn/Template.h"
 
@@ -26,8 +27,11 @@ TemplateRequest parseTemplateRequest(std::string_view text);
 
 /// {"dtype": ..., "head_dim": ..., ...}; fattn/c_api.h specifies the keys. Checks the form only. Throws Error{InvalidArgument}.
 DecodeConfig parseDecodeConfig(std::string_view text);
+BackwardConfig parseBackwardConfig(std::string_view text);
 
 std::string toJson(const KernelCode& code, std::span<const dsl::Param> args);
+/// {"dkdv": ..., "dq": ...}.
+std::string backwardJson(const BackwardKernel& kernel);
 std::string toJson(const std::vector<Tuned>& tuned, const KernelTemplate& from);
 /// Every registered template with its parameters and extents.
 std::string templatesJson();

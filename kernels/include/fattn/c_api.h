@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 3
+#define FATTN_C_API_VERSION 4
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -274,6 +274,58 @@ FATTN_C_API fattn_status fattn_decode_workspace(const fattn_decode_kernel* kerne
 
 /* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
 FATTN_C_API fattn_status fattn_attention_decode(const fattn_decode_kernel* kernel, void* stream, const fattn_attention_decode_args* args);
+
+/* ---- Backward (version 4) -------------------------------------------------------------------------------------------------- */
+
+/* The gradients of q, k and v (docs/backward.md). What fattn/Backward.h says holds here. */
+typedef struct fattn_backward_kernel fattn_backward_kernel; /* a reference-counted handle to compiled code */
+
+/* Compiles backward kernels, or finds them. `config` is a JSON object:
+ *
+ *   {"dtype": "bf16", "head_dim": 128, "causal": true, "deterministic": true}
+ *
+ *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
+ *   deterministic  the same inputs give the same bits of dq, too, as they always do of dk and dv, and on the host (left out: false)
+ *   tile           {"block_m": 32, "block_n": 128, "stages": 2, "warps": 8}, any of them, of the kernel for dk and dv
+ *   tile_dq        the same of the deterministic mode's kernel for dq              (left out: what was tuned, else fattn's defaults)
+ *
+ * dtype and head_dim have to be there. */
+FATTN_C_API fattn_status fattn_compile_backward(const char* config, fattn_backward_kernel** kernel);
+
+/* As fattn_kernel_retain() and fattn_kernel_release(). */
+FATTN_C_API fattn_status fattn_backward_kernel_retain(fattn_backward_kernel* kernel);
+FATTN_C_API void fattn_backward_kernel_release(fattn_backward_kernel* kernel);
+
+/* A JSON object with the keys dkdv and dq, one for each of the two kernels that take the time: objects as fattn_tile_kernel_info() writes
+ * them, without arguments. */
+FATTN_C_API fattn_status fattn_backward_kernel_info(const fattn_backward_kernel* kernel, char** json);
+
+/* B batch entries, Hq and Hkv heads (Hq a multiple of Hkv), Sq query rows, Skv keys. Fill it with zeros, then set struct_size and the rest.
+ * What is written shares memory with nothing else. */
+typedef struct fattn_attention_backward_args {
+  size_t struct_size;      /* sizeof(fattn_attention_backward_args) */
+  fattn_tensor q;          /* [B, Hq, Sq, head_dim] */
+  fattn_tensor k;          /* [B, Hkv, Skv, head_dim] */
+  fattn_tensor v;          /* [B, Hkv, Skv, head_dim_v] */
+  fattn_tensor o;          /* [B, Hq, Sq, head_dim_v], as the forward wrote it */
+  fattn_tensor lse;        /* f32 [B, Hq, Sq], as the forward wrote it */
+  fattn_tensor dout;       /* [B, Hq, Sq, head_dim_v] */
+  fattn_tensor dlse;       /* f32 [B, Hq, Sq]; all zeros = none */
+  fattn_tensor dq;         /* as q, written */
+  fattn_tensor dk;         /* as k, written */
+  fattn_tensor dv;         /* as v, written */
+  const float* scale;      /* the forward's, in host memory; NULL = 1 / sqrt(head_dim) */
+  void* workspace;         /* device memory, 16-byte aligned */
+  int64_t workspace_bytes; /* what fattn_backward_workspace() says, or more */
+} fattn_attention_backward_args;
+
+/* The bytes of workspace that such a launch needs, of which only the shape of q is looked at. */
+FATTN_C_API fattn_status fattn_backward_workspace(const fattn_backward_kernel* kernel, const fattn_attention_backward_args* args,
+                                                  int64_t* bytes);
+
+/* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
+FATTN_C_API fattn_status fattn_attention_backward(const fattn_backward_kernel* kernel, void* stream,
+                                                  const fattn_attention_backward_args* args);
 
 /* ---- Host device ----------------------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backward pass from C99: compiled, asked for its workspace, launched in both modes, and refused with a sentence. */
+#include <fattn/c_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+#define EXPECT(condition)                                                               \
+  do {                                                                                  \
+    if (!(condition)) {                                                                 \
+      failures++;                                                                       \
+      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
+    }                                                                                   \
+  } while (0)
+#define REFUSED(call, status, text) EXPECT((call) == (status) && strncmp(fattn_last_error(), (text), strlen(text)) == 0)
+
+enum { D = 8, KEYS = 3, WORKSPACE = 128 * 2 };
+
+static float q[D], k[KEYS * D], v[KEYS * D], o[D], lse[1], dout[D], dlse[1] = {0.5f}, dq[D], dk[KEYS * D], dv[KEYS * D];
+static double workspace[WORKSPACE / 2 + 1]; /* of two floats each, so that 16 divides an address in it */
+
+static fattn_attention_backward_args make_args(void) {
+  fattn_attention_backward_args args;
+  const fattn_tensor row = {q, FATTN_F32, 4, {1, 1, 1, D}, {D, D, D, 1}},
+                     keys = {k, FATTN_F32, 4, {1, 1, KEYS, D}, {KEYS * D, KEYS * D, D, 1}};
+  const fattn_tensor log = {lse, FATTN_F32, 3, {1, 1, 1}, {1, 1, 1}};
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.q = args.o = args.dout = args.dq = row, args.o.data = o, args.dout.data = dout, args.dq.data = dq;
+  args.k = args.v = args.dk = args.dv = keys, args.v.data = v, args.dk.data = dk, args.dv.data = dv;
+  args.lse = args.dlse = log, args.dlse.data = dlse;
+  args.workspace = (uintptr_t)workspace % 16 == 0 ? workspace : workspace + 1;
+  args.workspace_bytes = WORKSPACE * (int64_t)sizeof(float);
+  return args;
+}
+
+/* By the definition: o and lse, and how many numbers of the gradients are wrong. */
+static int forward_and_wrong(int check) {
+  double p[KEYS], dp[KEYS], sum = 0, delta = 0, want;
+  int t, d, count = 0;
+  for (t = 0; t < KEYS; t++) {
+    double score = 0;
+    for (dp[t] = 0, d = 0; d < D; d++) score += (double)q[d] * k[t * D + d], dp[t] += (double)dout[d] * v[t * D + d];
+    sum += p[t] = exp(score / sqrt(D));
+  }
+  lse[0] = (float)log(sum);
+  for (t = 0; t < KEYS; t++) delta += (p[t] /= sum) * dp[t];
+  for (d = 0; d < D; d++) {
+    for (want = 0, t = 0; t < KEYS; t++) want += p[t] * v[t * D + d];
+    o[d] = (float)want;
+    for (want = 0, t = 0; t < KEYS; t++) want += p[t] * (dp[t] - delta + dlse[0]) / sqrt(D) * k[t * D + d];
+    count += check && !(fabs(dq[d] - want) < 1e-5);
+    for (t = 0; t < KEYS; t++) {
+      count += check && !(fabs(dk[t * D + d] - p[t] * (dp[t] - delta + dlse[0]) / sqrt(D) * q[d]) < 1e-5);
+      count += check && !(fabs(dv[t * D + d] - p[t] * dout[d]) < 1e-5);
+      dk[t * D + d] = dv[t * D + d] = -1;
+    }
+    dq[d] = -1;
+  }
+  return count;
+}
+
+int main(void) {
+  fattn_backward_kernel* kernel = NULL;
+  fattn_attention_backward_args args = make_args();
+  int64_t bytes = 0;
+  char* json = NULL;
+  int i;
+  for (i = 0; i < D; i++) q[i] = (float)sin(i), dout[i] = (float)cos(i);
+  for (i = 0; i < KEYS * D; i++) k[i] = (float)cos(3 * i), v[i] = (float)sin(0.1 * i);
+  forward_and_wrong(0);
+
+  EXPECT(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"target\": \"host\"}", &kernel) == FATTN_OK);
+  EXPECT(fattn_backward_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == args.workspace_bytes);
+  EXPECT(fattn_attention_backward(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(forward_and_wrong(1) == 0);
+  args.workspace_bytes = 100;
+  REFUSED(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+          "fattn_attention_backward: workspace: it has 100 bytes; this launch needs 1024");
+  EXPECT(fattn_backward_kernel_info(kernel, &json) == FATTN_OK && strstr(json, "\"dkdv\":{") != NULL &&
+         strstr(json, "\"entry\":\"attention_backward_queries\"") != NULL);
+  fattn_string_free(json);
+  EXPECT(fattn_backward_kernel_retain(kernel) == FATTN_OK);
+  fattn_backward_kernel_release(kernel);
+  fattn_backward_kernel_release(kernel);
+
+  EXPECT(fattn_compile_backward(
+             "{\"dtype\": \"f32\", \"head_dim\": 8, \"deterministic\": true, \"tile_dq\": {\"block_m\": 16}, \"target\": \"host\"}",
+             &kernel) == FATTN_OK);
+  EXPECT(fattn_backward_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == WORKSPACE * 4);
+  args.workspace_bytes = bytes;
+  EXPECT(fattn_attention_backward(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(forward_and_wrong(1) == 0);
+  memset(&args.lse, 0, sizeof args.lse);
+  REFUSED(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_attention_backward: lse: ");
+  fattn_backward_kernel_release(kernel);
+
+  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
+          "fattn_compile_backward: configuration: unknown key \"rows\"");
+  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"deterministic\": 1}", &kernel), FATTN_INVALID_ARGUMENT,
+          "fattn_compile_backward: configuration: deterministic is 1; it must be true or false");
+  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 12, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
+          "fattn_compile_backward: head_dim is 12; it must be a multiple of 8 from 8 to 256");
+  printf("%d failures\n", failures);
+  return failures != 0;
+}
