@@ -2,14 +2,12 @@
 // Decode as a contestant.
 #include "fattn/Decode.h"
 
-#include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <vector>
 
+#include "tools/fattn-bench/DeviceTensors.h"
 #include "tools/fattn-bench/Kernels.h"
-#include "tools/io/Random.h"
 
 namespace fattn::bench {
 namespace {
@@ -17,26 +15,21 @@ namespace {
 /// A decode kernel with operands in the device's memory. Pages lie in an order that jumps.
 class BoundDecode {
  public:
-  BoundDecode(DecodeKernel compiled, const Case& problem) : kernel_(std::move(compiled)), device_(openDevice(kernel_.info().target)) {
+  BoundDecode(DecodeKernel compiled, const Case& problem)
+      : kernel_(std::move(compiled)), device_(openDevice(kernel_.info().target)), tensors_(device_) {
     const std::vector<std::int64_t>& e = problem.kernel.extents;
     const std::int64_t batch = e[0], heads = e[1], kvHeads = e[2], keys = e[3], width = e[4], page = e[5];
-    args_.q = random(problem.dtype, {batch, heads, 1, width}), args_.o = random(problem.dtype, {batch, heads, 1, width});
+    args_.q = tensors_.random(problem.dtype, {batch, heads, 1, width}), args_.o = tensors_.random(problem.dtype, {batch, heads, 1, width});
     const std::int64_t pages = page > 0 ? (keys + page - 1) / page : 0;
     const std::vector<std::int64_t> cache =
         page > 0 ? std::vector{batch * pages, kvHeads, page, width} : std::vector{batch, kvHeads, keys, width};
-    args_.k = random(problem.dtype, cache), args_.v = random(problem.dtype, cache);
-    args_.lengths = integers({batch}, std::vector<std::int32_t>(static_cast<std::size_t>(batch), static_cast<std::int32_t>(keys)));
-    if (page > 0) args_.pages = integers({batch, pages}, jumping(batch * pages));
+    args_.k = tensors_.random(problem.dtype, cache), args_.v = tensors_.random(problem.dtype, cache);
+    args_.lengths = tensors_.integers({batch}, std::vector<std::int32_t>(static_cast<std::size_t>(batch), static_cast<std::int32_t>(keys)));
+    if (page > 0) args_.pages = tensors_.integers({batch, pages}, jumping(batch * pages));
     args_.workspace_bytes = kernel_.workspaceBytes(args_);
-    args_.workspace = device_.allocate(static_cast<std::size_t>(args_.workspace_bytes));
-    memory_.push_back(args_.workspace);
+    args_.workspace = tensors_.allocate(args_.workspace_bytes);
     device_.synchronize();
   }
-  ~BoundDecode() {
-    for (void* memory : memory_) device_.free(memory);
-  }
-  BoundDecode(const BoundDecode&) = delete;
-  BoundDecode& operator=(const BoundDecode&) = delete;
 
   void launch() const { kernel_.launch({}, args_); }
 
@@ -48,28 +41,10 @@ class BoundDecode {
     for (std::int64_t i = 0; i < count; ++i) numbers[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i * step % count);
     return numbers;
   }
-  TensorView put(const void* values, std::int64_t bytes, DType dtype, const std::vector<std::int64_t>& shape) {
-    void* memory = device_.allocate(static_cast<std::size_t>(bytes));
-    memory_.push_back(memory);
-    device_.copy(memory, values, static_cast<std::size_t>(bytes));
-    device_.synchronize();
-    return {memory, dtype, shape};
-  }
-  TensorView random(DType dtype, const std::vector<std::int64_t>& shape) {
-    constexpr std::int64_t kDrawn = 1 << 18;  // numbers, which are repeated: drawing a whole cache would take minutes
-    io::HostTensor values = io::HostTensor::allocate(dtype, shape), drawn = io::HostTensor::allocate(dtype, {kDrawn});
-    io::fillNormal(drawn, 0, memory_.size(), 0);
-    for (std::int64_t at = 0; at < values.bytes(); at += drawn.bytes())
-      std::memcpy(values.data() + at, drawn.data(), static_cast<std::size_t>(std::min(drawn.bytes(), values.bytes() - at)));
-    return put(values.data(), values.bytes(), dtype, shape);
-  }
-  TensorView integers(const std::vector<std::int64_t>& shape, const std::vector<std::int32_t>& values) {
-    return put(values.data(), static_cast<std::int64_t>(values.size() * sizeof(std::int32_t)), DType::I32, shape);
-  }
 
   DecodeKernel kernel_;
   Device& device_;
-  std::vector<void*> memory_;
+  DeviceTensors tensors_;
   DecodeArgs args_;
 };
 

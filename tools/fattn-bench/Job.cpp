@@ -75,9 +75,10 @@ void addCases(const Options& options, const std::string& target, const std::vect
     for (const TileConfig& config : options.configs) try {
         if (stop.stop_requested()) throw Interrupted();
         progress.step(fmt::format("compiling {}", one.name()));
-        auto [launch, chosen] = one.isAttention() ? prepare(one, target, config, *field.operands)
-                                : one.isDecode()  ? prepareDecode(one, target, config)
-                                                  : prepareKernel(one, target, config);
+        auto [launch, chosen] = one.isAttention()  ? prepare(one, target, config, *field.operands)
+                                : one.isDecode()   ? prepareDecode(one, target, config)
+                                : one.isBackward() ? prepareBackward(one, target, config)
+                                                   : prepareKernel(one, target, config);
         field.contestants.push_back({one.name(), std::move(launch), {}});
         run.measurements.push_back({one, chosen, {}});
       } catch (const Error& error) {

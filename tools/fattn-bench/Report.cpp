@@ -134,9 +134,10 @@ class Reader {
     if (!object_.contains("kernel")) return {};
     KernelCase kernel{.kernel = text("kernel"), .extents = {}};
     const ordered_json& extents = at("extents");
-    const bool decode = Case{DType::F32, {}, kernel}.isDecode();
-    const char* wrong = decode ? "has no six numbers called 'extents'" : "has no two or three numbers called 'extents'";
-    if (!extents.is_array() || extents.size() < (decode ? 6 : 2) || extents.size() > (decode ? 6 : 3)) fail(wrong);
+    const Case of{DType::F32, {}, kernel};
+    const std::size_t exact = of.isDecode() ? 6 : of.isBackward() ? 8 : 0;
+    const std::string wrong = fmt::format("has no {} numbers called 'extents'", exact == 6 ? "six" : exact == 8 ? "eight" : "two or three");
+    if (!extents.is_array() || extents.size() < (exact > 0 ? exact : 2) || extents.size() > (exact > 0 ? exact : 3)) fail(wrong);
     for (const ordered_json& extent : extents) {
       if (!extent.is_number_unsigned()) fail(wrong);
       kernel.extents.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(extent.get<std::uint64_t>(), 1'000'000'000)));

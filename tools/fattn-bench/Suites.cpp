@@ -63,11 +63,27 @@ std::vector<Case> decode(DeviceKind device, DType dtype) {
   return cases;
 }
 
-constexpr std::array<Suite, 5> kSuites = {{{"quick", "four cases, for a first look", quick},
+/// Both modes, where every row sees every key and where it sees those before it.
+std::vector<Case> backward(DeviceKind device, DType dtype) {
+  const bool host = device == DeviceKind::Host;
+  std::vector<Case> cases;
+  for (std::int64_t dim : {64, 128})
+    for (std::int64_t length : host ? std::vector<std::int64_t>{512, 1024} : std::vector<std::int64_t>{1024, 4096, 16384})
+      for (std::int64_t isCausal : {0, 1})
+        for (std::int64_t deterministic : {0, 1}) {
+          const io::AttentionShape s = square(device, dtype, dim, length, isCausal != 0).shape;
+          cases.push_back(
+              {dtype, {}, KernelCase{"backward", {s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, dim, isCausal, deterministic}}});
+        }
+  return cases;
+}
+
+constexpr std::array<Suite, 6> kSuites = {{{"quick", "four cases, for a first look", quick},
                                            {"prefill", "every row sees every key, by length", prefill},
                                            {"causal", "the same where a row sees the keys before it", causal},
                                            {"kernels", "matrix products and kernels of rows", kernels},
-                                           {"decode", "one query row against a long cache", decode}}};
+                                           {"decode", "one query row against a long cache", decode},
+                                           {"backward", "the gradients of q, k and v, in both modes", backward}}};
 
 }  // namespace
 
@@ -76,6 +92,10 @@ std::string Case::name() const {
     const std::vector<std::int64_t>& e = kernel.extents;
     return fmt::format("{} decode B{} H{}:{} S1:{} D{}{}", fattn::name(dtype), e[0], e[1], e[2], e[3], e[4],
                        e[5] > 0 ? fmt::format(" pages of {}", e[5]) : "");
+  }
+  if (isBackward()) {
+    const Case ofShape{dtype, backwardShape()};
+    return ofShape.name() + " backward" + (kernel.extents[7] != 0 ? " deterministic" : "");
   }
   if (!isAttention()) return fmt::format("{} {} {}", fattn::name(dtype), kernel.kernel, fmt::join(kernel.extents, " x "));
   const io::AttentionShape& s = shape;
@@ -88,7 +108,14 @@ std::string Case::name() const {
   return s.causal ? text + " causal" : text;
 }
 
+io::AttentionShape Case::backwardShape() const {
+  const std::vector<std::int64_t>& e = kernel.extents;
+  return {e[0], e[1], e[2], e[3], e[4], e[5], e[5], e[6] != 0};
+}
+
 double Case::flops() const {
+  constexpr double kOfForward = 2.5;  // five products for two
+  if (isBackward()) return kOfForward * backwardShape().flops();
   if (isAttention()) return shape.flops();
   if (isDecode()) {
     const std::vector<double> e(kernel.extents.begin(), kernel.extents.end());
@@ -100,6 +127,7 @@ double Case::flops() const {
 }
 
 double Case::bytes() const {
+  if (isBackward()) return 2 * Case{dtype, backwardShape()}.bytes();  // q, k, v, o and as many gradients
   if (isDecode()) {
     const std::vector<double> e(kernel.extents.begin(), kernel.extents.end());
     return 2 * e[0] * (e[2] * e[3] + e[1]) * e[4] * static_cast<double>(sizeInBytes(dtype));

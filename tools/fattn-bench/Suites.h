@@ -16,8 +16,10 @@ namespace fattn::bench {
 
 /// A problem of one of the library's kernels.
 struct KernelCase {
-  std::string kernel;                 ///< "gemm", "gemm-nt", "gemm+gelu", "softmax", "layer-norm", "rms-norm", "decode"
-  std::vector<std::int64_t> extents;  ///< m, n, k; rows, columns; or batch, query heads, key heads, keys, head_dim, page_size
+  std::string kernel;  ///< "gemm", "gemm-nt", "gemm+gelu", "softmax", "layer-norm", "rms-norm", "decode", "backward"
+  /// m, n, k; rows, columns; of decode batch, query heads, key heads, keys, head_dim, page_size; of backward batch, query heads, key heads,
+  /// queries, keys, head_dim, causal, deterministic.
+  std::vector<std::int64_t> extents;
 };
 
 /// One problem.
@@ -30,10 +32,14 @@ struct Case {
   std::string name() const;
   bool isAttention() const { return kernel.kernel.empty(); }
   bool isDecode() const { return kernel.kernel == "decode"; }
-  /// Of rows: 5 for each element.
+  bool isBackward() const { return kernel.kernel == "backward"; }
+  /// Of rows: 5 for each element. Of backward: as the field counts it, 5 products, in both modes.
   double flops() const;
   /// Of operands and results, once each.
   double bytes() const;
+
+ private:
+  io::AttentionShape backwardShape() const;
 };
 
 struct Suite {

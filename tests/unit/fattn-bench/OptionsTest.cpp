@@ -50,7 +50,7 @@ TEST(BenchOptions, AcceptEverythingTheyDocument) {
 }
 
 TEST(BenchOptions, NameWhatIsWrongAndWhatIsLegal) {
-  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal, kernels, decode");
+  EXPECT_EQ(refused("--suite fast"), "--suite: there is no suite 'fast' | there are quick, prefill, causal, kernels, decode, backward");
   EXPECT_EQ(refused("--dtype i8"), "--dtype 'i8': expected f32, f16 or bf16");
   EXPECT_EQ(refused("--seconds 0"), "--seconds '0': expected a number from 0.1 to 86400");
   EXPECT_EQ(refused("--seconds nan"), "--seconds 'nan': expected a number from 0.1 to 86400");
@@ -85,6 +85,10 @@ TEST(Suites, CountOperationsAndBytes) {
   EXPECT_EQ(decode.name(), "bf16 decode B2 H8:2 S1:1000 D64 pages of 16");
   EXPECT_EQ(decode.flops(), 2.0 * (64 + 64) * 1000 * 2 * 8);
   EXPECT_EQ(decode.bytes(), 2.0 * ((2 * 8) * (64 + 64) + (2 * 2 * 1000) * (64 + 64)));
+  const Case backward{DType::BF16, {}, {"backward", {2, 8, 4, 100, 300, 64, 0, 1}}};
+  EXPECT_EQ(backward.name(), "bf16 B2 H8:4 S100:300 D64 backward deterministic");
+  EXPECT_EQ(backward.flops(), 5 * 2.0 * 64 * 100 * 300 * 2 * 8);
+  EXPECT_EQ(backward.bytes(), 2 * 2.0 * ((2 * 8 * 100) + (2 * 4 * 300)) * (64 + 64));
 }
 
 }  // namespace
