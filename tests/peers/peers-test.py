@@ -66,6 +66,25 @@ class Binding(unittest.TestCase):
             self.assertAlmostEqual(x, (16 + 24 + 0) / 3 + i, places=4)
         self.assertEqual(kernel.info()["entry"], "attention_decode")
 
+    def test_backward_on_plain_memory(self):
+        import ctypes
+
+        # A query of zeros, 2 keys: both have half the weight. The values are 0 and 1, dout is 1: dp is 0 and 8, delta 4, dS -2 and 2.
+        floats = lambda *values: (ctypes.c_float * len(values))(*values)
+        q, k, v, o, dout, lse = floats(*8 * [0]), floats(*range(16)), floats(*8 * [0], *8 * [1]), floats(*8 * [0.5]), floats(*8 * [1]), floats(0.6931472)
+        dq, dk, dv, workspace = floats(*8 * [7]), floats(*16 * [7]), floats(*16 * [7]), floats(*260 * [7])
+        view = lambda memory, rows: fattn_c.Tensor.of(ctypes.addressof(memory), "f32", (1, 1, rows, 8), (rows * 8, rows * 8, 8, 1))
+        kernel = fattn_c.Library(LIBRARY).compile_backward(dtype="f32", head_dim=8, target="host")
+        args = dict(q=view(q, 1), k=view(k, 2), v=view(v, 2), o=view(o, 1), dout=view(dout, 1), dq=view(dq, 1), dk=view(dk, 2), dv=view(dv, 2),
+                    lse=fattn_c.Tensor.of(ctypes.addressof(lse), "f32", (1, 1, 1), (1, 1, 1)))
+        self.assertEqual(kernel.workspace(**args), 1024)
+        kernel.prepare(**args, workspace=(ctypes.addressof(workspace) + 15) // 16 * 16, workspace_bytes=1024)()
+        for i in range(8):
+            self.assertAlmostEqual(dq[i], (2 * (i + 8) - 2 * i) / 8**0.5, places=4)
+            self.assertEqual((dk[i], dk[8 + i]), (0, 0))
+            self.assertAlmostEqual(dv[i], 0.5, places=5)
+        self.assertEqual(kernel.info()["dq"]["entry"], "attention_backward_queries")
+
     def test_devices(self):
         self.assertIn("host", [device["target"] for device in fattn_c.Library(LIBRARY).devices()])
 
@@ -168,6 +187,12 @@ class WithTorch(unittest.TestCase):
             self.assertLess(row["difference"], {"f32": 1e-5, "f16": 2e-3, "bf16": 1.5e-2}[row["dtype"]])
             self.assertEqual(row["ours"]["samples"], row["theirs"]["samples"])
             self.assertAlmostEqual(row["ratio"], row["theirs"]["median_us"] / row["ours"]["median_us"])
+
+    def test_measures_the_backward_pass(self):
+        for what in ("backward", "deterministic"):
+            result = run("--pass", what, "--shape", "1,4:2,40,32", "--dtype", "f32,bf16", "--rounds", "1", "--leg-ms", "1", "--json", "-")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len(json.loads(result.stdout)["rows"]), 4)
 
     def test_json_on_standard_output_is_json_alone(self):
         result = run("--shape", "1,1,16,16", "--dtype", "f32", "--causal", "no", "--rounds", "1", "--leg-ms", "1", "--json", "-")

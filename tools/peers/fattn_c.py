@@ -62,6 +62,14 @@ class DecodeArgs(ctypes.Structure):
     ]
 
 
+class BackwardArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [(name, Tensor) for name in ("q", "k", "v", "o", "lse", "dout", "dlse", "dq", "dk", "dv")] + [
+        ("scale", ctypes.POINTER(ctypes.c_float)),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+    ]
+
+
 class Value(ctypes.Union):
     _fields_ = [("tensor", ctypes.POINTER(Tensor)), ("pointer", ctypes.c_void_p), ("integer", ctypes.c_int64), ("number", ctypes.c_double)]
 
@@ -106,6 +114,11 @@ class Library:
             "fattn_decode_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
             "fattn_decode_workspace": (ctypes.c_int32, [ctypes.c_void_p, ctypes.POINTER(DecodeArgs), ctypes.POINTER(ctypes.c_int64)]),
             "fattn_attention_decode": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(DecodeArgs)]),
+            "fattn_compile_backward": (ctypes.c_int32, [text, out]),
+            "fattn_backward_kernel_release": (None, [ctypes.c_void_p]),
+            "fattn_backward_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
+            "fattn_backward_workspace": (ctypes.c_int32, [ctypes.c_void_p, ctypes.POINTER(BackwardArgs), ctypes.POINTER(ctypes.c_int64)]),
+            "fattn_attention_backward": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(BackwardArgs)]),
             "fattn_tune_template": (ctypes.c_int32, [text, ctypes.c_double, out]),
         }
         for name, (result, arguments) in signatures.items():
@@ -143,6 +156,9 @@ class Library:
     def compile_decode(self, **config):
         return DecodeKernel(self, config)
 
+    def compile_backward(self, **config):
+        return BackwardKernel(self, config)
+
     def tune_template(self, seconds, **config):
         return self._json(self.c.fattn_tune_template, json.dumps(config).encode(), seconds)
 
@@ -159,9 +175,9 @@ class Kernel:
     def info(self):
         return self.library._json(self.library.c.fattn_kernel_info, self.handle)
 
-    def prepare(self, q, k, v, o, stream=None):
+    def prepare(self, q, k, v, o, stream=None, lse=None):
         """A function that launches on these tensors (Tensor), which must outlive it; a call packs nothing."""
-        args = ForwardArgs(struct_size=ctypes.sizeof(ForwardArgs), q=q, k=k, v=v, o=o)
+        args = ForwardArgs(struct_size=ctypes.sizeof(ForwardArgs), q=q, k=k, v=v, o=o, **({} if lse is None else {"lse": lse}))
         function, handle, reference, check = self.library.c.fattn_attention_forward, self.handle, ctypes.byref(args), self.library.check
 
         def launch(kernel=self):  # holds the kernel as long as the launch
@@ -205,28 +221,33 @@ class TemplateKernel:
         return launch
 
 
-class DecodeKernel:
+class PackedKernel:
+    """A kernel with a workspace, whose operands are one structure. Its names are those of the C interface."""
+
     def __init__(self, library, config):
         self.library, self.handle = library, ctypes.c_void_p()
-        library.check(library.c.fattn_compile_decode(json.dumps(config).encode(), ctypes.byref(self.handle)))
+        library.check(self.function("fattn_compile_{}")(json.dumps(config).encode(), ctypes.byref(self.handle)))
 
     def __del__(self):
         if self.handle:
-            self.library.c.fattn_decode_kernel_release(self.handle)
+            self.function("fattn_{}_kernel_release")(self.handle)
+
+    def function(self, name):
+        return getattr(self.library.c, name.format(self.NAME))
 
     def info(self):
-        return self.library._json(self.library.c.fattn_decode_kernel_info, self.handle)
+        return self.library._json(self.function("fattn_{}_kernel_info"), self.handle)
 
     def workspace(self, **args):
-        """The bytes that a launch with these arguments (members of DecodeArgs) needs."""
-        packed, size = DecodeArgs(struct_size=ctypes.sizeof(DecodeArgs), **args), ctypes.c_int64()
-        self.library.check(self.library.c.fattn_decode_workspace(self.handle, ctypes.byref(packed), ctypes.byref(size)))
+        """The bytes that a launch with these arguments (members of ARGS) needs."""
+        packed, size = self.ARGS(struct_size=ctypes.sizeof(self.ARGS), **args), ctypes.c_int64()
+        self.library.check(self.function("fattn_{}_workspace")(self.handle, ctypes.byref(packed), ctypes.byref(size)))
         return size.value
 
     def prepare(self, stream=None, **args):
         """A function that launches with these arguments, whose memory must outlive it; a call packs nothing."""
-        packed = DecodeArgs(struct_size=ctypes.sizeof(DecodeArgs), **args)
-        function, handle, reference, check = self.library.c.fattn_attention_decode, self.handle, ctypes.byref(packed), self.library.check
+        packed = self.ARGS(struct_size=ctypes.sizeof(self.ARGS), **args)
+        function, handle, reference, check = self.function("fattn_attention_{}"), self.handle, ctypes.byref(packed), self.library.check
 
         def launch(kernel=self):  # holds the kernel as long as the launch
             status = function(handle, stream, reference)
@@ -234,3 +255,11 @@ class DecodeKernel:
                 check(status)
 
         return launch
+
+
+class DecodeKernel(PackedKernel):
+    NAME, ARGS = "decode", DecodeArgs
+
+
+class BackwardKernel(PackedKernel):
+    NAME, ARGS = "backward", BackwardArgs

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Attention forward of fattn beside PyTorch's back ends: one process, the same tensors, in turns.
+"""Attention of fattn, forward or backward, beside PyTorch's back ends: one process, the same tensors, in turns.
 
     tools/peers/peers.py --shape 1,8,2048,64 --dtype f32,bf16 --causal both --threads 2
     tools/peers/peers.py --target cuda --shape 4,16,4096,128 --dtype bf16 --peers flash,cudnn --json -
+    tools/peers/peers.py --pass backward --shape 1,8,1024,64 --threads 1
 
 fattn is called through its C interface (fattn/c_api.h, libfattn_c.so). A shape is B,Hq[:Hkv],Sq[:Skv],D. First both results are compared;
 results that differ end the program with status 1, before anything is timed. Then each peer is measured in rounds of four legs: ours, peer, peer, ours, all hot.
@@ -61,6 +62,8 @@ def parse_arguments():
     parser.add_argument("--dtype", type=list_of(TYPES), default=["f32", "bf16"], help="f32, f16, bf16, separated by commas (f32,bf16)")
     parser.add_argument("--causal", choices=["no", "yes", "both"], default="both")
     parser.add_argument("--layout", choices=["bhsd", "bshd"], default="bhsd", help="order of the dimensions in memory")
+    parser.add_argument("--pass", dest="what", choices=["forward", "backward", "deterministic"], default="forward",
+                        help="forward, the gradients, or the gradients with the same bits each time (forward)")
     parser.add_argument("--target", default="host", help="host, host:avx2 ..., cuda[:N] (host)")
     parser.add_argument("--peers", type=list_of(BACKENDS), help="of flash, cudnn, efficient, math (host: flash; cuda: flash,cudnn)")
     parser.add_argument("--threads", type=int, help="of the host, for both sides (all cores)")
@@ -111,14 +114,15 @@ def main():
     library.set_host_threads(options.threads)
     device = torch.cuda.get_device_name(options.target) if options.gpu else next(d["description"] for d in library.devices() if d["kind"] == "host")
     table = sys.stderr if options.json == "-" else sys.stdout
-    print(f"fattn {library.version}, PyTorch {torch.__version__}, {device}, {options.layout}, " +
+    print(f"fattn {library.version}, PyTorch {torch.__version__}, {device}, {options.layout}, {options.what}, " +
           f"medians of {options.rounds} rounds of ours, peer, peer, ours", file=table)
     print(f"{'shape':>20} {'dtype':>5} {'causal':>6} {'peer':>9} {'fattn us':>11} {'peer us':>11} {'TFLOP/s':>9} {'peer':>9} {'ratio':>7} {'differ':>9}", file=table)
     clock, rows = measure.Clock(options.gpu, options.leg_ms), []
     for shape in options.shape:
         for dtype in options.dtype:
             for causal in {"no": [False], "yes": [True], "both": [False, True]}[options.causal]:
-                problem = measure.Problem(library, options, shape, dtype, causal)
+                kind = measure.Problem if options.what == "forward" else measure.Gradients
+                problem = kind(library, options, shape, dtype, causal)
                 for peer in options.peers:
                     try:
                         rows.append(problem.compare(clock, peer, options.rounds))
@@ -128,7 +132,7 @@ def main():
                     print(line(rows[-1]), file=table, flush=True)
     if options.json:
         result = {"fattn": library.version, "torch": torch.__version__, "device": device, "machine": platform.node(), "target": options.target,
-                  "threads": None if options.gpu else options.threads, "layout": options.layout, "rounds": options.rounds, "leg_ms": options.leg_ms,
+                  "threads": None if options.gpu else options.threads, "layout": options.layout, "pass": options.what, "rounds": options.rounds, "leg_ms": options.leg_ms,
                   "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "rows": rows}
         text = json.dumps(result, indent=1) + "\n"
         if options.json == "-":
