@@ -342,6 +342,46 @@ TEST_F(BoxRules, BoxesThatAreNotWantedAreNotWaitedFor) {
             "released\n");
 }
 
+TEST_F(BoxRules, BarrierObjectsAreMadeBeforeABarrier) {
+  const std::string made = without(without(kBoxes, "{offset = 0 : i64}", "{offset = 0 : i64, barriers = 1024 : i64}"),
+                                   "  %t =", "  tilegpu.init_barriers\n  tilegpu.barrier\n  %t =");
+  EXPECT_EQ(faults(made), "");
+  for (const char* part : {"  tilegpu.init_barriers\n", "  tilegpu.barrier\n"})
+    EXPECT_NE(faults(without(made, part)).find("uses barrier objects that nobody has made, with a barrier of the block behind it"),
+              std::string::npos)
+        << part;
+}
+
+class TurnRules : public Rules {
+ protected:
+  TurnRules() { head = without(without(head, "tilegpu.warps = 2", "tilegpu.warps = 12"), "nvidia:sm_80", "nvidia:sm_90a"); }
+};
+
+constexpr const char* kTurns = R"(
+  tilegpu.turn_pass first
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tilegpu.turn_wait
+    tilegpu.turn_pass
+  }
+)";
+
+TEST_F(TurnRules, EachGroupWaitsForTheOneBefore) {
+  orders = 3;
+  EXPECT_EQ(faults(kTurns), "");
+}
+
+TEST_F(TurnRules, ATurnThatIsNotPassedOnIsWaitedForWithoutEnd) {
+  EXPECT_EQ(faults(without(kTurns, "  tilegpu.turn_pass first\n")),
+            "endless: k:3: 'tilegpu.turn_wait' in warp 0 waits for what no warp does: a turn that the group before does not pass on\n");
+  EXPECT_EQ(faults(without(kTurns, "    tilegpu.turn_pass\n")),
+            "endless: k:4: 'tilegpu.turn_wait' in warp 0 waits for what no warp does: a turn that the group before does not pass on\n");
+}
+
+TEST_F(TurnRules, ATurnThatIsNotTakenIsLost) {
+  EXPECT_EQ(faults(without(kTurns, "    tilegpu.turn_wait\n")),
+            "undefined: k:4: 'tilegpu.turn_pass' in warp 0 passes on a turn before the next group has taken the one before\n");
+}
+
 TEST_F(Rules, BuffersWithTheSameBytesAreNotAliveTogether) {
   const std::string two = R"(
   %m = tilegpu.alloc {offset = 0 : i64} : !buf

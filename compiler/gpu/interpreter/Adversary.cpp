@@ -213,8 +213,9 @@ class Execution {
   bool endless(const Warp& warp) {
     Operation* op = code_.instructions[warp.at].op;
     run_.log.report(FaultKind::Endless, nullptr, op, [&] {
-      return fmt::format("{} in warp {} waits for what no warp does: boxes that are not copied, or a slot that is not released",
-                         describe(op), warp.number);
+      std::string_view what = isa<tilegpu::TurnWaitOp>(op) ? "a turn that the group before does not pass on"
+                                                           : "boxes that are not copied, or a slot that is not released";
+      return fmt::format("{} in warp {} waits for what no warp does: {}", describe(op), warp.number, what);
     });
     return false;
   }

@@ -4,6 +4,7 @@
 #define FATTN_COMPILER_GPU_INTERPRETER_BLOCK_H
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 
@@ -52,6 +53,11 @@ struct Channel {
   Copy last;
 };
 
+/// A warp's turns: those that it has taken, and those that it has passed on to the next group.
+struct Turns {
+  uint64_t taken = 0, passed = 0;
+};
+
 class Block;
 
 struct Warp {
@@ -92,13 +98,15 @@ struct Run {
 class Block {
  public:
   Block(Run& run, interpreter::Grid id, int64_t lanes, int64_t warps)
-      : run(run), id(id), lanes(lanes), warps(warps), firstPhase(run.phase) {}
+      : run(run), id(id), lanes(lanes), warps(warps), firstPhase(run.phase), turns(static_cast<std::size_t>(warps)) {}
 
   Run& run;
   interpreter::Grid id;
   int64_t lanes;  ///< of a warp
   int64_t warps;
   uint32_t firstPhase;
+  uint32_t barriersMade = std::numeric_limits<uint32_t>::max();      ///< the phase in which barrier objects were
+  std::vector<Turns> turns;                                          ///< by warp
   std::map<std::pair<mlir::Operation*, int64_t>, Channel> channels;  ///< by allocation and slot
   std::map<mlir::Operation*, Elements> exchanged;                    ///< old values of atomic additions on their way to other threads
 

@@ -12,6 +12,15 @@ using namespace mlir;
 namespace fattn::adversary {
 namespace {
 
+/// Whether the warp may use the buffer's barrier objects: they are made, and a barrier was behind that.
+void needBarriers(Block& block, const Warp& warp, Operation* op, tilegpu::AllocOp alloc) {
+  if (!alloc.getBarriers() || block.barriersMade < block.run.phase) return;
+  block.run.log.report(FaultKind::Undefined, nullptr, op, [&] {
+    return fmt::format("{} in warp {} uses barrier objects that nobody has made, with a barrier of the block behind it", describe(op),
+                       warp.number);
+  });
+}
+
 bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<tilegpu::ReleaseOp>); }
 
 Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
@@ -20,7 +29,7 @@ Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
   auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), type.getElementType());
   std::optional<int> pred;
   if (op.getPred()) pred = to.slot(op.getPred());
-  Operation* alloc = op.getBuffer().getDefiningOp();
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   bool released = isReleased(op.getBuffer());
   int slot = to.slot(op.getSlot()), from = to.slot(op.getPtr());
   auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
@@ -34,6 +43,7 @@ Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
     };
   Action act = [=](Block& block, Warp& warp) mutable {
     if (!begins(warp)) return;
+    needBarriers(block, warp, op, alloc);
     std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
     if (!start) return;
     Copy copy{.issued = block.access(warp, op, 0), .moves = {}};
@@ -49,21 +59,25 @@ Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
 }
 
 Awaited waitForBoxes(Flattener& to, tilegpu::CopyWaitOp op) {
-  Operation* alloc = op.getBuffer().getDefiningOp();
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   int slot = to.slot(op.getSlot());
   auto channelOf = [=](Block& block, Warp& warp) -> Channel& { return block.channel(alloc, warp.values[slot].scalar.i); };
   return {[=](Block& block, Warp& warp) {
             Channel& channel = channelOf(block, warp);
             return channel.waits[static_cast<std::size_t>(warp.number)] < channel.copies;
           },
-          [=](Block& block, Warp& warp) { block.completeBoxes(warp, channelOf(block, warp)); }};
+          [=](Block& block, Warp& warp) {
+            needBarriers(block, warp, op, alloc);
+            block.completeBoxes(warp, channelOf(block, warp));
+          }};
 }
 
 Awaited release(Flattener& to, tilegpu::ReleaseOp op) {
   auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
-  Operation* alloc = op.getBuffer().getDefiningOp();
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   int slot = to.slot(op.getSlot());
   return {{}, [=](Block& block, Warp& warp) {
+            needBarriers(block, warp, op, alloc);
             std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
             if (!start) return;
             Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
@@ -82,11 +96,6 @@ std::optional<Awaited> boxAction(Flattener& to, Operation* op) {
   if (auto copy = dyn_cast<tilegpu::CopyAsyncOp>(op); copy && copy.isBulk()) return copyBoxes(to, copy);
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op); wait && wait.isBulk()) return waitForBoxes(to, wait);
   if (auto done = dyn_cast<tilegpu::ReleaseOp>(op)) return release(to, done);
-  if (auto test = dyn_cast<tilegpu::IsCopierOp>(op))
-    return Awaited{{}, [result = to.slot(test.getResult()), first = tilegpu::warpsOf(op)](Block&, Warp& warp) {
-                     warp.apart = warp.number >= first;
-                     warp.values[result].scalar = Element::integer(warp.apart ? -1 : 0);
-                   }};
   return std::nullopt;
 }
 

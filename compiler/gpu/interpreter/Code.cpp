@@ -265,14 +265,13 @@ void Flattener::visit(Operation* op) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;
   }
-  if (isa<tilegpu::AllocOp, tilegpu::InitBarriersOp, tilegpu::SetRegistersOp, tilegpu::TurnWaitOp, tilegpu::TurnPassOp,
-          tile::DevicePrintOp>(op))
-    return;
-  if (std::optional<Awaited> boxes = boxAction(*this, op)) {
-    if (boxes->ready) emit({.kind = Kind::Await, .op = op, .act = {}, .test = std::move(boxes->ready)});
-    act(op, std::move(boxes->act));
-    return;
-  }
+  if (isa<tilegpu::AllocOp, tilegpu::SetRegistersOp, tile::DevicePrintOp>(op)) return;
+  for (auto family : {boxAction, roleAction})
+    if (std::optional<Awaited> awaited = family(*this, op)) {
+      if (awaited->ready) emit({.kind = Kind::Await, .op = op, .act = {}, .test = std::move(awaited->ready)});
+      act(op, std::move(awaited->act));
+      return;
+    }
   for (auto family : {elementwiseAction, shapeAction, computeAction, globalAction, sharedAction})
     if (Action action = family(*this, op)) {
       act(op, std::move(action));
