@@ -24,7 +24,6 @@ Emitted emit(ModuleOp module, nvidia::PipelineOptions options) {
   });
   options.order = result.record;
   options.checkOrder = false;
-  options.roles = false;
   PassManager pm(module.getContext());
   nvidia::buildBlockPipeline(pm, options);
   if (failed(pm.run(*result.module)) && result.refused.empty()) result.refused = "a pass failed without a word";

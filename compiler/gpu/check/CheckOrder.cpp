@@ -68,7 +68,7 @@ class Checker {
     }
     const Program& shape = before ? *before : emitted;
     mostTrips = tripsToTry(emitted);
-    Scenarios scenarios(shape, mostTrips);
+    Scenarios scenarios(shape, mostTrips, emitted.repeats);
     Owners inOrder(shape, options.agent);
     int64_t longest = 0;
     for (int number = 0, idle = 0; number < options.draws && idle < kPatience && result.steps < kAllDraws; ++number) {

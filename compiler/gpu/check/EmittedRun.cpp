@@ -57,6 +57,12 @@ Words wordsOf(Hazard hazard) {
       return {"waits for boxes that no tilegpu.copy_async has begun to copy into the slot: it would never end", ""};
     case Hazard::CopyWithoutRelease:
       return {"copies boxes into a slot whose last content no tilegpu.release has given back: it would never begin", "the last copy"};
+    case Hazard::BarriersNotMade:
+      return {"needs barrier objects: tilegpu.init_barriers is missing before it, or a tilegpu.barrier between the two", ""};
+    case Hazard::TurnNotPassed:
+      return {"waits for a turn that no tilegpu.turn_pass of the group before passes on: it would never end", "the turn before"};
+    case Hazard::TurnPassedEarly:
+      return {"passes on a turn that no tilegpu.turn_wait has taken: the next group's turns would be lost", ""};
     case Hazard::ReleaseTwice:
       return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
     case Hazard::ReadWithoutFence:

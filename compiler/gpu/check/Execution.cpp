@@ -56,6 +56,21 @@ Execution::Execution(const Program& program, const Scenario& scenario, Owners& o
       budget(budget) {}
 
 Outcome Execution::run() {
+  if (program.roles) {
+    role = Role::Copying;
+    programs();
+    if (outcome != Outcome::Finished) return outcome;
+    role = Role::Computing;
+    llvm::fill(blockRuns, 0);
+    llvm::fill(loopTrips, -1);
+  }
+  programs();
+  if (outcome == Outcome::Finished && watched) atEnd();
+  return outcome;
+}
+
+/// All programs that the block takes; where the function says itself that it takes several, it does.
+void Execution::programs() {
   func::FuncOp function = program.function;
   for (auto [i, value] : llvm::enumerate(program.blocks.front().arguments)) {
     if (value < 0) continue;
@@ -64,10 +79,25 @@ Outcome Execution::run() {
     else
       setNumber(value, {scenario.arguments[i], true});
   }
-  block(0);
-  if (outcome == Outcome::Finished && watched)
-    memory.end([&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
-  return outcome;
+  size_t rounds = program.repeats ? 1 : scenario.ids.size();
+  for (size_t number = 0; number < rounds; ++number) {
+    beginProgram(number);
+    if (!block(0)) return;
+  }
+}
+
+void Execution::beginProgram(size_t number) {
+  current = static_cast<int>(number);
+  memory.beginProgram(current);
+}
+
+void Execution::atEnd() {
+  if (apart && nextAhead < ahead.size()) {
+    const Copying& first = ahead[nextAhead];
+    onHazard(Hazard::CopyWithoutRelease, memory.heldBy(first.slot), first.step);
+  }
+  if (turnTaken) onHazard(Hazard::TurnNotPassed, nullptr, turnTaken);
+  memory.end([&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
 }
 
 Instance Execution::instanceOf(const Step& step, int64_t count) const {
@@ -110,6 +140,8 @@ bool Execution::step(const Step& step) {
       return branch(step);
     case StepKind::Lazy:
       return lazy(step);
+    case StepKind::Programs:
+      return eachProgram(step);
   }
   return true;
 }
@@ -117,7 +149,14 @@ bool Execution::step(const Step& step) {
 void Execution::number(const Step& step) {
   Number result;
   if (auto id = dyn_cast<tile::ProgramIdOp>(step.op)) {
-    result = {scenario.ids[static_cast<size_t>(id.getAxis())], true};
+    result = {scenario.ids[static_cast<size_t>(current)][static_cast<size_t>(id.getAxis())], true};
+  } else if (isa<tilegpu::IsCopierOp>(step.op)) {
+    result = {role == Role::Copying ? -1 : 0, true};
+    if (role == Role::Computing && !apart) {
+      apart = true;
+      memory.copyApart();
+      copyAhead();
+    }
   } else if (auto count = dyn_cast<tile::NumProgramsOp>(step.op)) {
     result = {scenario.programs[static_cast<size_t>(count.getAxis())], true};
   } else {
@@ -169,12 +208,58 @@ void Execution::forward(const Step& step) {
   setWindow(to, window);
 }
 
+/// Notes a copy for copyAhead(). Nothing else is done by warps that copy.
+bool Execution::noteCopy(const Step& step) {
+  if (step.act != Act::Copy || !step.bulk) return true;
+  const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
+  Number slot = numberOf(step.operands[2]);
+  if (!slot.known) return outcome = Outcome::Undecided, false;
+  if (slot.value < 0 || slot.value >= buffer.slots)
+    onSlotOutside(step, slot.value);
+  else
+    ahead.push_back(copyingOf(step, buffer.firstSlot + static_cast<int>(slot.value)));
+  return true;
+}
+
+/// The copies that may begin by now.
+void Execution::copyAhead() {
+  if (!apart || unsure > 0) return;
+  for (; nextAhead < ahead.size(); ++nextAhead) {
+    const Copying& next = ahead[nextAhead];
+    bool wanted = !next.wanted.known || next.wanted.value;
+    if (wanted && memory.heldBy(next.slot)) return;
+    copy(next, counts[static_cast<size_t>(next.step->stream)]++);
+  }
+}
+
+/// Groups take turns one after the other, and all do the same: what one has taken it passes on, and then takes the next one.
+void Execution::turn(const Step& step) {
+  if (step.act == Act::WaitTurn) {
+    if (!turnsOpen || turnTaken) onHazard(Hazard::TurnNotPassed, turnTaken, &step);
+    turnTaken = &step;
+    return;
+  }
+  bool opens = step.number != 0;
+  if (opens ? turnsOpen : !turnTaken) onHazard(Hazard::TurnPassedEarly, nullptr, &step);
+  turnsOpen |= opens;
+  turnTaken = nullptr;
+}
+
 bool Execution::access(const Step& step) {
+  if (role == Role::Copying) return noteCopy(step);
+  bool result = accessNow(step);
+  copyAhead();
+  return result;
+}
+
+bool Execution::accessNow(const Step& step) {
   auto hazard = [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); };
   if (step.act == Act::Barrier) return memory.barrier(), true;
   if (step.act == Act::Wait && !step.bulk) return memory.wait(step.number), true;
   if (step.act == Act::WaitDot) return memory.waitDots(step, hazard), true;
   if (step.act == Act::Fence) return memory.fence(), true;
+  if (step.act == Act::MakeBarriers) return memory.makeBarriers(), true;
+  if (step.act == Act::WaitTurn || step.act == Act::PassTurn) return turn(step), true;
   int64_t count = counts[static_cast<size_t>(step.stream)]++;
   if (step.buffer < 0) return global(step, count), true;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
@@ -187,7 +272,7 @@ bool Execution::access(const Step& step) {
     return true;
   }
   int number = buffer.firstSlot + static_cast<int>(slot.value);
-  if (step.act == Act::Copy) return copy(step, count, number), true;
+  if (step.act == Act::Copy) return copy(copyingOf(step, number), count), true;
   if (step.act == Act::Wait) return memory.waitFor(step, number, hazard), true;
   if (step.act == Act::Release) return memory.release(step, number, hazard), true;
   if (step.act == Act::WriteBuffer) return memory.write(step, number, instanceOf(step, count), owners, hazard), true;
@@ -197,24 +282,28 @@ bool Execution::access(const Step& step) {
   return true;
 }
 
-void Execution::copy(const Step& step, int64_t count, int slot) {
+Copying Execution::copyingOf(const Step& step, int slot) const {
   Number wanted = step.operands.size() > 3 ? numberOf(step.operands[3]) : Number{1, true};
-  Window from = windowOf(step.operands[0]);
-  if (wanted.known && !wanted.value) {
+  return {.step = &step, .slot = slot, .wanted = wanted, .from = windowOf(step.operands[0]), .program = current};
+}
+
+void Execution::copy(const Copying& copying, int64_t count) {
+  const Step& step = *copying.step;
+  if (copying.wanted.known && !copying.wanted.value) {
     --counts[static_cast<size_t>(step.stream)];
   } else {
-    onGlobal(step, count, from, versionsOf(step, from));
+    onGlobal(step, count, copying.from, versionsOf(step, copying.from, copying.program));
   }
-  memory.copy(step, slot, instanceOf(step, count), wanted, from, owners,
+  memory.copy(copying, instanceOf(step, count), owners,
               [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
 }
 
 void Execution::global(const Step& step, int64_t count) {
   Window window = windowOf(step.operands[0]);
-  Versions versions = versionsOf(step, window);
+  Versions versions = versionsOf(step, window, current);
   onGlobal(step, count, window, versions);
   memory.global(step, window, owners, [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
-  if (step.act != Act::ReadGlobal) written.push_back({instanceOf(step, count).label, count, window, isUnordered(step)});
+  if (step.act != Act::ReadGlobal) written.push_back({instanceOf(step, count).label, count, window, isUnordered(step), current});
   if (step.results.empty() || step.results.front() < 0) return;
   // A scalar that is loaded: what it is depends on where it lies and on what was written there.
   uint64_t key = scenario.seed ^ (step.label < 0 ? 0 : hashOf(window.base, step.label)) ^ static_cast<uint64_t>(window.array) << 32;
@@ -233,10 +322,10 @@ Number Execution::loaded(uint64_t key, Type type) const {
   return {static_cast<int64_t>(random % static_cast<uint64_t>(bound)) * (type.isInteger(8) ? 1 : scale), true};
 }
 
-Versions Execution::versionsOf(const Step& step, const Window& window) const {
+Versions Execution::versionsOf(const Step& step, const Window& window, int program) const {
   Versions versions;
   for (const Written& write : written) {
-    if ((write.unordered && isUnordered(step)) || !mayOverlap(write.window, window)) continue;
+    if (write.program != program || (write.unordered && isUnordered(step)) || !mayOverlap(write.window, window)) continue;
     auto it = llvm::find_if(versions, [&](const Version& version) { return version.label == write.label; });
     if (it == versions.end()) it = versions.insert(it, {write.label, 0, 0});
     ++it->count;
@@ -340,6 +429,8 @@ bool Execution::branch(const Step& step) {
     give(step.results, yields(which));
     return true;
   }
+  ++unsure;
+  llvm::scope_exit sure([&] { --unsure; });
   Memory entry = memory;
   if (!side(0)) return false;
   SmallVector<Value> first = yields(0);
@@ -352,7 +443,19 @@ bool Execution::branch(const Step& step) {
   return true;
 }
 
+bool Execution::eachProgram(const Step& step) {
+  const Body& body = program.blocks[static_cast<size_t>(step.blocks[0])];
+  for (size_t number = 0; number < scenario.ids.size(); ++number) {
+    beginProgram(number);
+    for (size_t axis = 0; axis < 3; ++axis) setNumber(body.arguments[axis], {scenario.ids[number][axis], true});
+    if (!block(step.blocks[0])) return false;
+  }
+  return true;
+}
+
 bool Execution::lazy(const Step& step) {
+  ++unsure;
+  llvm::scope_exit sure([&] { --unsure; });
   Memory skipped = memory;
   if (!block(step.blocks[0])) return false;
   memory.join(skipped);

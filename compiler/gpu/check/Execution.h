@@ -3,6 +3,10 @@
 //
 // A branch whose condition depends on data is followed on both sides, one after the other, and what either leaves is joined; the region of
 // a select_lazy may be skipped or run; a scf.while whose condition depends on data takes as many trips as the draw says.
+//
+// Where warps of their own make the copies of boxes, their part is run first, by itself: it reads no memory. Then the others' part is run,
+// and each copy begins as soon as the releases before it allow. That is the worst for what a copy may meet; that a copy is still under way
+// is assumed until it is waited for, as ever.
 #ifndef FATTN_COMPILER_GPU_CHECK_EXECUTION_H
 #define FATTN_COMPILER_GPU_CHECK_EXECUTION_H
 
@@ -13,8 +17,9 @@ namespace fattn::check {
 /// One draw of what a launch decides.
 struct Scenario {
   std::vector<std::int64_t> arguments = {};
-  std::array<std::int64_t, 3> ids = {0, 0, 0}, programs = {1, 1, 1};
-  std::int64_t trips = 1;  ///< of loops that data decides on
+  std::array<std::int64_t, 3> programs = {1, 1, 1};            ///< of the grid
+  std::vector<std::array<std::int64_t, 3>> ids = {{0, 0, 0}};  ///< of those that the block takes, in order
+  std::int64_t trips = 1;                                      ///< of loops that data decides on
   std::uint64_t seed = 0;  ///< of integers that are loaded: small multiples of one of `scales`, or small
   std::vector<std::int64_t> scales = {};
 };
@@ -48,10 +53,9 @@ class Execution {
   virtual void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) = 0;
   virtual void onHazard(Hazard hazard, const Step* first, const Step* second) = 0;
   virtual void onSlotOutside(const Step& step, std::int64_t slot) = 0;
-  /// Which run of the body of the `depth`-th loop around the step this is, from the outermost one, 1; the run of the program, 0, where
-  /// `depth` is 0.
+  /// Which run of the body of the `depth`-th loop around the step this is, the outermost one being 1; where `depth` is 0 which program.
   std::int64_t entryOf(const Step& step, size_t depth) const {
-    return depth == 0 ? 0 : blockRuns[static_cast<size_t>(step.loops[depth - 1])];
+    return depth == 0 ? current : blockRuns[static_cast<size_t>(step.loops[depth - 1])];
   }
   /// What a write leaves in a slot.
   Instance instanceOf(const Step& step, std::int64_t count) const;
@@ -71,7 +75,17 @@ class Execution {
     std::int64_t count;
     Window window;
     bool unordered;
+    int program;
   };
+  /// Whose part of the program is run: that of all, or where there are warps that copy, theirs or the others'.
+  enum class Role : std::uint8_t { All, Copying, Computing };
+
+  void programs();
+  void beginProgram(size_t number);
+  bool noteCopy(const Step& step);
+  void copyAhead();
+  void turn(const Step& step);
+  void atEnd();
 
   bool block(int index);
   bool step(const Step& step);
@@ -80,7 +94,9 @@ class Execution {
   void window(const Step& step);
   void forward(const Step& step);
   bool access(const Step& step);
-  void copy(const Step& step, std::int64_t count, int slot);
+  bool accessNow(const Step& step);
+  Copying copyingOf(const Step& step, int slot) const;
+  void copy(const Copying& copying, std::int64_t count);
   void global(const Step& step, std::int64_t count);
   /// The memory at a loop's head, and how often each access had run.
   struct Head {
@@ -92,6 +108,7 @@ class Execution {
   bool whileLoop(const Step& step);
   bool branch(const Step& step);
   bool lazy(const Step& step);
+  bool eachProgram(const Step& step);
 
   Number numberOf(int value) const { return value < 0 ? Number() : numbers[static_cast<size_t>(value)]; }
   Window windowOf(int value) const {
@@ -109,7 +126,7 @@ class Execution {
   void give(llvm::ArrayRef<int> values, llvm::ArrayRef<Value> from);
   static Window merged(const Window& a, const Window& b);
   static Value merged(const Value& a, const Value& b);
-  Versions versionsOf(const Step& step, const Window& window) const;
+  Versions versionsOf(const Step& step, const Window& window, int program) const;
   Number loaded(std::uint64_t key, mlir::Type type) const;
 
   std::vector<Number> numbers;          ///< by value
@@ -119,6 +136,14 @@ class Execution {
   std::vector<std::int64_t> loopTrips;
   std::vector<bool> loopSettled;
   bool watched;
+  Role role = Role::All;
+  int current = 0;                  ///< of the block's programs
+  std::vector<Copying> ahead;       ///< what the warps that copy will do, in order
+  size_t nextAhead = 0;             ///< of these
+  bool apart = false;               ///< they have begun
+  int unsure = 0;                   ///< branches around, of which it is not known whether they are taken
+  const Step* turnTaken = nullptr;  ///< by a group that has not passed it on
+  bool turnsOpen = false;
   Owners& owners;
   std::int64_t budget, spent = 0;
   Outcome outcome = Outcome::Finished;

@@ -44,7 +44,7 @@ void Memory::waitDots(const Step& step, Report report) {
     if (dot.younger >= step.number) note({dot.step, dot.slot, /*write=*/false});
   std::erase_if(dots, [&](const Dot& dot) { return dot.younger >= step.number; });
   if (!watched) return;
-  Operation* waitedFor = cast<tilegpu::DotWaitOp>(step.op).getValue().getDefiningOp();
+  mlir::Operation* waitedFor = cast<tilegpu::DotWaitOp>(step.op).getValue().getDefiningOp();
   if (llvm::any_of(dots, [&](const Dot& dot) { return dot.step->op == waitedFor; })) report(Hazard::WaitLeavesDot, nullptr, &step);
 }
 
@@ -60,12 +60,14 @@ void Memory::note(Access access) {
     return old.released && old.step == access.step && old.slot == access.slot && old.write == access.write;
   });
   if (!llvm::is_contained(recent, access)) recent.push_back(access);
+  if (apart && !access.released && !llvm::is_contained(unreleased, access)) unreleased.push_back(access);
 }
 
 // Of accesses somewhere unknown one is enough: with all of them every branch of a loop would double their number.
 void Memory::noteGlobal(const GlobalAccess& access) {
-  bool known =
-      llvm::any_of(recentGlobal, [&](const GlobalAccess& old) { return old.step == access.step && old.window.saysTheSame(access.window); });
+  bool known = llvm::any_of(recentGlobal, [&](const GlobalAccess& old) {
+    return old.step == access.step && old.program == access.program && old.window.saysTheSame(access.window);
+  });
   if (!known) recentGlobal.push_back(access);
 }
 
@@ -82,35 +84,48 @@ void Memory::meetAccesses(const Step& step, int slot, Owners& owners, Report rep
   }
 }
 
-void Memory::copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report) {
-  if (!step.bulk)
+/// Barriers are the computing warps' own: what is not released may come behind any copy, or before it.
+void Memory::meetApart(const Copying& copying, Report report) const {
+  for (const Access& access : unreleased)
+    if (overlap(copying.slot, access.slot)) report(hazardOf(access.write, true, false), access.step, copying.step);
+}
+
+void Memory::needBarriers(const Step& step, Report report) const {
+  if (program->buffers[static_cast<size_t>(step.buffer)].objects && !barriersSeen) report(Hazard::BarriersNotMade, nullptr, &step);
+}
+
+void Memory::copy(const Copying& copying, const Instance& what, Owners& owners, Report report) {
+  const auto& [step, slot, wanted, from, number] = copying;
+  if (!step->bulk)
     for (InFlight& copy : inFlight) ++copy.younger;  // its group is closed in any case
   if (wanted.known && !wanted.value) return;
   Content content = {what};
   if (!wanted.known)
     for (const Instance& old : contents[static_cast<size_t>(slot)])
       if (!llvm::is_contained(content, old)) content.push_back(old);
-  if (!watched) return put(slot, std::move(content), step);
-  meetAccesses(step, slot, owners, report);
-  meetDots(step, slot, report);
-  if (step.bulk) {
+  if (!watched) return put(slot, std::move(content), *step);
+  meetAccesses(*step, slot, owners, report);
+  meetDots(*step, slot, report);
+  if (step->bulk) {
+    needBarriers(*step, report);
+    if (apart) meetApart(copying, report);
     for (size_t other = 0; other < unfenced.size(); ++other)
-      if (unfenced[other] && overlap(slot, static_cast<int>(other))) report(Hazard::CopyWithoutFence, unfenced[other], &step);
+      if (unfenced[other] && overlap(slot, static_cast<int>(other))) report(Hazard::CopyWithoutFence, unfenced[other], step);
     const Step*& last = unread[static_cast<size_t>(slot)];
-    if (last) report(Hazard::CopyWithoutRelease, last, &step);
-    if (program->buffers[static_cast<size_t>(step.buffer)].released) last = &step;
+    if (last) report(Hazard::CopyWithoutRelease, last, step);
+    if (program->buffers[static_cast<size_t>(step->buffer)].released) last = step;
   }
-  unfenced[static_cast<size_t>(slot)] = step.bulk ? nullptr : &step;
-  meetGlobal({&step, from, /*write=*/false, /*atomic=*/false}, owners, report);
-  inFlight.push_back({&step, slot, 0, from});
-  put(slot, std::move(content), step);
+  unfenced[static_cast<size_t>(slot)] = step->bulk ? nullptr : step;
+  meetGlobal({step, from, /*write=*/false, /*atomic=*/false, number}, owners, report);
+  inFlight.push_back({step, slot, 0, from, number});
+  put(slot, std::move(content), *step);
 }
 
 void Memory::wait(std::int64_t pending) {
   for (const InFlight& copy : inFlight) {
     if (copy.step->bulk || copy.younger < pending) continue;
     note({copy.step, copy.slot, /*write=*/true});
-    noteGlobal({copy.step, copy.from, /*write=*/false, /*atomic=*/false});
+    noteGlobal({copy.step, copy.from, /*write=*/false, /*atomic=*/false, copy.program});
   }
   std::erase_if(inFlight, [&](const InFlight& copy) { return !copy.step->bulk && copy.younger >= pending; });
 }
@@ -118,6 +133,7 @@ void Memory::wait(std::int64_t pending) {
 /// The engine's writes are seen by whoever has waited: no barrier is needed behind it.
 void Memory::waitFor(const Step& step, int slot, Report report) {
   if (!watched) return;
+  needBarriers(step, report);
   auto isHere = [&](const InFlight& copy) { return copy.step->bulk && copy.slot == slot; };
   if (llvm::none_of(inFlight, isHere)) report(Hazard::WaitWithoutCopy, nullptr, &step);
   std::erase_if(inFlight, isHere);
@@ -125,11 +141,13 @@ void Memory::waitFor(const Step& step, int slot, Report report) {
 
 void Memory::release(const Step& step, int slot, Report report) {
   if (!watched) return;
+  needBarriers(step, report);
   const Step*& copy = unread[static_cast<size_t>(slot)];
   if (!copy) report(Hazard::ReleaseTwice, nullptr, &step);
   copy = nullptr;
   for (Access& access : recent)
     if (access.slot == slot && !access.write) access.released = true;
+  std::erase_if(unreleased, [&](const Access& access) { return access.slot == slot && !access.write; });
 }
 
 void Memory::end(Report report) const {
@@ -140,6 +158,7 @@ void Memory::end(Report report) const {
 void Memory::barrier() {
   recent.clear();
   recentGlobal.clear();
+  barriersSeen = barriersMade;
 }
 
 void Memory::read(const Step& step, int slot, Owners& owners, Report report) {
@@ -168,6 +187,7 @@ void Memory::write(const Step& step, int slot, const Instance& what, Owners& own
 /// The same elements in layouts that give each to one thread only are a thread's own business.
 void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const {
   for (const GlobalAccess& other : recentGlobal) {
+    if (access.program != other.program) continue;
     if ((!access.write && !other.write) || (access.atomic && other.atomic) || !mayOverlap(access.window, other.window)) continue;
     bool own = access.window == other.window && owners.same(access.step->owners, other.step->owners);
     if (!own) report(hazardOf(other.write, access.write, true), other.step, access.step);
@@ -176,10 +196,10 @@ void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report repor
 
 void Memory::global(const Step& step, const Window& window, Owners& owners, Report report) {
   if (!watched) return;
-  GlobalAccess access{&step, window, step.act != Act::ReadGlobal, step.act == Act::AtomicGlobal};
+  GlobalAccess access{&step, window, step.act != Act::ReadGlobal, step.act == Act::AtomicGlobal, current};
   if (access.write)
     for (const InFlight& copy : inFlight)
-      if (mayOverlap(window, copy.from)) report(Hazard::StoreOverCopySource, copy.step, &step);
+      if (copy.program == current && mayOverlap(window, copy.from)) report(Hazard::StoreOverCopySource, copy.step, &step);
   meetGlobal(access, owners, report);
   noteGlobal(access);
 }
@@ -212,6 +232,8 @@ void Memory::join(const Memory& other) {
       same->younger = std::min(same->younger, dot.younger);
   }
   for (const Access& access : other.recent) note(access);
+  for (const Access& access : other.unreleased)
+    if (!llvm::is_contained(unreleased, access)) unreleased.push_back(access);
   for (const GlobalAccess& access : other.recentGlobal) noteGlobal(access);
 }
 
@@ -227,14 +249,18 @@ bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int 
     return llvm::all_of(some,
                         [&](const GlobalAccess& a) { return llvm::any_of(all, [&](const GlobalAccess& b) { return a.step == b.step; }); });
   };
+  auto sameUnreleased = [&] {
+    return unreleased.size() == earlier.unreleased.size() &&
+           std::is_permutation(unreleased.begin(), unreleased.end(), earlier.unreleased.begin());
+  };
   auto sameSlots = [&](const Buffer& buffer) {
     auto slots = [&](const Memory& memory) { return llvm::ArrayRef(memory.contents).slice(buffer.firstSlot, buffer.slots); };
     return buffer.rewritten || llvm::equal(slots(*this), slots(earlier), sameContent);
   };
   return llvm::all_of(program->buffers, sameSlots) && llvm::equal(inFlight, earlier.inFlight, sameCopy) && dots == earlier.dots &&
          unfenced == earlier.unfenced && unread == earlier.unread && recent.size() == earlier.recent.size() &&
-         std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && allIn(recentGlobal, earlier.recentGlobal) &&
-         allIn(earlier.recentGlobal, recentGlobal);
+         std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && sameUnreleased() &&
+         allIn(recentGlobal, earlier.recentGlobal) && allIn(earlier.recentGlobal, recentGlobal);
 }
 
 }  // namespace fattn::check

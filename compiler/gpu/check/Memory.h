@@ -34,6 +34,9 @@ enum class Hazard : std::uint8_t {
   CopyWithoutWait,     ///< of boxes, at the end of the program
   CopyWithoutFence,    ///< of boxes, over what threads have written and not shown to the engine
   CopyWithoutRelease,  ///< of boxes, into a slot that not all warps have released since the last one: it never begins
+  BarriersNotMade,     ///< boxes without barrier objects, or without a barrier since these were made
+  TurnNotPassed,       ///< a group waits for a turn that the one before does not pass on
+  TurnPassedEarly,     ///< a turn is passed on before the next group has taken the one before
   ReleaseTwice,        ///< of a slot whose last content was released already
   ReadWithoutFence,    ///< by a dot, of what threads have written and not shown to the matrix unit
   ReadAfterWrite,      ///< by other threads, without a barrier in between
@@ -47,6 +50,15 @@ enum class Hazard : std::uint8_t {
 /// Hears of hazards; `second` is the access at hand.
 using Report = llvm::function_ref<void(Hazard, const Step* first, const Step* second)>;
 
+/// A copy that is about to begin.
+struct Copying {
+  const Step* step = nullptr;
+  int slot = 0;
+  Number wanted = {};
+  Window from = {};
+  int program = 0;  ///< which of those that the block takes
+};
+
 class Memory {
  public:
   /// `watched`: hazards are looked for. The program before scheduling is in order, and has none.
@@ -57,8 +69,8 @@ class Memory {
     unread.resize(static_cast<size_t>(program.slots));
   }
 
-  /// `wanted` is false for a copy whose predicate does not hold: it moves nothing, but is a group among the others.
-  void copy(const Step& step, int slot, const Instance& what, Number wanted, const Window& from, Owners& owners, Report report);
+  /// A copy that is not wanted, as its predicate does not hold, moves nothing, but is a group among the others.
+  void copy(const Copying& copying, const Instance& what, Owners& owners, Report report);
   void wait(std::int64_t pending);
   /// Of all threads, for the boxes that are being copied into a slot.
   void waitFor(const Step& step, int slot, Report report);
@@ -69,6 +81,13 @@ class Memory {
   /// A dot begins to read a slot; the first read of a dot counts it among the others.
   void beginDot(const Step& step, int slot, Owners& owners, Report report);
   void waitDots(const Step& step, Report report);
+  void makeBarriers() { barriersMade = true; }
+  /// From now on copies of boxes are made by warps that meet no barrier: releases alone keep them behind what others do.
+  void copyApart() { apart = true; }
+  /// The program of the block whose accesses follow. Programs have no order in global memory.
+  void beginProgram(int number) { current = number; }
+  /// The copy of boxes that a slot holds until it is released; null where the next one may begin.
+  const Step* heldBy(int slot) const { return unread[static_cast<size_t>(slot)]; }
   /// What threads have written so far, copies that were waited for included, is seen by dots.
   void fence();
   void read(const Step& step, int slot, Owners& owners, Report report);
@@ -90,6 +109,7 @@ class Memory {
     int slot;
     std::int64_t younger;  ///< copies issued since, at least
     Window from;
+    int program;
     bool operator==(const InFlight&) const = default;
   };
   struct Dot {
@@ -109,12 +129,15 @@ class Memory {
     const Step* step;
     Window window;
     bool write, atomic;
+    int program;
   };
 
   bool overlap(int a, int b) const;
   void meetAccesses(const Step& step, int slot, Owners& owners, Report report) const;
   void put(int slot, Content what, const Step& by);
   void note(Access access);
+  void meetApart(const Copying& copying, Report report) const;
+  void needBarriers(const Step& step, Report report) const;
   void meetDots(const Step& step, int slot, Report report) const;
   void noteGlobal(const GlobalAccess& access);
   void meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const;
@@ -129,6 +152,10 @@ class Memory {
   std::vector<const Step*> unread;    ///< for each slot the copy of boxes whose content has not been released
   std::vector<Access> recent;         ///< since the last barrier
   std::vector<GlobalAccess> recentGlobal;
+  bool barriersMade = false, barriersSeen = false;  ///< the second behind a barrier
+  bool apart = false;
+  std::vector<Access> unreleased;  ///< where boxes are copied apart: accesses that no release has followed
+  int current = 0;
 };
 
 }  // namespace fattn::check

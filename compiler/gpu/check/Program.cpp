@@ -34,6 +34,9 @@ Act actOf(Operation* op) {
       .Case<tilegpu::BarrierOp>([](auto) { return Act::Barrier; })
       .Case<tilegpu::DotWaitOp>([](auto) { return Act::WaitDot; })
       .Case<tilegpu::FenceAsyncOp>([](auto) { return Act::Fence; })
+      .Case<tilegpu::InitBarriersOp>([](auto) { return Act::MakeBarriers; })
+      .Case<tilegpu::TurnWaitOp>([](auto) { return Act::WaitTurn; })
+      .Case<tilegpu::TurnPassOp>([](auto) { return Act::PassTurn; })
       .Case<tilegpu::LoadBufferOp>([](auto) { return Act::ReadBuffer; })
       .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
       .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
@@ -47,11 +50,12 @@ StepKind kindOf(Operation* op) {
   if (isa<scf::WhileOp>(op)) return StepKind::While;
   if (isa<scf::IfOp>(op)) return StepKind::If;
   if (isa<tile::SelectLazyOp>(op)) return StepKind::Lazy;
+  if (isa<tilegpu::EachProgramOp>(op)) return StepKind::Programs;
   if (actOf(op) != Act::None) return StepKind::Access;
   if (isa<tile::AddPtrOp>(op)) return StepKind::Pointer;
   if (isa<tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return StepKind::Window;
   if (isa<tile::AssumeDivisibleOp>(op)) return StepKind::Forward;
-  if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op)) return StepKind::Number;
+  if (isa<tile::ProgramIdOp, tile::NumProgramsOp, tilegpu::IsCopierOp>(op)) return StepKind::Number;
   bool scalar = op->getNumResults() == 1 && isNumber(op->getResult(0).getType());
   if (scalar && isa<arith::ArithDialect>(op->getDialect())) return StepKind::Number;
   bool pointers = op->getNumResults() == 1 && op->getNumOperands() > 0 && !scalar && isFollowed(op->getResult(0).getType());
@@ -101,6 +105,9 @@ class Flattener {
         readsOf(dot, result);
         continue;
       }
+      if (isMadeElsewhere(&op)) continue;
+      program.roles |= isa<tilegpu::IsCopierOp>(op);
+      program.repeats |= isa<tilegpu::EachProgramOp>(op);
       Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
       if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
       for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
@@ -121,6 +128,12 @@ class Flattener {
     return index;
   }
 
+  /// A copy that warps of their own make stands in their part of the program, too.
+  static bool isMadeElsewhere(Operation* op) {
+    auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
+    return madeBy && madeBy.getValue() == tilegpu::kMadeElsewhere;
+  }
+
   int regionOf(const Step& step, Region& region) {
     bool loop = step.kind == StepKind::For || step.kind == StepKind::While;
     if (loop) around.push_back(static_cast<int>(program.blocks.size()));
@@ -139,6 +152,7 @@ class Flattener {
   void addBuffer(tilegpu::AllocOp alloc) {
     tilegpu::BufferType type = alloc.getResult().getType();
     Buffer buffer{.alloc = alloc, .firstSlot = program.slots, .slots = type.getSlots(), .slotBytes = type.getSlotBytes()};
+    buffer.objects = alloc.getBarriers().has_value();
     // Without places all buffers are apart.
     buffer.begin = alloc.getOffset() ? static_cast<int64_t>(*alloc.getOffset()) : unplaced;
     unplaced += alloc.getOffset() ? 0 : type.getBytes();
@@ -171,7 +185,10 @@ class Flattener {
   }
 
   void access(Step& step) {
-    if (auto label = tilegpu::sourceLabelOf(step.op)) step.label = static_cast<int>(label->source), labelled(step, *label);
+    // What a pass puts beside an access may have its location, and is no run of it.
+    bool synchronizes = isa<tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotWaitOp, tilegpu::TurnWaitOp, tilegpu::TurnPassOp>(step.op);
+    if (auto label = tilegpu::sourceLabelOf(step.op); label && !synchronizes)
+      step.label = static_cast<int>(label->source), labelled(step, *label);
     if (step.label < 0) step.stream = program.streams++;
     if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(step.op); wait && wait.isBulk()) {
       step.bulk = true;
@@ -182,6 +199,7 @@ class Flattener {
           step.bulk = copy.isBulk();
           shared(step, copy.getBuffer(), step.bulk ? Attribute() : *copy.getLayout(), !step.bulk);
         })
+        .Case([&](tilegpu::TurnPassOp pass) { step.number = pass.getFirst(); })
         .Case([&](tilegpu::ReleaseOp release) { step.buffer = bufferOf(release.getBuffer()); })
         .Case([&](tilegpu::LoadBufferOp load) { shared(step, load.getBuffer(), load.getType().getEncoding(), false); })
         .Case([&](tilegpu::StoreBufferOp store) { shared(step, store.getBuffer(), store.getValue().getType().getEncoding(), false); })

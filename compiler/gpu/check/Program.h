@@ -25,12 +25,15 @@ enum class Act : std::uint8_t {
   ReadByDot,  ///< by a dot in flight, from here to its wait; a step for each operand in shared memory
   WaitDot,
   Fence,
+  MakeBarriers,  ///< objects that boxes need
+  WaitTurn,      ///< of a warp group
+  PassTurn,
   ReadGlobal,
   WriteGlobal,
   AtomicGlobal
 };
 
-enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy };
+enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy, Programs };
 
 struct Step {
   StepKind kind = StepKind::Opaque;
@@ -47,7 +50,8 @@ struct Step {
   int owners = -1;          ///< which of Program::accessors
   bool bulk = false;        ///< a copy of boxes by an engine, or the wait for one: not counted, but known by its slot
   int loop = -1;            ///< the number of a scf.for
-  std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot
+  std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot and for the
+                            ///< turn that the last group opens
 };
 
 struct Body {
@@ -63,6 +67,7 @@ struct Buffer {
   std::int64_t slots = 1, begin = 0, slotBytes = 0;
   const Step* onlyWriter = nullptr;  ///< of a buffer that no labelled access touches
   bool labelled = false;
+  bool objects = false;    ///< boxes in it need barrier objects, which are made at the function's start
   bool released = false;   ///< copies into it wait until all warps have released the slot
   bool rewritten = false;  ///< what it holds at a loop's head nobody reads (Rewritten.cpp)
 };
@@ -84,6 +89,8 @@ struct Program {
   std::vector<int> shaping;                ///< arguments that trips and conditions follow from
   std::vector<std::int64_t> scales;        ///< constants beside them
   std::vector<int> windows;                ///< for each value that is a pointer which one of them it is; -1 for numbers
+  bool roles = false;                      ///< warps of their own make the copies of boxes
+  bool repeats = false;                    ///< a block takes one program after another
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
   std::int64_t mostSlots = 1;
 };

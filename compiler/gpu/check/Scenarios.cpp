@@ -24,6 +24,20 @@ class Random {
   uint64_t state;
 };
 
+constexpr size_t kMostPrograms = 4;
+
+/// The first programs that one of some blocks takes.
+std::vector<std::array<int64_t, 3>> programsOfABlock(const std::array<int64_t, 3>& grid, Random& random) {
+  int64_t all = grid[0] * grid[1] * grid[2], blocks = 1 + random.below(all), block = random.below(blocks);
+  std::vector<std::array<int64_t, 3>> ids;
+  for (int64_t round = 0; ids.size() < kMostPrograms; ++round) {
+    int64_t number = tilegpu::programOf(round, block, blocks), rows = number / grid[0];
+    if (number >= all) break;
+    ids.push_back({number % grid[0], rows % grid[1], rows / grid[1]});
+  }
+  return ids;
+}
+
 }  // namespace
 
 /// What trips follow from is a small multiple of a constant beside it, or near one. What only addresses follow from is large and odd in
@@ -49,8 +63,9 @@ Scenario Scenarios::draw(int number) const {
   }
   for (size_t axis = 0; axis < 3; ++axis) {
     scenario.programs[axis] = 1 + random.below(4);
-    scenario.ids[axis] = random.below(scenario.programs[axis]);
+    scenario.ids.front()[axis] = random.below(scenario.programs[axis]);
   }
+  if (repeats) scenario.ids = programsOfABlock(scenario.programs, random);
   return scenario;
 }
 

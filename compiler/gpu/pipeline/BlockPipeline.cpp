@@ -58,7 +58,6 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
-  if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 
   // Copies that wait for nothing but their slots run apart from what computes.
   if (options.roles) {
@@ -66,6 +65,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
     if (options.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
     pm.addPass(tilegpu::createPlaceTurnsPass());
   }
+  if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }
 
 }  // namespace fattn::gpu

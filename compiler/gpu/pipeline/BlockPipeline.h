@@ -27,7 +27,7 @@ struct PipelineOptions {
   bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
   bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
   bool boxes = true;        ///< engines may copy whole boxes
-  bool roles = true;        ///< where copies may be made by warps of their own, they are; the check of the order knows no roles
+  bool roles = true;        ///< where copies may be made by warps of their own, they are
   bool repeat = false;      ///< with roles, a block takes one program after another
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};

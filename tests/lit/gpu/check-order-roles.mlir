@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the check of the order finds where warps of their own copy boxes, groups take turns, and a block takes several programs.
+// RUN: fattn-opt %s -split-input-file -tilegpu-check-order -verify-diagnostics
+
+#rows = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0), 4 -> (0,0) | dim0: 16, dim1: 16">
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!buf = !tilegpu.buffer<1 x 16x16xbf16, #b>
+!ptr = !tile.block_ptr<16x16xbf16>
+#maps = [{sizes = [array<i64: 16>, array<i64: 64>]}]
+
+// One slot for all programs of a block: each releases it for the next one, and turns are passed on.
+func.func @in_order(%p: !ptr, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = tilegpu.alloc {barriers = 512 : i64, offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "alone"} : !ptr, !buf
+      }
+    }
+  } else {
+    tilegpu.turn_pass first
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+        tilegpu.copy_wait %t in %b[%c0] : !buf
+        tilegpu.turn_wait
+        %v = tilegpu.load_buffer %b[%c0] : !buf -> tensor<16x16xbf16, #rows>
+        tilegpu.turn_pass
+        tilegpu.release %b[%c0] : !buf
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+#rows = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0), 4 -> (0,0) | dim0: 16, dim1: 16">
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!buf = !tilegpu.buffer<1 x 16x16xbf16, #b>
+!ptr = !tile.block_ptr<16x16xbf16>
+#maps = [{sizes = [array<i64: 16>, array<i64: 64>]}]
+func.func @not_released_for_the_next_program(%p: !ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %b = tilegpu.alloc {barriers = 512 : i64, offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      // expected-note @+2 {{the last copy}}
+      // expected-error @+1 {{copies boxes into a slot whose last content no tilegpu.release has given back: it would never begin}}
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "alone"} : !ptr, !buf
+    }
+  } else {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+      // expected-error @+1 {{waits for boxes that no tilegpu.copy_async has begun to copy into the slot: it would never end}}
+      tilegpu.copy_wait %t in %b[%c0] : !buf
+      %never = arith.cmpi slt, %x, %c0 : i32
+      scf.if %never {
+        tilegpu.release %b[%c0] : !buf
+      }
+    }
+  }
+  return
+}
+
+// -----
+
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!buf = !tilegpu.buffer<1 x 16x16xbf16, #b>
+!ptr = !tile.block_ptr<16x16xbf16>
+func.func @objects(%p: !ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = [{sizes = [array<i64: 16>, array<i64: 64>]}]} {
+  %c0 = arith.constant 0 : i32
+  %b = tilegpu.alloc {barriers = 512 : i64, offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  // expected-error @+1 {{needs barrier objects: tilegpu.init_barriers is missing before it, or a tilegpu.barrier between the two}}
+  %t = tilegpu.copy_async %p, %b[%c0] map 0[] : !ptr, !buf
+  tilegpu.barrier
+  tilegpu.copy_wait %t in %b[%c0] : !buf
+  return
+}
+
+// -----
+
+func.func @turns(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  tilegpu.turn_pass first
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tilegpu.turn_wait
+    tilegpu.turn_pass
+    // expected-error @+1 {{passes on a turn that no tilegpu.turn_wait has taken: the next group's turns would be lost}}
+    tilegpu.turn_pass
+  }
+  // expected-note @+1 {{the turn before}}
+  tilegpu.turn_wait
+  // expected-error @+1 {{waits for a turn that no tilegpu.turn_pass of the group before passes on: it would never end}}
+  tilegpu.turn_wait
+  return
+}
