@@ -22,7 +22,15 @@ struct Source {
   bool boxes;
   std::vector<int64_t> arrays;
   std::vector<int64_t> (*integers)(int64_t trips);
+  int32_t programs = 1;  ///< of the grid
 };
+
+/// Rows for two groups of warps.
+const Source& wide() {
+  static const Source one = {
+      "two-dots-of-programs", true, {384 * 32, 96 * 32, 384 * 32}, [](int64_t trips) { return std::vector<int64_t>{trips}; }, 3};
+  return one;
+}
 
 const std::vector<Source>& sources() {
   static const std::vector<Source> all = {
@@ -37,6 +45,7 @@ const std::vector<Source>& sources() {
 struct Configuration {
   std::string target;
   int64_t warps, stages, schedule;
+  bool repeat = false;  ///< a block takes one program after another
 };
 
 const std::vector<Configuration>& configurations() {
@@ -52,9 +61,16 @@ const std::vector<Configuration>& boxConfigurations() {
   return all;
 }
 
+/// Of such chips with several groups of warps: one only copies, the others take turns.
+const std::vector<Configuration>& roleConfigurations() {
+  static const std::vector<Configuration> all = {
+      {"nvidia:sm_90a", 8, 2, 0}, {"nvidia:sm_90a", 8, 3, 1}, {"nvidia:sm_90a", 8, 2, 0, true}, {"nvidia:sm_90a", 8, 3, 2, true}};
+  return all;
+}
+
 /// The program with so many trips, on arrays of its own.
 Judge::Inputs inputs(const Source& source, func::FuncOp function, int64_t trips, std::vector<std::vector<char>>& memory) {
-  Judge::Inputs result;
+  Judge::Inputs result{.arguments = {}, .grid = {source.programs, 1, 1}};
   std::vector<int64_t> integers = source.integers(trips);
   size_t array = 0, integer = 0;
   for (Type type : function.getArgumentTypes()) {
@@ -80,6 +96,7 @@ BlockProgram compile(ModuleOp module, const Configuration& configuration, const 
                                      .stages = configuration.stages,
                                      .schedule = draw.schedule,
                                      .forced = {},
+                                     .repeat = configuration.repeat,
                                      .order = order});
   while (!block.module && draw.fitSchedule(block.refused));
   return block;
@@ -87,8 +104,8 @@ BlockProgram compile(ModuleOp module, const Configuration& configuration, const 
 
 MutantProgram make(const Source& source, const Configuration& configuration) {
   MutantProgram one;
-  one.name = fmt::format("{} {}, {} warps, {} stages, schedule {}", source.file, configuration.target, configuration.warps,
-                         configuration.stages, configuration.schedule);
+  one.name = fmt::format("{} {}, {} warps, {} stages, schedule {}{}", source.file, configuration.target, configuration.warps,
+                         configuration.stages, configuration.schedule, configuration.repeat ? ", several programs" : "");
   auto refuse = [&](const std::string& why) { return Error(ErrorCode::InvalidArgument, one.name + ": " + why); };
   one.context = test::makeContext();
   auto module = parseSourceFile<ModuleOp>(std::string(FATTN_DATA) + "/" + source.file + ".mlir", one.context.get());
@@ -120,6 +137,7 @@ std::vector<MutantProgram> mutantPrograms() {
   for (const Source& source : sources())
     for (const Configuration& configuration : boxConfigurations())
       if (source.boxes) programs.push_back(make(source, configuration));
+  for (const Configuration& configuration : roleConfigurations()) programs.push_back(make(wide(), configuration));
   return programs;
 }
 

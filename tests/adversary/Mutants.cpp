@@ -13,8 +13,8 @@ using namespace mlir;
 
 namespace fattn::adversary {
 
-using tilegpu::AllocOp, tilegpu::BarrierOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::DotAsyncOp, tilegpu::DotWaitOp,
-    tilegpu::LoadBufferOp, tilegpu::ReleaseOp, tilegpu::StoreBufferOp;
+using tilegpu::TurnPassOp, tilegpu::TurnWaitOp, tilegpu::AllocOp, tilegpu::BarrierOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp,
+    tilegpu::DotAsyncOp, tilegpu::DotWaitOp, tilegpu::LoadBufferOp, tilegpu::ReleaseOp, tilegpu::StoreBufferOp;
 
 namespace {
 
@@ -33,7 +33,12 @@ std::string placeOf(Operation* op) {
   return fmt::format("'{}' at {}", op->getName().getStringRef().str(), text);
 }
 
-bool synchronizes(Operation* op) { return isa<BarrierOp, CopyWaitOp, DotWaitOp, ReleaseOp>(op); }
+bool synchronizes(Operation* op) { return isa<BarrierOp, CopyWaitOp, DotWaitOp, ReleaseOp, TurnWaitOp, TurnPassOp>(op); }
+/// Who makes a copy where warps of their own do; it stands in the others' part, too.
+StringRef maker(Operation* op) {
+  auto by = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
+  return by ? by.getValue() : "";
+}
 bool touchesGlobal(Operation* op) {
   return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, CopyAsyncOp>(op);
 }
@@ -61,7 +66,10 @@ SmallVector<BufferUse, 2> buffersOf(Operation* op) {
 }
 AllocOp allocOf(const BufferUse& use) { return use.buffer.getDefiningOp<AllocOp>(); }
 bool readsOnly(Operation* op) { return isa<LoadBufferOp, DotAsyncOp>(op); }
-bool isNode(Operation* op) { return synchronizes(op) || touchesGlobal(op) || !buffersOf(op).empty(); }
+bool isNode(Operation* op) {
+  if (maker(op) == tilegpu::kMadeElsewhere) return false;
+  return synchronizes(op) || touchesGlobal(op) || !buffersOf(op).empty();
+}
 
 /// Whether the order of the two may matter.
 bool meet(Operation* a, Operation* b) {
@@ -130,6 +138,10 @@ class Finder {
   }
 
   void visit(Operation* op) {
+    if (maker(op) == tilegpu::kMadeElsewhere) return;
+    if (maker(op) == tilegpu::kMadeAlone) add(MutationKind::DropCopy, "drop-copy", op);
+    if (isa<TurnWaitOp, TurnPassOp>(op)) add(MutationKind::DropTurn, "drop-turn", op);
+    if (isa<tilegpu::InitBarriersOp>(op)) add(MutationKind::DropObjects, "drop-objects", op);
     if (auto wait = dyn_cast<CopyWaitOp>(op)) {
       add(MutationKind::DropWait, "drop-wait", op);
       if (!wait.isBulk()) add(MutationKind::RaisePending, "raise-pending", op);
@@ -193,6 +205,9 @@ OwningOpRef<ModuleOp> mutate(ModuleOp block, const Mutation& mutation) {
     case MutationKind::DropWait:
     case MutationKind::DropBarrier:
     case MutationKind::DropRelease:
+    case MutationKind::DropCopy:
+    case MutationKind::DropTurn:
+    case MutationKind::DropObjects:
       first->erase();
       break;
     case MutationKind::EarlyRelease:

@@ -24,8 +24,11 @@ enum class MutationKind : std::uint8_t {
   ShiftSlot,     ///< one access takes the next slot
   Swap,          ///< two neighbours among what touches memory change places
   Overlap,       ///< a buffer gets the place of another
+  DropCopy,      ///< a copy by warps that do nothing else is left out
+  DropTurn,      ///< a warp group does not wait for its turn, or does not pass it on
+  DropObjects,   ///< nobody makes the barrier objects
 };
-inline constexpr int kMutationKinds = 9;
+inline constexpr int kMutationKinds = 12;
 
 struct Mutation {
   MutationKind kind = MutationKind::DropWait;

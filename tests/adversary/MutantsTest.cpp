@@ -21,8 +21,8 @@ uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-constexpr const char* kKinds[] = {"drop-wait",   "raise-pending", "drop-barrier", "drop-release", "early-release",
-                                  "fewer-slots", "shift-slot",    "swap",         "overlap"};
+constexpr const char* kKinds[] = {"drop-wait",  "raise-pending", "drop-barrier", "drop-release", "early-release", "fewer-slots",
+                                  "shift-slot", "swap",          "overlap",      "drop-copy",    "drop-turn",     "drop-objects"};
 
 struct Count {
   int faulty = 0, redundant = 0;
