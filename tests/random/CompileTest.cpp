@@ -65,8 +65,8 @@ std::string assemble(const compiler::Binary& binary) {
   return status == 0 ? "" : log;
 }
 
-/// Behind it all that orders a program's accesses to memory is in place.
-constexpr const char* kLastPassOfBlocks = "tilegpu-place-barriers";
+/// Behind it all that orders a program's accesses to memory is in place, roles included.
+constexpr const char* kLastPassOfBlocks = "tilegpu-place-turns";
 
 /// What the adversary finds in the program that was compiled from a draw.
 std::string faultsOf(const Compilation& compilation, const generator::Draw& draw, const MakeProgram& make) {
