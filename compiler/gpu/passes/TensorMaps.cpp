@@ -179,8 +179,8 @@ class Finder {
     return false;
   }
 
-  /// Whether an i32 is not negative if the arguments that `nonNegative` gets are not. Sums and products that wrap around lead outside of
-  /// every array.
+  /// Whether an integer is not negative if the arguments that `nonNegative` gets are not. Sums, products and parts of wider numbers that
+  /// wrap around lead outside of every array.
   bool isNonNegative(Value value, int depth) {
     if (depth > 16) return false;
     auto both = [&](Operation* op) { return isNonNegative(op->getOperand(0), depth + 1) && isNonNegative(op->getOperand(1), depth + 1); };
@@ -193,6 +193,7 @@ class Finder {
       return loop && value == loop.getInductionVar() && isNonNegative(loop.getLowerBound(), depth + 1);
     }
     if (isa<tile::ProgramIdOp, tile::NumProgramsOp>(op)) return true;
+    if (isa<arith::ExtSIOp, arith::TruncIOp>(op)) return isNonNegative(op->getOperand(0), depth + 1);
     if (isa<arith::DivSIOp, arith::RemSIOp, arith::MinSIOp, arith::AddIOp, arith::MulIOp>(op)) return both(op);
     if (auto select = dyn_cast<arith::SelectOp>(op))
       return isNonNegative(select.getTrueValue(), depth + 1) && isNonNegative(select.getFalseValue(), depth + 1);

@@ -103,6 +103,39 @@ func.func @index_of_an_argument(%k: !tile.ptr<bf16> {tile.divisibility = 16 : i6
 
 // -----
 
+// A head of a group, which a loop counts through: the group is a part of a wider quotient of arguments.
+// CHECK-LABEL: func.func @index_from_a_wider_quotient
+// CHECK-SAME: tilegpu.non_negative = array<i64: 1, 2>
+// CHECK: %[[HEAD:.*]] = arith.addi
+// CHECK: map 0[%[[HEAD]]] :
+func.func @index_from_a_wider_quotient(%k: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %heads: i64, %groups: i64, %batch: i64 {tile.divisibility = 8 : i64}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %from = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : tensor<64x32xf32>
+  %a = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %x = tile.program_id x : i32
+  %quotient = arith.divsi %heads, %groups : i64
+  %group = arith.trunci %quotient : i64 to i32
+  %first = arith.muli %x, %group : i32
+  scf.for %g = %from to %group step %one : i32 {
+    %head = arith.addi %first, %g : i32
+    %w = arith.extsi %head : i32 to i64
+    %o = arith.muli %w, %batch : i64
+    %k1 = tile.addptr %k, %o : !tile.ptr<bf16>, i64
+    %p = tile.make_block_ptr %k1, shape [%c64, %c64], strides [%c64, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<32x64xbf16>
+    %b = tile.load %p : !tile.block_ptr<32x64xbf16> -> tensor<32x64xbf16>
+    %t = tile.trans %b, [1, 0] : tensor<32x64xbf16> -> tensor<64x32xbf16>
+    %d = tile.dot %a, %t, %none : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    tile.device_print "d", %d : tensor<64x32xf32>
+  }
+  return
+}
+
+// -----
+
 // The engine has no place below 0.
 // CHECK-LABEL: func.func @index_that_may_be_negative
 // CHECK-NOT: tensor_maps
