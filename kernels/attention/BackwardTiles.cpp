@@ -15,25 +15,29 @@ bool hasUnit(const Parameters& parameters, const Machine& machine) {
   return machine.chip == "nvidia:sm_90a" && sizeInBytes(parameters.dtype("dtype")) == 2;
 }
 
-// Best first. dK and dV take 2 BLOCK_N widths of registers, so that wide heads have few keys a program.
+TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps) { return {.block_m = m, .block_n = n, .stages = 2, .warps = warps}; }
+
+// The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
+// differs. dK and dV take 2 BLOCK_N widths of registers, so that wide heads have few keys a program.
 std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machine& machine) {
   const std::int64_t width = widthOf(parameters);
-  const TileConfig small{.block_m = 16, .block_n = 32, .stages = 2, .warps = 8},
-      least{.block_m = 16, .block_n = 16, .stages = 1, .warps = 4};
-  if (parameters.dtype("dtype") == DType::F32) return {small, {.block_m = 16, .block_n = 16, .stages = 2, .warps = 4}, least};
-  if (hasUnit(parameters, machine) && width <= 128) return {{.block_m = 32, .block_n = 128, .stages = 2, .warps = 8}};
-  if (width <= 64) return {{.block_m = 32, .block_n = 64, .stages = 2, .warps = 4}, small};
-  if (width <= 128) return {{.block_m = 16, .block_n = 64, .stages = 2, .warps = 8}, small};
-  return {small, least};
+  const bool sums = parameters.flag("sums");
+  if (parameters.dtype("dtype") == DType::F32) {  // both parts of a split operand take registers
+    if (width <= 64) return {tileOf(16, 32, 8)};
+    return {tileOf(8, 32, 4), tileOf(8, 16, 4)};
+  }
+  if (hasUnit(parameters, machine) && width <= 128) return {tileOf(width <= 64 && !sums ? 64 : 32, 128, 8)};
+  if (width <= 64) return {sums ? tileOf(32, 64, 4) : tileOf(64, 128, 8)};
+  if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
+  return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8)};
 }
 
-std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Machine&) {
+std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Machine& machine) {
   const std::int64_t width = widthOf(parameters);
-  const TileConfig small{.block_m = 32, .block_n = 16, .stages = 2, .warps = 4},
-      least{.block_m = 16, .block_n = 16, .stages = 1, .warps = 4};
-  if (parameters.dtype("dtype") == DType::F32) return {small, least};
-  if (width <= 64) return {{.block_m = 64, .block_n = 64, .stages = 2, .warps = 4}, small};
-  return {{.block_m = 64, .block_n = 32, .stages = 2, .warps = 4}, small, least};
+  if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
+  if (hasUnit(parameters, machine)) return {tileOf(64, width <= 128 ? 64 : 32, 4)};
+  if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
+  return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4)};
 }
 
 std::int64_t keysBytes(const Parameters& parameters, const TileConfig& tile) {
