@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the compiler emits keeps the order of the program before scheduling: attention in its default configurations
-// and random programs over chips, stages, warps and schedules. FATTN_SEED=n FATTN_COUNT=m: m random programs from the n-th draw on.
+// and random programs over chips, stages, warps and schedules. FATTN_SEED=n FATTN_COUNT=m: m random programs from the n-th draw on, and
+// as many tiles of attention.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "dsl/Internal.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "tests/generator/Choices.h"
 #include "tests/generator/Draw.h"
 #include "tests/order/Emitted.h"
 #include "tests/support/Context.h"
@@ -59,6 +61,65 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
           expectInOrder(dsl::internal::module(program),
                         {.target = target, .warps = tile.warps, .stages = tile.stages, .forced = tile.schedule, .order = {}}, name);
         }
+}
+
+/// A tile of two or three groups of warps, for which warps of their own copy.
+struct GroupsDraw {
+  AttentionConfig config;
+  generator::Draw configuration;  ///< its rank of schedules
+  bool repeat = false;
+
+  explicit GroupsDraw(generator::Random& random) {
+    auto oneOf = [&](std::initializer_list<int> values) {
+      return values.begin()[random.between(0, static_cast<int64_t>(values.size()) - 1)];
+    };
+    const int groups = oneOf({2, 2, 3});
+    config.head_dim = config.head_dim_v = oneOf({32, 64, 72, 128});
+    config.dtype = (random.between(1, 100) <= 50) ? DType::BF16 : DType::F16;
+    config.causal = (random.between(1, 100) <= 50);
+    config.target = "nvidia:sm_90a";
+    config.alignment = 16;
+    TileConfig tile{.block_m = 64 * groups * oneOf({1, 1, 2}), .block_n = oneOf({16, 32, 48, 64, 128})};
+    tile.stages = oneOf({1, 2, 2, 3, 4});
+    tile.warps = 4 * groups;
+    config.tile = tile;
+    configuration.schedule = static_cast<int>(random.between(0, 7));
+    repeat = (random.between(1, 100) <= 60);
+  }
+  std::string text() const {
+    return config.tile->toString() + " D=" + std::to_string(config.head_dim) + (config.causal ? " causal" : "") + " schedule " +
+           std::to_string(configuration.schedule) + (repeat ? ", several programs" : "");
+  }
+};
+
+TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
+  generator::Random random(fromEnvironment("FATTN_SEED", 0));
+  uint64_t count = fromEnvironment("FATTN_COUNT", 12);
+  int refused = 0, apart = 0, several = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    GroupsDraw draw(random);
+    dsl::Program program = traceAttentionForward(draw.config, *draw.config.tile);
+    Emitted emitted;
+    do
+      emitted = emit(dsl::internal::module(program), {.target = draw.config.target,
+                                                      .warps = draw.config.tile->warps,
+                                                      .stages = draw.config.tile->stages,
+                                                      .schedule = draw.configuration.schedule,
+                                                      .forced = {},
+                                                      .repeat = draw.repeat,
+                                                      .order = {}});
+    while (draw.configuration.fitSchedule(emitted.refused));
+    refused += !emitted.refused.empty();
+    if (!emitted.refused.empty()) continue;  // more shared memory than there is
+    EXPECT_EQ(judge(emitted).faults, "") << draw.text();
+    func::FuncOp function = *emitted.module->getOps<func::FuncOp>().begin();
+    apart += function->hasAttr(tilegpu::kCopierWarpsAttr);
+    several += function->hasAttr(tilegpu::kRepeatsAttr);
+  }
+  std::cout << count << " draws, of which the compiler refused " << refused << "; in " << apart << " warps of their own copy, in "
+            << several << " a block takes several programs\n";
+  EXPECT_GE(2 * apart, static_cast<int>(count));
+  EXPECT_GE(4 * several, static_cast<int>(count));
 }
 
 TEST(Clean, RandomPrograms) {

@@ -60,7 +60,16 @@ void Memory::note(Access access) {
     return old.released && old.step == access.step && old.slot == access.slot && old.write == access.write;
   });
   if (!llvm::is_contained(recent, access)) recent.push_back(access);
-  if (apart && !access.released && !llvm::is_contained(unreleased, access)) unreleased.push_back(access);
+  if (apart && !access.released) noteUnreleased(access);
+}
+
+void Memory::noteUnreleased(const Access& access) {
+  auto noteFor = [&](int slot) {
+    bool boxes = program->boxSlots.test(static_cast<unsigned>(slot));
+    if (boxes && !llvm::is_contained(unreleased, std::pair(access, slot))) unreleased.emplace_back(access, slot);
+  };
+  noteFor(access.slot);
+  for (int other : program->overlaps[static_cast<size_t>(access.slot)]) noteFor(other);
 }
 
 // Of accesses somewhere unknown one is enough: with all of them every branch of a loop would double their number.
@@ -78,6 +87,7 @@ void Memory::meetAccesses(const Step& step, int slot, Owners& owners, Report rep
   };
   for (const InFlight& copy : inFlight)
     if (meets(copy.step, copy.slot)) report(Hazard::WriteOverCopyInFlight, copy.step, &step);
+  if (step.bulk && apart) return meetApart(step, slot, report);
   for (const Access& access : recent) {
     bool over = step.bulk && access.released && access.slot == slot;
     if (!over && meets(access.step, access.slot)) report(hazardOf(access.write, true, false), access.step, &step);
@@ -85,9 +95,9 @@ void Memory::meetAccesses(const Step& step, int slot, Owners& owners, Report rep
 }
 
 /// Barriers are the computing warps' own: what is not released may come behind any copy, or before it.
-void Memory::meetApart(const Copying& copying, Report report) const {
-  for (const Access& access : unreleased)
-    if (overlap(copying.slot, access.slot)) report(hazardOf(access.write, true, false), access.step, copying.step);
+void Memory::meetApart(const Step& step, int slot, Report report) const {
+  for (const auto& [access, into] : unreleased)
+    if (into == slot) report(hazardOf(access.write, true, false), access.step, &step);
 }
 
 void Memory::needBarriers(const Step& step, Report report) const {
@@ -108,7 +118,6 @@ void Memory::copy(const Copying& copying, const Instance& what, Owners& owners, 
   meetDots(*step, slot, report);
   if (step->bulk) {
     needBarriers(*step, report);
-    if (apart) meetApart(copying, report);
     for (size_t other = 0; other < unfenced.size(); ++other)
       if (unfenced[other] && overlap(slot, static_cast<int>(other))) report(Hazard::CopyWithoutFence, unfenced[other], step);
     const Step*& last = unread[static_cast<size_t>(slot)];
@@ -147,7 +156,7 @@ void Memory::release(const Step& step, int slot, Report report) {
   copy = nullptr;
   for (Access& access : recent)
     if (access.slot == slot && !access.write) access.released = true;
-  std::erase_if(unreleased, [&](const Access& access) { return access.slot == slot && !access.write; });
+  std::erase_if(unreleased, [&](const auto& entry) { return entry.second == slot; });
 }
 
 void Memory::end(Report report) const {
@@ -232,8 +241,8 @@ void Memory::join(const Memory& other) {
       same->younger = std::min(same->younger, dot.younger);
   }
   for (const Access& access : other.recent) note(access);
-  for (const Access& access : other.unreleased)
-    if (!llvm::is_contained(unreleased, access)) unreleased.push_back(access);
+  for (const auto& entry : other.unreleased)
+    if (!llvm::is_contained(unreleased, entry)) unreleased.push_back(entry);
   for (const GlobalAccess& access : other.recentGlobal) noteGlobal(access);
 }
 

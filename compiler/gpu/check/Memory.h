@@ -136,7 +136,8 @@ class Memory {
   void meetAccesses(const Step& step, int slot, Owners& owners, Report report) const;
   void put(int slot, Content what, const Step& by);
   void note(Access access);
-  void meetApart(const Copying& copying, Report report) const;
+  void noteUnreleased(const Access& access);
+  void meetApart(const Step& step, int slot, Report report) const;
   void needBarriers(const Step& step, Report report) const;
   void meetDots(const Step& step, int slot, Report report) const;
   void noteGlobal(const GlobalAccess& access);
@@ -154,7 +155,8 @@ class Memory {
   std::vector<GlobalAccess> recentGlobal;
   bool barriersMade = false, barriersSeen = false;  ///< the second behind a barrier
   bool apart = false;
-  std::vector<Access> unreleased;  ///< where boxes are copied apart: accesses that no release has followed
+  /// Where boxes are copied apart: accesses of a slot's bytes that no release of it has followed.
+  std::vector<std::pair<Access, int>> unreleased;
   int current = 0;
 };
 

@@ -72,6 +72,7 @@ class Flattener {
     for (BlockArgument argument : function.getArguments()) number(argument);
     if (block(function.getBody().front()) < 0) return failure();
     findReleased();
+    findBoxSlots();
     findBuffersOfOneWriter();
     findRewrittenBuffers(program);
     findOverlaps();
@@ -262,6 +263,16 @@ class Flattener {
     for (const Body& block : program.blocks)
       for (const Step& step : block.steps)
         if (step.act == Act::Release && step.buffer >= 0) program.buffers[static_cast<size_t>(step.buffer)].released = true;
+  }
+
+  void findBoxSlots() {
+    program.boxSlots.resize(static_cast<unsigned>(program.slots));
+    for (const Body& block : program.blocks)
+      for (const Step& step : block.steps) {
+        if (step.act != Act::Copy || !step.bulk || step.buffer < 0) continue;
+        const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
+        program.boxSlots.set(static_cast<unsigned>(buffer.firstSlot), static_cast<unsigned>(buffer.firstSlot + buffer.slots));
+      }
   }
 
   /// A round trip through memory that a later pass made: what it reads is what its one write left.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "llvm/ADT/BitVector.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace fattn::check {
@@ -93,6 +94,7 @@ struct Program {
   bool repeats = false;                    ///< a block takes one program after another
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
   std::int64_t mostSlots = 1;
+  llvm::BitVector boxSlots;  ///< slots that boxes are copied into
 };
 
 /// Sets Buffer::rewritten.

@@ -109,3 +109,81 @@ func.func @turns(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_9
   tilegpu.turn_wait
   return
 }
+
+// -----
+
+#rows = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0), 4 -> (0,0) | dim0: 16, dim1: 16">
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!buf = !tilegpu.buffer<1 x 16x16xbf16, #b>
+!ptr = !tile.block_ptr<16x16xbf16>
+#maps = [{sizes = [array<i64: 16>, array<i64: 64>]}]
+
+// What comes behind a slot's last reader has the slot's bytes, and the release stands behind that. (Once accesses of the other buffer were
+// never over, and such programs were refused.)
+func.func @shared_bytes(%p: !ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %b = tilegpu.alloc {barriers = 512 : i64, offset = 0 : i64} : !buf
+  %s = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "alone"} : !ptr, !buf
+    }
+  } else {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+      tilegpu.copy_wait %t in %b[%c0] : !buf
+      %v = tilegpu.load_buffer %b[%c0] : !buf -> tensor<16x16xbf16, #rows>
+      tilegpu.barrier
+      tilegpu.store_buffer %v, %s[%c0] : tensor<16x16xbf16, #rows>, !buf
+      tilegpu.barrier
+      %w = tilegpu.load_buffer %s[%c0] : !buf -> tensor<16x16xbf16, #rows>
+      tilegpu.fence_async
+      tilegpu.release %b[%c0] : !buf
+    }
+  }
+  return
+}
+
+// -----
+
+#rows = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0), 4 -> (0,0) | dim0: 16, dim1: 16">
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!buf = !tilegpu.buffer<1 x 16x16xbf16, #b>
+!ptr = !tile.block_ptr<16x16xbf16>
+#maps = [{sizes = [array<i64: 16>, array<i64: 64>]}]
+
+// A barrier is the computing warps' own: it does not keep the next program's copy behind the other buffer.
+func.func @released_too_early(%p: !ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %b = tilegpu.alloc {barriers = 512 : i64, offset = 0 : i64} : !buf
+  %s = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      // expected-note @+1 {{the copy}}
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "alone"} : !ptr, !buf
+    }
+  } else {
+    tilegpu.each_program {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      %t = tilegpu.copy_async %p, %b[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+      tilegpu.copy_wait %t in %b[%c0] : !buf
+      %v = tilegpu.load_buffer %b[%c0] : !buf -> tensor<16x16xbf16, #rows>
+      tilegpu.release %b[%c0] : !buf
+      tilegpu.barrier
+      // expected-error @+1 {{writes a slot that a copy may still be filling: no tilegpu.copy_wait covers the copy before this write}}
+      tilegpu.store_buffer %v, %s[%c0] : tensor<16x16xbf16, #rows>, !buf
+      tilegpu.fence_async
+      tilegpu.barrier
+    }
+  }
+  return
+}
