@@ -162,6 +162,7 @@ void bindHalf(Instruction& instruction) {
   instruction.writes = std::min(row->writes, instruction.count);
   instruction.readsDestination = row->readsDestination;
   instruction.plainTaint = row->plainTaint;
+  instruction.packs = row->packs;
   instruction.parameter = row->parameter;
   instruction.keepsHigh = row->keepsHigh;
   instruction.access = row->access;

@@ -58,14 +58,15 @@ void waitForSignals(Wave& wave, const Instruction&) {
 
 void padding(Wave&, const Instruction&) { violate("executes the padding behind a program"); }
 
-/// The counters are fields of the constant; gfx9 and gfx11 have them in different places.
+/// The counters are fields of the constant; gfx9 and gfx11 have them in different places. A field that is all ones is a wait, too, where
+/// more accesses are on their way: a chip issues none that its counter has no room for.
 void waitForCounters(Wave& wave, const Instruction& instruction) {
   std::uint32_t fields = instruction.raw & 0xffff;
   bool cdna = wave.chip().isCdna();
   std::uint32_t loads = cdna ? (fields & 15) | (fields >> 14 & 3) << 4 : fields >> 10 & 63;
   std::uint32_t local = cdna ? fields >> 8 & 15 : fields >> 4 & 63;
-  if (loads != 63) wave.wait(Counter::Loads, static_cast<int>(loads));
-  if (local != (cdna ? 15U : 63U)) wave.wait(Counter::Local, static_cast<int>(local));
+  wave.wait(Counter::Loads, static_cast<int>(loads));
+  wave.wait(Counter::Local, static_cast<int>(local));
 }
 
 void waitForStores(Wave& wave, const Instruction& instruction) {

@@ -38,13 +38,13 @@ void addIntegers(std::vector<Row>& rows) {
       "v_cvt_u16_f16"));
   rows.push_back(laneRow<[](std::int16_t a) { return static_cast<I>(a); }>("v_cvt_i32_i16"));
   rows.push_back(laneRow<[](std::uint16_t a) { return static_cast<U>(a); }>("v_cvt_u32_u16"));
-  rows.push_back(
-      laneRow<[](I a, I b) { return pack(saturatedWord(a, -32768, 32767), saturatedWord(b, -32768, 32767)); }>("v_cvt_pk_i16_i32"));
-  rows.push_back(laneRow<[](U a, U b) { return pack(std::min(a, 65535U), std::min(b, 65535U)); }>("v_cvt_pk_u16_u32"));
-  rows.push_back(laneRow<[](float a, float b) {
+  rows.push_back(besideEachOther(
+      laneRow<[](I a, I b) { return pack(saturatedWord(a, -32768, 32767), saturatedWord(b, -32768, 32767)); }>("v_cvt_pk_i16_i32")));
+  rows.push_back(besideEachOther(laneRow<[](U a, U b) { return pack(std::min(a, 65535U), std::min(b, 65535U)); }>("v_cvt_pk_u16_u32")));
+  rows.push_back(besideEachOther(laneRow<[](float a, float b) {
     return pack(saturatedWord(toSigned(static_cast<double>(a)), -32768, 32767),
                 saturatedWord(toSigned(static_cast<double>(b)), -32768, 32767));
-  }>("v_cvt_pk_i16_f32"));
+  }>("v_cvt_pk_i16_f32")));
 }
 
 void addFloats(std::vector<Row>& rows) {
@@ -52,9 +52,10 @@ void addFloats(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](Half a) { return a.value; }>("v_cvt_f32_f16"));
   rows.push_back(laneRow<[](float a) { return static_cast<double>(a); }>("v_cvt_f64_f32"));
   rows.push_back(laneRow<[](double a) { return static_cast<float>(a); }>("v_cvt_f32_f64"));
-  rows.push_back(laneRow<[](float a, float b) { return pack(floatToHalfTruncated(a), floatToHalfTruncated(b)); }>("v_cvt_pkrtz_f16_f32"));
-  rows.push_back(laneRow<[](float a, float b) { return pack(floatToHalf(a), floatToHalf(b)); }>("v_cvt_pk_f16_f32"));
-  rows.push_back(laneRow<[](float a, float b) { return pack(floatToBfloat(a), floatToBfloat(b)); }>("v_cvt_pk_bf16_f32"));
+  rows.push_back(besideEachOther(
+      laneRow<[](float a, float b) { return pack(floatToHalfTruncated(a), floatToHalfTruncated(b)); }>("v_cvt_pkrtz_f16_f32")));
+  rows.push_back(besideEachOther(laneRow<[](float a, float b) { return pack(floatToHalf(a), floatToHalf(b)); }>("v_cvt_pk_f16_f32")));
+  rows.push_back(besideEachOther(laneRow<[](float a, float b) { return pack(floatToBfloat(a), floatToBfloat(b)); }>("v_cvt_pk_bf16_f32")));
   rows.push_back(laneRow<[](std::uint16_t a) { return bfloatToFloat(a); }>("v_cvt_f32_bf16"));
 }
 
@@ -106,8 +107,8 @@ void addFloat8(std::vector<Row>& rows) {
   rows.push_back(special("v_cvt_f32_bf8", floatFromByte<true>, Type::B32));
   rows.push_back(special("v_cvt_pk_f32_fp8", floatsFromHalf<false>, Type::B32));
   rows.push_back(special("v_cvt_pk_f32_bf8", floatsFromHalf<true>, Type::B32));
-  rows.push_back(keepingHigh(special("v_cvt_pk_fp8_f32", packFloat8<false>, Type::F32)));
-  rows.push_back(keepingHigh(special("v_cvt_pk_bf8_f32", packFloat8<true>, Type::F32)));
+  rows.push_back(keepingHigh(besideEachOther(special("v_cvt_pk_fp8_f32", packFloat8<false>, Type::F32))));
+  rows.push_back(keepingHigh(besideEachOther(special("v_cvt_pk_bf8_f32", packFloat8<true>, Type::F32))));
 }
 
 }  // namespace

@@ -26,8 +26,11 @@ std::uint64_t operandTaint(const Wave& wave, const Instruction& instruction, con
 }
 
 std::uint64_t sourceTaint(const Wave& wave, const Instruction& instruction) {
-  std::uint64_t taint = 0;
-  for (int number = 0; instruction.has(number); ++number) taint |= operandTaint(wave, instruction, instruction.source(number), number);
+  std::uint64_t taint = instruction.packs ? wave.allLanes : 0;
+  for (int number = 0; instruction.has(number); ++number) {
+    std::uint64_t of = operandTaint(wave, instruction, instruction.source(number), number);
+    taint = instruction.packs ? taint & of : taint | of;
+  }
   if (instruction.readsDestination) taint |= operandTaint(wave, instruction, instruction.operands[0], -1);
   return taint;
 }

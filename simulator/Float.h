@@ -70,6 +70,18 @@ T maximumNumber(T a, T b) {
 inline float minimum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : minimumNumber(a, b); }
 inline float maximum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : maximumNumber(a, b); }
 
+/// v_div_fixup: the special cases of quotient = numerator / denominator.
+inline float fixQuotient(float quotient, float denominator, float numerator) {
+  float sign = std::signbit(numerator) != std::signbit(denominator) ? -1.0F : 1.0F;
+  if (std::isnan(numerator)) return numerator;
+  if (std::isnan(denominator)) return denominator;
+  if ((numerator == 0 && denominator == 0) || (std::isinf(numerator) && std::isinf(denominator)))
+    return std::numeric_limits<float>::quiet_NaN();
+  if (denominator == 0 || std::isinf(numerator)) return sign * std::numeric_limits<float>::infinity();
+  if (std::isinf(denominator) || numerator == 0) return sign * 0.0F;
+  return std::copysign(quotient, sign);
+}
+
 /// Transcendental functions of 32 bits know no denormals.
 inline float flush(float value) { return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value; }
 

@@ -31,18 +31,6 @@ float frexpMantissa(float value) {
   return std::isfinite(value) ? std::frexp(value, &exponent) : value;
 }
 
-/// v_div_fixup: the special cases of quotient = numerator / denominator.
-float fixQuotient(float quotient, float denominator, float numerator) {
-  float sign = std::signbit(numerator) != std::signbit(denominator) ? -1.0F : 1.0F;
-  if (std::isnan(numerator)) return numerator;
-  if (std::isnan(denominator)) return denominator;
-  if ((numerator == 0 && denominator == 0) || (std::isinf(numerator) && std::isinf(denominator)))
-    return std::numeric_limits<float>::quiet_NaN();
-  if (denominator == 0 || std::isinf(numerator)) return sign * std::numeric_limits<float>::infinity();
-  if (std::isinf(denominator) || numerator == 0) return sign * 0.0F;
-  return std::copysign(quotient, sign);
-}
-
 void addArithmetic32(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](float a, float b) { return a + b; }>("v_add_f32"));
   rows.push_back(laneRow<[](float a, float b) { return a - b; }>("v_sub_f32"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "simulator/MemoryOps.h"
@@ -29,7 +30,8 @@ GlobalForm formOf(const Instruction& instruction) {
 std::byte* placeAt(Wave& wave, const Instruction& instruction, std::uint64_t address, int lane) {
   const Access& access = instruction.access;
   bool writes = access.kind != Access::Load;
-  checkAlignment(address, access, lane);
+  // Loads and stores may begin anywhere (HSA sets the mode, and LLVM joins neighbours); atomic operations may not.
+  if (access.kind == Access::Atomic) checkAlignment(address, access, 8, lane);
   std::byte* place = wave.group->memory->find(address, access.bytes, writes);
   if (place == nullptr) violate(wave.group->memory->explain(address, access.bytes, writes), lane);
   return place;
@@ -93,8 +95,8 @@ void accessScratch(Wave& wave, const Instruction& instruction) {
   const Access& access = instruction.access;
   wave.checkDefined(*form.address, "the address");
   if (form.base != nullptr) wave.checkDefined(*form.base, "the address");
-  if (form.data != nullptr) wave.checkDefined(*form.data, "what is stored");
   Scratch& scratch = wave.scratch;
+  std::array<std::uint64_t, 4> undefined{};  // lanes, of each register that is loaded
   std::int64_t common = instruction.offset;
   if (form.base != nullptr && form.base->kind == Operand::Scalar) common += wave.scalar(*form.base);
   for (int lane = 0; lane < wave.lanes; ++lane) {
@@ -107,15 +109,26 @@ void accessScratch(Wave& wave, const Instruction& instruction) {
     auto* place = reinterpret_cast<std::byte*>(scratch.bytes.data() + at);
     if (access.kind == Access::Store) {
       sendLane(wave, access, form.data->index, lane, place);
-      std::memset(scratch.defined.data() + at, 1, access.bytes);
+      for (std::size_t i = 0; i < access.bytes; ++i) {
+        bool isUndefined = (wave.undefined(form.data->index + static_cast<int>(i / 4)) >> lane & 1) != 0;
+        scratch.states[at + i] = isUndefined ? Scratch::Byte::Undefined : Scratch::Byte::Defined;
+      }
       continue;
     }
-    for (std::size_t i = 0; i < access.bytes; ++i)
-      if (scratch.defined[at + i] == 0)
+    for (std::size_t i = 0; i < access.bytes; ++i) {
+      Scratch::Byte state = scratch.states[at + i];
+      if (state == Scratch::Byte::Unwritten)
         violate(fmt::format("reads byte {} of its own memory, which it has not written", offset + static_cast<std::int64_t>(i)), lane);
+      if (state == Scratch::Byte::Undefined) undefined[i / 4] |= std::uint64_t{1} << lane;
+    }
     receiveLane(wave, access, instruction.operands[0].index, lane, place);
   }
-  if (access.kind == Access::Load) return receiveIssued(wave, instruction, Counters::bit(Counter::Loads), true);
+  if (access.kind == Access::Load) {
+    receiveIssued(wave, instruction, Counters::bit(Counter::Loads), true);
+    for (std::size_t word = 0; word < instruction.operands[0].dwords; ++word)
+      wave.undefined(instruction.operands[0].index + static_cast<int>(word)) |= undefined[word];
+    return;
+  }
   wave.counters.issue(
       {.counters = Counters::bit(wave.chip().storesCountAsLoads() ? Counter::Loads : Counter::Stores), .source = &instruction});
 }

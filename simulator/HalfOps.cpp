@@ -16,6 +16,11 @@ WideHalf fusedHalf(Half a, Half b, Half c) {
   return {std::fma(static_cast<double>(a.value), static_cast<double>(b.value), static_cast<double>(c.value))};
 }
 
+Half median(Half a, Half b, Half c) {
+  if (std::isnan(a.value) || std::isnan(b.value) || std::isnan(c.value)) return minimumHalf(minimumHalf(a, b), c);
+  return maximumHalf(minimumHalf(a, b), minimumHalf(maximumHalf(a, b), c));
+}
+
 void addHalfArithmetic(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](Half a, Half b) { return Half{a.value + b.value}; }>("v_add_f16"));
   rows.push_back(laneRow<[](Half a, Half b) { return Half{a.value - b.value}; }>("v_sub_f16"));
@@ -29,6 +34,9 @@ void addHalfArithmetic(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](Half a, Half b) { return maximumOrNan(a, b); }>("v_maximum_f16"));
   rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return minimumHalf(minimumHalf(a, b), c); }>("v_min3_f16")));
   rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return maximumHalf(maximumHalf(a, b), c); }>("v_max3_f16")));
+  rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return median(a, b, c); }>("v_med3_f16")));
+  rows.push_back(
+      keepingHigh(laneRow<[](Half a, Half b, Half c) { return Half{fixQuotient(a.value, b.value, c.value)}; }>("v_div_fixup_f16")));
   rows.push_back(laneRow<[](Half a, std::int16_t b) { return Half{std::ldexp(a.value, b)}; }>("v_ldexp_f16"));
 }
 

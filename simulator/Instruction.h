@@ -76,6 +76,7 @@ struct Instruction {
   std::uint8_t writes = 0;  ///< so many of the first ones are written
   bool readsDestination = false;
   bool plainTaint = false;      ///< an undefined lane of any source makes the lane undefined in all results
+  bool packs = false;           ///< only lanes of which all sources are undefined are so
   std::uint8_t truthTable = 0;  ///< bitop3
   std::uint8_t parameter = 0;   ///< what a family's handler does: the relations of a comparison, the operation of an atomic access
   Category category = Category::Other;

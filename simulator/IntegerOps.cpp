@@ -46,6 +46,8 @@ void addArithmetic(std::vector<Row>& rows) {
   rows.push_back(
       laneRow<[](U a, U b) { return static_cast<U>(static_cast<U64>(a & 0xffffff) * (b & 0xffffff) >> 32); }>("v_mul_hi_u32_u24"));
   rows.push_back(laneRow<[](U a, U b) { return static_cast<U>(static_cast<I64>(signed24(a)) * signed24(b)); }>("v_mul_i32_i24"));
+  rows.push_back(laneRow<[](U a, U b) { return static_cast<U>(static_cast<U64>(static_cast<I64>(signed24(a)) * signed24(b)) >> 32); }>(
+      "v_mul_hi_i32_i24"));
   rows.push_back(laneRow<[](U a, U b, U c) { return (a & 0xffffff) * (b & 0xffffff) + c; }>("v_mad_u32_u24"));
   rows.push_back(laneRow<[](U a, U b, U c) { return static_cast<U>(static_cast<I64>(signed24(a)) * signed24(b)) + c; }>("v_mad_i32_i24"));
   rows.push_back(laneRow<[](U a, U b, U c) { return a + b + c; }>("v_add3_u32"));
@@ -141,7 +143,7 @@ void addSixteenBits(std::vector<Row>& rows) {
   rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return static_cast<U16>(static_cast<U>(a) * b + c); }>("v_mad_u16")));
   rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return static_cast<U16>(static_cast<U>(a) * b + c); }>("v_mad_i16")));
   rows.push_back(laneRow<[](U16 a, U16 b, U c) { return static_cast<U>(a) * b + c; }>("v_mad_u32_u16"));
-  rows.push_back(laneRow<[](U16 a, U16 b) { return static_cast<U>(a) | static_cast<U>(b) << 16; }>("v_pack_b32_f16"));
+  rows.push_back(besideEachOther(laneRow<[](U16 a, U16 b) { return static_cast<U>(a) | static_cast<U>(b) << 16; }>("v_pack_b32_f16")));
 }
 
 }  // namespace

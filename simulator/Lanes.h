@@ -187,6 +187,11 @@ Row accumulatingRow(std::string_view name) {
   row.readsDestination = true;
   return row;
 }
+/// One that puts its sources into the halves of a register: where one of them is defined, the register counts as defined.
+inline Row besideEachOther(Row row) {
+  row.packs = true;
+  return row;
+}
 inline Row keepingHigh(Row row) {
   row.keepsHigh = true;
   return row;

@@ -11,7 +11,7 @@ namespace fattn::simulator {
 
 void Lds::reset(std::uint32_t size) {
   size_ = size;
-  bytes_.assign(size, 0xcd);
+  bytes_.assign(size, std::byte{0xcd});
   writers_.assign(size, kPoison);
   readers_.assign(size, 0);
 }

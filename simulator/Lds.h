@@ -4,6 +4,7 @@
 #ifndef FATTN_SIMULATOR_LDS_H
 #define FATTN_SIMULATOR_LDS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -33,14 +34,17 @@ class Lds {
     std::memcpy(into, &bytes_[at], bytes);
   }
 
-  void write(int wave, int lane, std::uint64_t address, std::uint32_t bytes, const void* from) {
+  /// Waves may write what another one has written since the last barrier: compilers let each write what all of them hold.
+  void write(int wave, int lane, std::uint64_t address, std::uint32_t bytes, const std::byte* from) {
     std::uint32_t at = check(address, bytes, lane);
     for (std::uint32_t i = 0; i < bytes; ++i) {
-      if (std::uint8_t state = writers_[at + i]; state > kSettled && state != mark(wave)) checkOverwrite(wave, lane, at + i);
-      if (std::uint8_t state = readers_[at + i]; state != 0 && state != mark(wave)) reportWriteAfterRead(wave, lane, at + i);
+      bool changes = writers_[at + i] <= kSettled || bytes_[at + i] != from[i];
+      if (std::uint8_t state = writers_[at + i]; state > kSettled && state != mark(wave) && (changes || (state & kHidden) != 0))
+        checkOverwrite(wave, lane, at + i);
+      if (std::uint8_t state = readers_[at + i]; state != 0 && state != mark(wave) && changes) reportWriteAfterRead(wave, lane, at + i);
       writers_[at + i] = mark(wave);
+      bytes_[at + i] = from[i];
     }
-    std::memcpy(&bytes_[at], from, bytes);
   }
 
   void checkBounds(std::uint64_t address, std::uint32_t bytes, int lane) const { check(address, bytes, lane); }
@@ -72,7 +76,8 @@ class Lds {
   [[noreturn]] void reportWriteAfterRead(int wave, int lane, std::uint32_t at) const;
 
   std::uint32_t size_ = 0;
-  std::vector<std::uint8_t> bytes_, writers_, readers_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::uint8_t> writers_, readers_;
 };
 
 }  // namespace fattn::simulator

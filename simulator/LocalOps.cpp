@@ -50,7 +50,7 @@ LdsAccess addressesOf(Wave& wave, const Instruction& instruction, const Operand&
   for (int lane = 0; lane < wave.lanes; ++lane) {
     if (!wave.active(lane)) continue;
     std::uint64_t at = wave.row(address.index)[lane] + offset;
-    checkAlignment(at, access, lane);
+    checkAlignment(at, access, 4, lane);
     wave.group->lds.checkBounds(at, access.bytes, lane);
     result.addresses[lane] = static_cast<std::uint32_t>(at);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "simulator/Fault.h"
 
@@ -19,15 +20,17 @@ struct NamedAccess {
   std::uint8_t half;
 };
 constexpr NamedAccess kForms[] = {
-    {"ubyte", 1, false, 0},        {"u8", 1, false, 0},          {"sbyte", 1, true, 0},       {"i8", 1, true, 0},
-    {"byte", 1, false, 0},         {"b8", 1, false, 0},          {"ushort", 2, false, 0},     {"u16", 2, false, 0},
-    {"sshort", 2, true, 0},        {"i16", 2, true, 0},          {"short", 2, false, 0},      {"b16", 2, false, 0},
-    {"short_d16", 2, false, 1},    {"d16_b16", 2, false, 1},     {"u16_d16", 2, false, 1},    {"short_d16_hi", 2, false, 2},
-    {"d16_hi_b16", 2, false, 2},   {"u16_d16_hi", 2, false, 2},  {"b16_d16_hi", 2, false, 2}, {"ubyte_d16", 1, false, 1},
-    {"ubyte_d16_hi", 1, false, 2}, {"d16_u8", 1, false, 1},      {"d16_hi_u8", 1, false, 2},  {"u8_d16", 1, false, 1},
-    {"u8_d16_hi", 1, false, 2},    {"byte_d16_hi", 1, false, 2}, {"d16_hi_b8", 1, false, 2},  {"b8_d16_hi", 1, false, 2},
-    {"dword", 4, false, 0},        {"b32", 4, false, 0},         {"dwordx2", 8, false, 0},    {"b64", 8, false, 0},
-    {"dwordx3", 12, false, 0},     {"b96", 12, false, 0},        {"dwordx4", 16, false, 0},   {"b128", 16, false, 0},
+    {"ubyte", 1, false, 0},      {"u8", 1, false, 0},          {"sbyte", 1, true, 0},         {"i8", 1, true, 0},
+    {"byte", 1, false, 0},       {"b8", 1, false, 0},          {"ushort", 2, false, 0},       {"u16", 2, false, 0},
+    {"sshort", 2, true, 0},      {"i16", 2, true, 0},          {"short", 2, false, 0},        {"b16", 2, false, 0},
+    {"short_d16", 2, false, 1},  {"d16_b16", 2, false, 1},     {"u16_d16", 2, false, 1},      {"short_d16_hi", 2, false, 2},
+    {"sbyte_d16", 1, true, 1},   {"sbyte_d16_hi", 1, true, 2}, {"d16_i8", 1, true, 1},        {"d16_hi_i8", 1, true, 2},
+    {"i8_d16", 1, true, 1},      {"i8_d16_hi", 1, true, 2},    {"d16_hi_b16", 2, false, 2},   {"u16_d16_hi", 2, false, 2},
+    {"b16_d16_hi", 2, false, 2}, {"ubyte_d16", 1, false, 1},   {"ubyte_d16_hi", 1, false, 2}, {"d16_u8", 1, false, 1},
+    {"d16_hi_u8", 1, false, 2},  {"u8_d16", 1, false, 1},      {"u8_d16_hi", 1, false, 2},    {"byte_d16_hi", 1, false, 2},
+    {"d16_hi_b8", 1, false, 2},  {"b8_d16_hi", 1, false, 2},   {"dword", 4, false, 0},        {"b32", 4, false, 0},
+    {"dwordx2", 8, false, 0},    {"b64", 8, false, 0},         {"dwordx3", 12, false, 0},     {"b96", 12, false, 0},
+    {"dwordx4", 16, false, 0},   {"b128", 16, false, 0},
 };
 
 std::uint32_t extended(const Access& access, std::uint32_t value) {
@@ -82,7 +85,7 @@ void loadToLocal(Wave& wave, const Instruction& instruction, const Places& place
     const std::byte* place = places[static_cast<std::size_t>(lane)];
     if (place != nullptr) std::memcpy(value.data(), place, instruction.access.bytes);
     if (each == 4) value[0] = extended(instruction.access, value[0]);
-    wave.group->lds.write(wave.number, lane, address, each, value.data());
+    wave.group->lds.write(wave.number, lane, address, each, std::as_bytes(std::span(value)).data());
     written.addresses[lane] = static_cast<std::uint32_t>(address);
   }
   wave.group->lds.markInFlight(wave.number, written, true);
@@ -113,7 +116,7 @@ void receiveLane(Wave& wave, const Access& access, int index, int lane, const st
   // Chips with error correction write whole registers, so that the other half is lost; the others keep it.
   if (access.half != 0) {
     std::uint32_t other = wave.chip().isCdna() ? 0 : first & (access.half == 1 ? 0xffff0000 : 0xffff);
-    first = other | (value[0] & 0xffff) << (access.half == 1 ? 0 : 16);
+    first = other | (extended(access, value[0]) & 0xffff) << (access.half == 1 ? 0 : 16);
     return;
   }
   first = access.bytes < 4 ? extended(access, value[0]) : value[0];
@@ -138,8 +141,8 @@ void receiveIssued(Wave& wave, const Instruction& instruction, std::uint8_t coun
                        .count = destination.dwords});
 }
 
-void checkAlignment(std::uint64_t address, const Access& access, int lane) {
-  std::uint64_t needed = std::min<std::uint64_t>(access.bytes, 4);
+void checkAlignment(std::uint64_t address, const Access& access, std::uint64_t most, int lane) {
+  std::uint64_t needed = std::min<std::uint64_t>(access.bytes, most);
   if (address % needed != 0)
     violate(fmt::format("accesses {} bytes at {:#x}, which is no multiple of {}", access.bytes, address, needed), lane);
 }

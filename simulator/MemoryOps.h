@@ -32,7 +32,8 @@ void sendLane(Wave& wave, const Access& access, int index, int lane, std::byte* 
 /// The registers of a load: from the operand's on, in the lanes of EXEC; they may be read when a wait covers the load.
 void receiveIssued(Wave& wave, const Instruction& instruction, std::uint8_t counters, bool inOrder);
 
-void checkAlignment(std::uint64_t address, const Access& access, int lane);
+/// Stops the kernel where the address is no multiple of the access's bytes, or of `most`.
+void checkAlignment(std::uint64_t address, const Access& access, std::uint64_t most, int lane);
 
 /// Does what the instruction's access says at these places of global memory: load, store, atomic operation, or load to local memory.
 /// `data` is the operand that is stored, or nullptr.

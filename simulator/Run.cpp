@@ -42,9 +42,13 @@ void checkLaunch(const CodeObject& object, const Kernel& kernel, std::size_t arg
     refuse(kernel, fmt::format("it asks for {} bytes of LDS; {} has {}", kernel.ldsBytes, object.chip().name, object.chip().ldsBytes));
 }
 
-/// The explicit arguments, and the hidden ones that the metadata names.
+/// The explicit arguments, and the hidden ones that the metadata names. A segment is aligned to 16 bytes, and LLVM loads to the end of the
+/// last 16: what is behind the arguments is no number that could be taken for one.
 std::vector<std::byte> argumentSegment(const Kernel& kernel, std::span<const std::byte> arguments, const Dim& grid, const Dim& block) {
-  std::vector<std::byte> segment(std::max<std::size_t>(kernel.kernargBytes, arguments.size()));
+  constexpr std::size_t kAlignment = 16;
+  const std::size_t bytes = std::max<std::size_t>(kernel.kernargBytes, arguments.size());
+  std::vector<std::byte> segment(bytes);
+  segment.resize((bytes + kAlignment - 1) / kAlignment * kAlignment, std::byte{0xff});
   std::ranges::copy(arguments, segment.begin());
   auto put = [&](const KernelArgument& argument, std::uint64_t value) {
     if (argument.offset + argument.size > segment.size() || argument.size > 8)
@@ -140,7 +144,7 @@ std::unique_ptr<Wave> Launch::makeWave(Workgroup& group, int number) const {
   startVectors(*wave);
   wave->scratch.bytesPerLane = kernel.scratchBytes;
   wave->scratch.bytes.assign(std::size_t{kernel.scratchBytes} * 64, 0);
-  wave->scratch.defined.assign(std::size_t{kernel.scratchBytes} * 64, 0);
+  wave->scratch.states.assign(std::size_t{kernel.scratchBytes} * 64, Scratch::Byte::Unwritten);
   std::int32_t entry = object.instructionAt(kernel.entry);
   if (entry < 0) refuse(kernel, "no instruction begins at its entry");
   wave->next = static_cast<std::uint32_t>(entry);

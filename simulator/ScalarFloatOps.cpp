@@ -27,6 +27,36 @@ void addScalarComparisons(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](float a, float b) { return !std::isunordered(a, b); }, kScc>("s_cmp_o_f32"));
 }
 
+using H = ScalarHalf;
+
+void addHalves(std::vector<Row>& rows) {
+  constexpr Scc kScc = Scc::Result;
+  rows.push_back(scalarRow<[](H a, H b) { return H{a.value + b.value}; }>("s_add_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return H{a.value - b.value}; }>("s_sub_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return H{a.value * b.value}; }>("s_mul_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return H{minimumNumber(a.value, b.value)}; }>("s_min_num_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return H{maximumNumber(a.value, b.value)}; }>("s_max_num_f16"));
+  rows.push_back(scalarRow<[](H a) { return H{std::floor(a.value)}; }>("s_floor_f16"));
+  rows.push_back(scalarRow<[](H a) { return H{std::ceil(a.value)}; }>("s_ceil_f16"));
+  rows.push_back(scalarRow<[](H a) { return H{std::trunc(a.value)}; }>("s_trunc_f16"));
+  rows.push_back(scalarRow<[](H a) { return H{std::nearbyint(a.value)}; }>("s_rndne_f16"));
+  rows.push_back(scalarRow<[](float a) { return H{a}; }>("s_cvt_f16_f32"));
+  rows.push_back(scalarRow<[](H a) { return a.value; }>("s_cvt_f32_f16"));
+  rows.push_back(scalarRow<[](U a) { return halfToFloat(a >> 16); }>("s_cvt_hi_f32_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return a.value == b.value; }, kScc>("s_cmp_eq_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !(a.value == b.value); }, kScc>("s_cmp_neq_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return a.value < b.value; }, kScc>("s_cmp_lt_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !(a.value < b.value); }, kScc>("s_cmp_nlt_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return a.value <= b.value; }, kScc>("s_cmp_le_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !(a.value <= b.value); }, kScc>("s_cmp_nle_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return (a.value > b.value); }, kScc>("s_cmp_gt_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !(a.value > b.value); }, kScc>("s_cmp_ngt_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return (a.value >= b.value); }, kScc>("s_cmp_ge_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !(a.value >= b.value); }, kScc>("s_cmp_nge_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return std::isunordered(a.value, b.value); }, kScc>("s_cmp_u_f16"));
+  rows.push_back(scalarRow<[](H a, H b) { return !std::isunordered(a.value, b.value); }, kScc>("s_cmp_o_f16"));
+}
+
 /// The vector unit's functions on one scalar.
 void addTranscendental(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](float a) { return flush(std::exp2(flush(a))); }>("v_s_exp_f32"));
@@ -42,6 +72,7 @@ std::vector<Row> scalarFloatRows() {
   std::vector<Row> rows;
   addScalarComparisons(rows);
   addTranscendental(rows);
+  addHalves(rows);
   rows.push_back(scalarRow<[](float a, float b) { return a + b; }>("s_add_f32"));
   rows.push_back(scalarRow<[](float a, float b) { return a - b; }>("s_sub_f32"));
   rows.push_back(scalarRow<[](float a, float b) { return a * b; }>("s_mul_f32"));

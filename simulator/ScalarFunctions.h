@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "simulator/Float.h"
 #include "simulator/Table.h"
 #include "simulator/Wave.h"
 
@@ -19,13 +20,20 @@ namespace fattn::simulator {
 
 enum class Scc : std::uint8_t { Kept, NonZero, Result };  ///< Result: the function's value is SCC, and there is no destination
 
+/// A float of 16 bits in the lower half of a register; results clear the upper one.
+struct ScalarHalf {
+  float value;
+};
+
 template <class T>
 T scalarValue(const Wave& wave, const Operand& operand) {
   if constexpr (std::is_same_v<T, float>) {
     auto value = std::bit_cast<float>(wave.scalar(operand));
     if (operand.absolute) value = std::fabs(value);
     return operand.negate ? -value : value;
-  } else if constexpr (sizeof(T) == 8)
+  } else if constexpr (std::is_same_v<T, ScalarHalf>)
+    return {halfToFloat(wave.scalar(operand) & 0xffff)};
+  else if constexpr (sizeof(T) == 8)
     return static_cast<T>(wave.scalar64(operand));
   else
     return static_cast<T>(wave.scalar(operand));
@@ -39,6 +47,8 @@ template <class T>
 void setScalarResult(Wave& wave, const Operand& operand, T value, bool undefined) {
   if constexpr (std::is_same_v<T, float>)
     wave.setScalar(operand.index, std::bit_cast<std::uint32_t>(value), undefined ? ~0U : 0);
+  else if constexpr (std::is_same_v<T, ScalarHalf>)
+    wave.setScalar(operand.index, floatToHalf(value.value), undefined ? ~0U : 0);
   else if constexpr (sizeof(T) == 8)
     wave.setScalar64(operand.index, static_cast<std::uint64_t>(value), undefined ? ~std::uint64_t{0} : 0);
   else
@@ -53,7 +63,7 @@ struct ScalarSignature<R (C::*)(A...) const> {
   static constexpr std::array<Type, 4> types() {
     std::array<Type, 4> all{};
     std::size_t at = 0;
-    ((all[at++] = sizeof(A) == 8 ? Type::B64 : Type::B32), ...);
+    ((all[at++] = std::is_same_v<A, ScalarHalf> ? Type::F16 : sizeof(A) == 8 ? Type::B64 : Type::B32), ...);
     return all;
   }
   template <auto function, Scc scc>

@@ -2,6 +2,7 @@
 // Loads into scalar registers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -23,10 +24,14 @@ std::uint64_t offsetOf(const Wave& wave, const Instruction& instruction) {
 
 void receive(Wave& wave, const Instruction& instruction, const void* bytes) {
   const Operand& destination = instruction.operands[0];
-  std::size_t count = instruction.access.bytes / 4;
+  std::size_t count = std::max(1U, instruction.access.bytes / 4U);
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t value = 0;
-    if (bytes != nullptr) std::memcpy(&value, static_cast<const std::byte*>(bytes) + i * 4, 4);
+    if (bytes != nullptr)
+      std::memcpy(&value, static_cast<const std::byte*>(bytes) + i * 4, std::min<std::size_t>(instruction.access.bytes, 4));
+    if (instruction.access.signExtend)
+      value =
+          static_cast<std::uint32_t>(instruction.access.bytes == 1 ? static_cast<std::int8_t>(value) : static_cast<std::int16_t>(value));
     wave.setScalar(destination.index + static_cast<int>(i), value);
   }
   wave.counters.issue({.counters = Counters::bit(wave.chip().hasSplitCounters() ? Counter::Scalars : Counter::Local),
@@ -41,7 +46,8 @@ void loadScalars(Wave& wave, const Instruction& instruction) {
   const Operand& base = instruction.source(0);
   wave.checkDefined(base, "the address");
   std::uint64_t address = wave.scalar64(base) + offsetOf(wave, instruction);
-  if (address % 4 != 0) violate(fmt::format("loads from the address {:#x}, which is no multiple of 4", address));
+  if (std::uint64_t needed = std::min<std::uint64_t>(instruction.access.bytes, 4); address % needed != 0)
+    violate(fmt::format("loads from the address {:#x}, which is no multiple of {}", address, needed));
   const std::byte* bytes = wave.group->memory->find(address, instruction.access.bytes, false);
   if (bytes == nullptr) violate(wave.group->memory->explain(address, instruction.access.bytes, false));
   receive(wave, instruction, bytes);
@@ -74,9 +80,15 @@ std::uint32_t widthOf(std::string_view text) {
 std::optional<Row> scalarLoadRow(std::string_view mnemonic) {
   bool ofBuffer = mnemonic.starts_with("s_buffer_load_");
   if (!ofBuffer && !mnemonic.starts_with("s_load_")) return std::nullopt;
-  std::uint32_t bytes = widthOf(mnemonic.substr(ofBuffer ? 14 : 7));
-  if (bytes < 4 || bytes > 64) return std::nullopt;
+  std::string_view form = mnemonic.substr(ofBuffer ? 14 : 7);
   Row row = ownRow("", ofBuffer ? loadScalarsOfBuffer : loadScalars, 1);
+  if (form == "u8" || form == "i8" || form == "u16" || form == "i16") {  // gfx12
+    row.access.bytes = form.ends_with("8") ? 1 : 2;
+    row.access.signExtend = form.starts_with("i");
+    return row;
+  }
+  std::uint32_t bytes = widthOf(form);
+  if (bytes < 4 || bytes > 64) return std::nullopt;
   row.access.bytes = static_cast<std::uint8_t>(bytes);
   return row;
 }

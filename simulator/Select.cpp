@@ -118,9 +118,10 @@ void selectLanes(Wave& wave, const Instruction& instruction) {
   setTaint(wave, instruction.operands[0], written, taint);
 }
 
-/// Any function of three bits: bit 4 a + 2 b + c of the table is its value.
+/// Any function of three bits: bit 4 a + 2 b + c of the table is its value. T is U, or an integer of 16 bits.
+template <class T>
 void anyFunctionOfBits(Wave& wave, const Instruction& instruction) {
-  Source<U> a, b, c;
+  Source<T> a, b, c;
   a.fetch(wave, instruction, instruction.source(0), 0);
   b.fetch(wave, instruction, instruction.source(1), 1);
   c.fetch(wave, instruction, instruction.source(2), 2);
@@ -128,10 +129,13 @@ void anyFunctionOfBits(Wave& wave, const Instruction& instruction) {
   for (int row = 0; row < 8; ++row) {
     if ((instruction.truthTable >> row & 1) == 0) continue;
     for (int lane = 0; lane < wave.lanes; ++lane)
-      result[lane] |= ((row & 4) != 0 ? a.at(lane) : ~a.at(lane)) & ((row & 2) != 0 ? b.at(lane) : ~b.at(lane)) &
-                      ((row & 1) != 0 ? c.at(lane) : ~c.at(lane));
+      result[lane] |= static_cast<T>(((row & 4) != 0 ? a.at(lane) : ~a.at(lane)) & ((row & 2) != 0 ? b.at(lane) : ~b.at(lane)) &
+                                     ((row & 1) != 0 ? c.at(lane) : ~c.at(lane)));
   }
-  store32(wave, instruction, result);
+  if constexpr (sizeof(T) == 2)
+    store16(wave, instruction, result);
+  else
+    store32(wave, instruction, result);
 }
 
 /// a + b + carry or a - b - borrow (reversed: b - a), with the carries as a mask of lanes.
@@ -262,7 +266,8 @@ std::vector<Row> selectRows() {
   std::vector<Row> rows;
   rows.push_back(ownRow("v_cndmask_b32", selectLanes<false>, 1));
   rows.push_back(ownRow("v_cndmask_b16", selectLanes<true>, 1, Type::F16));
-  rows.push_back({.name = "v_bitop3_b32", .handler = anyFunctionOfBits, .count = 3});
+  rows.push_back({.name = "v_bitop3_b32", .handler = anyFunctionOfBits<U>, .count = 3});
+  rows.push_back(keepingHigh({.name = "v_bitop3_b16", .handler = anyFunctionOfBits<std::uint16_t>, .count = 3}));
   rows.push_back(ownRow("v_add_co_u32", sumWithCarry<false, false, false>, 2));
   rows.push_back(ownRow("v_addc_co_u32", sumWithCarry<false, false, true>, 2));
   rows.push_back(ownRow("v_sub_co_u32", sumWithCarry<true, false, false>, 2));

@@ -22,6 +22,7 @@ struct Row {
   std::array<Type, 4> sources{};   ///< types of the others
   bool readsDestination = false;   ///< the result is the last source, too
   bool plainTaint = true;          ///< see Instruction
+  bool packs = false;              ///< see Instruction
   std::uint8_t parameter = 0;      ///< see Instruction
   std::uint8_t count = kAnyCount;  ///< of sources, the destination among them where it is read
   bool keepsHigh = false;          ///< a result of 16 bits leaves the other half on chips that clear it elsewhere

@@ -30,11 +30,12 @@ struct Workgroup {
   std::array<std::uint32_t, 3> id{};
 };
 
-/// A wave's own memory: one dword of each lane after the other.
+/// A wave's own memory, lane after lane. Undefined values may be stored there: registers that are spilled hold such.
 struct Scratch {
+  enum class Byte : std::uint8_t { Unwritten, Undefined, Defined };
   std::uint32_t bytesPerLane = 0;
-  std::vector<std::uint8_t> bytes;    ///< lane * bytesPerLane + offset
-  std::vector<std::uint8_t> defined;  ///< of each byte
+  std::vector<std::uint8_t> bytes;  ///< lane * bytesPerLane + offset
+  std::vector<Byte> states;         ///< of each byte
 };
 
 struct Wave {

@@ -70,6 +70,17 @@ TEST_P(Faults, AWaitThatLeavesOneLoadTooMany) {
   EXPECT_SAYS(fault(loads + "v_mov_b32 v4, v3"), "reads v3, which");
 }
 
+/// More loads than the counter counts: the chip issues none that it has no room for.
+TEST_P(Faults, AWaitForAsManyAsTheCounterCounts) {
+  auto loads = [](int count) {
+    std::string text = "global_load_dword v2, v1, s[4:5]\n";
+    for (int i = 0; i < count; ++i) text += "global_load_dword v3, v1, s[4:5]\n";
+    return text + "s_waitcnt vmcnt(63)\n v_mov_b32 v4, v2";
+  };
+  EXPECT_EQ(fault(loads(63)), "");
+  EXPECT_SAYS(fault(loads(62)), "reads v2, which");
+}
+
 TEST_P(Faults, AScalarLoadWithoutAWait) {
   EXPECT_SAYS(fault("s_load_dwordx2 s[8:9], s[0:1], 0x8\n s_mov_b32 s10, s9"), "reads s9, which \"s_load_");
   // Scalar loads come in any order: only a wait for all of them helps.
@@ -98,6 +109,18 @@ TEST_P(Faults, AMissingBarrierInEveryOrderOfWaves) {
       "v_cmp_gt_u32 vcc, 64, v0\n s_cbranch_vccz READ\n ds_write_b32 v1, v0\n s_waitcnt lgkmcnt(0)\n s_branch END\nREAD:\n"
       "v_xor_b32 v2, 0x100, v1\n ds_read_b32 v3, v2\nEND:";
   EXPECT_SAYS(fault(late), "which wave 0 has written since the last barrier");
+}
+
+/// What all waves hold, each of them may write.
+TEST_P(Faults, WavesMayWriteTheSameToTheSamePlace) {
+  std::string place = "v_and_b32 v2, 0xfc, v1\n";
+  std::string readOwn = "\n s_waitcnt lgkmcnt(0)\n ds_read_b32 v3, v2\n s_waitcnt lgkmcnt(0)";
+  EXPECT_EQ(fault(place + "ds_write_b32 v2, v2" + readOwn), "");
+  EXPECT_SAYS(fault(place + "ds_write_b32 v2, v1" + readOwn), "has written since the last barrier");
+  // A third wave has to wait for a barrier all the same.
+  std::string third =
+      "v_cmp_gt_u32 vcc, 128, v0\n s_cbranch_vccz READ\n ds_write_b32 v2, v2\n s_branch END\nREAD:\n ds_read_b32 v3, v2\nEND:";
+  EXPECT_SAYS(fault(place + third, 192), "has written since the last barrier");
 }
 
 TEST_P(Faults, ABarrierBeforeWhatWasReadIsOverwritten) {
@@ -146,6 +169,15 @@ TEST_P(Faults, AnUnwrittenUpperHalfOfAnAddendLeavesTheLowerResultDefined) {
   EXPECT_SAYS(with("v9", "v10"), "v10 depends on a register that nobody has written");
 }
 
+TEST_P(Faults, OneUnwrittenHalfOfWhatIsPackedLeavesTheOther) {
+  auto with = [&](const std::string& sources) {
+    return fault("v_cvt_pkrtz_f16_f32 v10, " + sources + "\n v_lshlrev_b32 v10, 16, v10\n global_store_dword v1, v10, s[6:7]");
+  };
+  EXPECT_EQ(with("1.0, v9"), "");
+  EXPECT_EQ(out_[0], 0x3c000000U);
+  EXPECT_SAYS(with("v8, v9"), "v10 depends on a register that nobody has written");
+}
+
 TEST_P(Faults, UnwrittenHalvesOfPairsThatAreNotSelected) {
   if (!isCdna()) GTEST_SKIP() << "gfx1100 has no instructions on pairs of floats of 32 bits";
   std::string body = "v_mov_b32 v8, 1.0\n v_mov_b32 v4, 2.0\n v_mov_b32 v5, 3.0\n";
@@ -174,7 +206,7 @@ TEST_P(Faults, AccessesOutsideOfBuffers) {
   EXPECT_SAYS(fault("global_load_dword v2, v1, s[4:5] offset:-4"), "4 bytes before the begin of in (512 bytes)");
   EXPECT_SAYS(fault("global_store_dword v1, v0, s[4:5]"), "in in, which may only be read");
   EXPECT_SAYS(fault("v_mov_b32 v2, 64\n v_mov_b32 v3, 0\n global_load_dword v4, v[2:3], off"), "where no buffer is");
-  EXPECT_SAYS(fault("global_load_dword v2, v1, s[4:5] offset:2"), "accesses 4 bytes at 0x");
+  EXPECT_SAYS(fault("ds_write_b32 v1, v0 offset:2"), "accesses 4 bytes at 0x2, which is no multiple of 4");
   EXPECT_SAYS(fault("ds_write_b32 v1, v0 offset:1000"), "lane 6: accesses 4 bytes of LDS at 1024, of 1024 that the workgroup has");
 }
 

@@ -156,6 +156,7 @@ TEST_P(Instructions, IntegersOfLanes) {
       {"v_min3_u32 v10, v2, v3, v4", {3, 2, 9}, {2}},
       {"v_max3_i32 v10, v2, v3, v4", {3, 0xffffffff, 1}, {3}},
       {"v_med3_i32 v10, v2, v3, v4", {3, 0xffffffff, 1}, {1}},
+      {"v_mul_hi_i32_i24 v10, v2, v3", {0xffffff, 0x100000}, {0xffffffff}},
       {"v_med3_u32 v10, v2, v3, v4", {3, 0xffffffff, 1}, {3}},
       {"v_add_co_u32 v10, vcc, v2, v3\n v_addc_co_u32 v11, vcc, v4, v5, vcc",
        {0xffffffff, 1, 5, 6},

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tests/simulator/KernelFixture.h"
+#include "tests/simulator/MakeCodeObject.h"
 
 namespace fattn::test {
 namespace {
@@ -298,6 +299,30 @@ read:
 })",
         "own", 1, 64);
   for (std::uint32_t i = 0; i < 64; ++i) ASSERT_EQ(out[i], i * i);
+}
+
+/// What is spilled may be undefined, as long as nobody uses it.
+TEST_P(Kernels, UndefinedValuesMayLieInOwnMemory) {
+  std::vector<std::uint32_t> out(64);
+  buffer("out", out);
+  auto faultWith = [&](const char* stored) {
+    std::string ir = fmt::format(R"(
+define amdgpu_kernel void @spill(ptr addrspace(1) %out) #0 {{
+  %place = alloca i32, addrspace(5)
+  %nothing = call i32 asm "; writes nothing", "=v"()
+  store volatile i32 %nothing, ptr addrspace(5) %place
+  %loaded = load volatile i32, ptr addrspace(5) %place
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  store i32 {}, ptr addrspace(1) %p
+  ret void
+}})",
+                                 stored);
+    return faultOf(*makeFromIr(chip(), kDeclarations + ir), "spill", 64);
+  };
+  EXPECT_EQ(faultWith("%t"), "");
+  EXPECT_EQ(out[63], 63U);
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "what is stored is undefined", faultWith("%loaded"));
 }
 
 TEST_P(Kernels, AtomicSums) {

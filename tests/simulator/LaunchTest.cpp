@@ -78,6 +78,21 @@ TEST_P(Launches, HiddenArgumentsAndIdsOfSeveralDimensions) {
             "the kernel ids cannot be launched: a grid has at least 1 block a dimension, a block 1 to 1024 threads");
 }
 
+/// LLVM loads three pointers as eight dwords.
+TEST_P(Launches, ArgumentsMayBeReadToTheEndOfTheirLast16Bytes) {
+  const bool cdna = std::string(GetParam()).starts_with("gfx9");
+  const std::string wide = cdna ? "s_load_dwordx8" : "s_load_b256", narrow = cdna ? "s_load_dword" : "s_load_b32";
+  auto object = makeKernels(GetParam(), {{.name = "within", .body = wide + " s[4:11], s[0:1], 0x0", .pointers = 3},
+                                         {.name = "behind", .body = narrow + " s4, s[0:1], 0x20", .pointers = 3}});
+  const std::array<std::byte, 24> arguments{};
+  auto faultOf = [&](const char* kernel) {
+    LaunchResult result = launch(*object, kernel, arguments, {1, 1, 1}, {64, 1, 1}, Memory());
+    return result.fault ? result.fault->text() : "";
+  };
+  EXPECT_EQ(faultOf("within"), "");
+  EXPECT_PRED_FORMAT2(testing::IsSubstring, "which ends 4 bytes past the end of the kernel's arguments (32 bytes)", faultOf("behind"));
+}
+
 TEST(CodeObjects, OtherBytesAreRefused) {
   std::vector<std::byte> nothing(100);
   EXPECT_TRUE(messageOf([&] { CodeObject::load(nothing); }).starts_with("no code object that can be simulated: "));

@@ -60,6 +60,15 @@ TEST_P(MemoryInstructions, GlobalLoadsOfAllSizes) {
             Words{isCdna() ? 0x9190U : 0x77779190U});
   EXPECT_EQ(after("global_load_short_d16_hi v10, v1, s[4:5]", "global_load_d16_hi_b16 v10, v1, s[4:5]", 9, 1),
             Words{isCdna() ? 0x91900000U : 0x91907777U});
+  EXPECT_EQ(after("global_load_sbyte_d16 v10, v1, s[4:5]", "global_load_d16_i8 v10, v1, s[4:5]", 9, 1),
+            Words{isCdna() ? 0xff90U : 0x7777ff90U});
+  EXPECT_EQ(after("global_load_sbyte_d16_hi v10, v1, s[4:5]", "global_load_d16_hi_i8 v10, v1, s[4:5]", 9, 1),
+            Words{isCdna() ? 0xff900000U : 0xff907777U});
+}
+
+TEST_P(MemoryInstructions, GlobalAccessesMayBeginAnywhere) {
+  EXPECT_EQ(after("global_load_dwordx2 v[10:11], v1, s[4:5] offset:3", "global_load_b64 v[10:11], v1, s[4:5] offset:3", 9, 2),
+            (Words{0x96959493, 0x9a999897}));
 }
 
 TEST_P(MemoryInstructions, AddressesOfAllForms) {
