@@ -11,18 +11,25 @@
 namespace fattn::emit {
 namespace {
 
-/// What a machine's list of passes adds, but for LLVM's straight-line strength reduction: it compares each addition, product and address
-/// with all that look like it, a time that grows with the square of a kernel's length. Tiles of one warp make kernels of 100,000
-/// instructions. Addresses are what it is for, and those of kernels are few (SinkAddresses.h).
+/// What a machine's list of passes adds, but for two:
+/// - LLVM's straight-line strength reduction compares each addition, product and address with all that look like it, a time that grows with
+///   the square of a kernel's length. Tiles of one warp make kernels of 100,000 instructions. Addresses are what it is for, and those of
+///   kernels are few (SinkAddresses.h).
+/// - Where asked for, the sinking of machine instructions into branches (see generate()).
 class CodeGenPasses : public llvm::legacy::PassManager {
  public:
+  explicit CodeGenPasses(bool sinks) : sinks_(sinks) {}
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
-    if (info && info->getPassArgument() == "slsr")
+    llvm::StringRef name = info ? info->getPassArgument() : "";
+    if (name == "slsr" || (name == "machine-sink" && !sinks_))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
   }
+
+ private:
+  bool sinks_;
 };
 
 }  // namespace
@@ -51,10 +58,10 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pi
   passes.run(module, modules);
 }
 
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool sinks) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
-  CodeGenPasses passes;
+  CodeGenPasses passes(sinks);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for " + machine.getTargetTriple().str());
   passes.run(module);

@@ -20,7 +20,8 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp source, llvm::LLVMContext
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
 
 /// Throws Error{Internal} if the machine cannot write this type of file. The module is consumed.
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
+/// Without `sinks` LLVM moves no machine instruction into a branch, where fewer lanes may be on.
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool sinks = true);
 
 }  // namespace fattn::emit
 
