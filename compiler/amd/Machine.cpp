@@ -112,6 +112,26 @@ Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
   return any;
 }
 
+/// The waits that a release fence is: LLVM 22 may leave out a fence's own in a loop, where it finds nothing to wait for on the way into the
+/// loop and forgets about the way back (github.com/llvm/llvm-project/pull/220357). These it leaves where they are. Global memory is waited
+/// for where the waves of a block have several caches in front of it.
+void Machine::waitForOwnAccesses(ImplicitLocOpBuilder& b, gpu::Visible visible) {
+  const bool waitsForGlobal = visible != gpu::Visible::Shared && !isCdna();
+  if (hasSplitCounters()) {
+    ROCDL::WaitDscntOp::create(b, 0);
+    if (!waitsForGlobal) return;
+    ROCDL::WaitLoadcntOp::create(b, 0);
+    ROCDL::WaitStorecntOp::create(b, 0);
+    return;
+  }
+  // The fields of s_waitcnt: all ones but for the counters that are waited for.
+  constexpr uint32_t kLocalOfGfx9 = 0xc07f, kLocalOfGfx11 = 0xfc07, kLocalAndLoadsOfGfx11 = 0x0007;
+  ROCDL::SWaitcntOp::create(b, isCdna() ? kLocalOfGfx9 : waitsForGlobal ? kLocalAndLoadsOfGfx11 : kLocalOfGfx11);
+  if (waitsForGlobal)
+    LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange(), "s_waitcnt_vscnt null, 0x0", "", /*has_side_effects=*/true,
+                              /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
 /// Fences say which memory has to be visible: those for shared memory alone let loads from global memory stay under way.
 void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   auto fence = [&](LLVM::AtomicOrdering ordering) {
@@ -121,6 +141,7 @@ void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
                              LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
   };
   fence(LLVM::AtomicOrdering::release);
+  waitForOwnAccesses(b, visible);
   ROCDL::SBarrierOp::create(b);
   fence(LLVM::AtomicOrdering::acquire);
 }

@@ -120,13 +120,47 @@ func.func @grid(%p: !tile.ptr<i32>) attributes {tile.kernel, tilegpu.target = "a
 // A barrier is of shared memory alone until the program has written global memory.
 // CHECK-LABEL: func.func @barriers(
 // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra = #[[LOCAL:.*]]}
+// CHECK-NEXT: rocdl.s.waitcnt 49279
 // CHECK-NEXT: rocdl.s.barrier
 // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire {llvm.mmra = #[[LOCAL]]}
 // CHECK: llvm.store
 // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+// CHECK-NEXT: rocdl.s.waitcnt 49279
 // CHECK-NEXT: rocdl.s.barrier
 // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
 func.func @barriers(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 2 : i64} {
+  tilegpu.barrier
+  tile.scatter %p, %n : !tile.ptr<i32>, i32
+  tilegpu.barrier
+  return
+}
+
+// -----
+
+// The waits of RDNA's fences, which have global memory to wait for, too.
+// CHECK-LABEL: func.func @waits_of_gfx11(
+// CHECK: rocdl.s.waitcnt 64519
+// CHECK-NEXT: rocdl.s.barrier
+// CHECK: llvm.store
+// CHECK: rocdl.s.waitcnt 7
+// CHECK-NEXT: llvm.inline_asm has_side_effects "s_waitcnt_vscnt null, 0x0"
+// CHECK-NEXT: rocdl.s.barrier
+func.func @waits_of_gfx11(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx1100", tilegpu.warps = 2 : i64} {
+  tilegpu.barrier
+  tile.scatter %p, %n : !tile.ptr<i32>, i32
+  tilegpu.barrier
+  return
+}
+
+// CHECK-LABEL: func.func @waits_of_gfx12(
+// CHECK: rocdl.s.wait.dscnt 0
+// CHECK-NEXT: rocdl.s.barrier
+// CHECK: llvm.store
+// CHECK: rocdl.s.wait.dscnt 0
+// CHECK-NEXT: rocdl.s.wait.loadcnt 0
+// CHECK-NEXT: rocdl.s.wait.storecnt 0
+// CHECK-NEXT: rocdl.s.barrier
+func.func @waits_of_gfx12(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx1201", tilegpu.warps = 2 : i64} {
   tilegpu.barrier
   tile.scatter %p, %n : !tile.ptr<i32>, i32
   tilegpu.barrier
