@@ -24,12 +24,12 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
   const bool sums = parameters.flag("sums");
   if (parameters.dtype("dtype") == DType::F32) {  // both parts of a split operand take registers
     if (width <= 64) return {tileOf(16, 32, 8)};
-    return {tileOf(8, 32, 4), tileOf(8, 16, 4)};
+    return {tileOf(8, 32, 4), tileOf(8, 16, 4), tileOf(8, 8, 4)};
   }
   if (hasUnit(parameters, machine) && width <= 128) return {tileOf(width <= 64 && !sums ? 64 : 32, 128, 8)};
   if (width <= 64) return {sums ? tileOf(32, 64, 4) : tileOf(64, 128, 8)};
   if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
-  return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8)};
+  return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8), tileOf(16, 16, 4)};
 }
 
 std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Machine& machine) {
@@ -37,7 +37,7 @@ std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Ma
   if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
   if (hasUnit(parameters, machine)) return {tileOf(64, width <= 128 ? 64 : 32, 4)};
   if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
-  return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4)};
+  return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4)};
 }
 
 std::int64_t keysBytes(const Parameters& parameters, const TileConfig& tile) {
