@@ -139,6 +139,13 @@ TEST(CheckOfTheOrder, BranchesDoNotDoubleTheAccessesThatItRemembers) {
   EXPECT_EQ(outcome.verdict, Verdict::Agreed) << outcome.message;
 }
 
+// A loop in a loop that stores the same elements in every trip of the outer one: these are compared with each load once, not once a run.
+TEST(CheckOfTheOrder, RunsOfOneStoreAreOneToCompareWith) {
+  generator::Draw draw = generator::draw(300664, chips());
+  const Outcome outcome = compileAndCheck(draw, /*assembles=*/false);
+  EXPECT_EQ(outcome.verdict, Verdict::Agreed) << outcome.message;
+}
+
 // Loops in loops, of which a late stage reads in the last trip what only another trip would use: behind the loop the read is gone.
 TEST(CheckOfTheOrder, ReadsThatNobodyUsesMayBeMissingBehindALoop) {
   for (uint64_t program : {100015, 102799, 104603}) {

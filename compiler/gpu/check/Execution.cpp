@@ -303,7 +303,7 @@ void Execution::global(const Step& step, int64_t count) {
   Versions versions = versionsOf(step, window, current);
   onGlobal(step, count, window, versions);
   memory.global(step, window, owners, [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
-  if (step.act != Act::ReadGlobal) written.push_back({instanceOf(step, count).label, count, window, isUnordered(step), current});
+  if (step.act != Act::ReadGlobal) noteWritten(step, count, window);
   if (step.results.empty() || step.results.front() < 0) return;
   // A scalar that is loaded: what it is depends on where it lies and on what was written there.
   uint64_t key = scenario.seed ^ (step.label < 0 ? 0 : hashOf(window.base, step.label)) ^ static_cast<uint64_t>(window.array) << 32;
@@ -322,14 +322,27 @@ Number Execution::loaded(uint64_t key, Type type) const {
   return {static_cast<int64_t>(random % static_cast<uint64_t>(bound)) * (type.isInteger(8) ? 1 : scale), true};
 }
 
-Versions Execution::versionsOf(const Step& step, const Window& window, int program) const {
+/// Loops in loops write the same elements again and again: these are one entry.
+void Execution::noteWritten(const Step& step, int64_t count, const Window& window) {
+  int label = instanceOf(step, count).label;
+  auto known = llvm::find_if(
+      written, [&](const Written& write) { return write.label == label && write.program == current && write.window.saysTheSame(window); });
+  if (known == written.end())
+    known = written.insert(known, {.label = label, .window = window, .unordered = isUnordered(step), .program = current});
+  ++known->count;
+  known->runs += scrambled(static_cast<uint64_t>(count));
+}
+
+Versions Execution::versionsOf(const Step& step, const Window& window, int program) {
+  constexpr int64_t kComparedInAStep = 16;
+  spent += static_cast<int64_t>(written.size()) / kComparedInAStep;
   Versions versions;
   for (const Written& write : written) {
     if (write.program != program || (write.unordered && isUnordered(step)) || !mayOverlap(write.window, window)) continue;
     auto it = llvm::find_if(versions, [&](const Version& version) { return version.label == write.label; });
     if (it == versions.end()) it = versions.insert(it, {write.label, 0, 0});
-    ++it->count;
-    it->runs += scrambled(static_cast<uint64_t>(write.count));
+    it->count += write.count;
+    it->runs += write.runs;
   }
   llvm::sort(versions, [](const Version& a, const Version& b) { return a.label < b.label; });
   return versions;

@@ -70,12 +70,14 @@ class Execution {
     Number number;
     Window window;
   };
+  /// Runs of one write of the same elements.
   struct Written {
     int label;
-    std::int64_t count;
     Window window;
     bool unordered;
     int program;
+    std::int64_t count = 0;
+    std::uint64_t runs = 0;  ///< as in Version
   };
   /// Whose part of the program is run: that of all, or where there are warps that copy, theirs or the others'.
   enum class Role : std::uint8_t { All, Copying, Computing };
@@ -126,7 +128,8 @@ class Execution {
   void give(llvm::ArrayRef<int> values, llvm::ArrayRef<Value> from);
   static Window merged(const Window& a, const Window& b);
   static Value merged(const Value& a, const Value& b);
-  Versions versionsOf(const Step& step, const Window& window, int program) const;
+  void noteWritten(const Step& step, std::int64_t count, const Window& window);
+  Versions versionsOf(const Step& step, const Window& window, int program);
   Number loaded(std::uint64_t key, mlir::Type type) const;
 
   std::vector<Number> numbers;          ///< by value
