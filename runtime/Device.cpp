@@ -8,6 +8,7 @@
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/cuda/System.h"
+#include "runtime/hip/HipDevice.h"
 #include "runtime/host/HostDevice.h"
 #include "runtime/simulated/SimulatedDevice.h"
 
@@ -36,6 +37,12 @@ std::vector<Device*> listDevices() {
     if (error.code() != ErrorCode::NoDevice) throw;
     log::write(log::Level::Debug, error.what());
   }
+  try {
+    for (const auto& device : hip::System::instance().devices()) devices.push_back(device.get());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NoDevice) throw;
+    log::write(log::Level::Debug, error.what());
+  }
   devices.push_back(&host::device());
   return devices;
 }
@@ -56,11 +63,17 @@ Device& openDevice(std::string_view target) {
     const Busy busy;
     return cuda::System::instance().open(target);
   }
+  if (target == "hip" || target.starts_with("hip:")) {
+    hip::ordinalOf(target);
+    const Busy busy;
+    return hip::System::instance().open(target);
+  }
   if (target.starts_with("simulated")) return simulated::open(target);
   if (target.starts_with("nvidia:") || target.starts_with("amd:"))
     throw Error(ErrorCode::InvalidArgument, "target '" + std::string(target) + "' names a chip to compile for, not a device",
-                target.starts_with("nvidia:") ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
-                                              : "'simulated:" + std::string(target.substr(4)) + "' executes its code on the CPU");
+                target.starts_with("nvidia:")
+                    ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
+                    : "a GPU of AMD's is 'hip' or 'hip:N'; 'simulated:" + std::string(target.substr(4)) + "' executes its code on the CPU");
   std::string known;
   for (Device* device : listDevices()) known.append(known.empty() ? "" : ", ").append(device->name());
   throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);

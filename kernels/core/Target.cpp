@@ -25,7 +25,7 @@ std::string codeTarget(const std::string& target) {
   if (namesHost(target) || namesChip(target)) return target;
   // Names are "nvidia:sm_<number>". One with a letter behind it has all instructions of that chip, and runs on no other.
   std::string have = openDevice(target).chip();
-  if (have.starts_with("amd:")) return have;
+  if (have.starts_with("amd:")) return std::string(gpu::findTarget(have).name);
   for (std::string_view name : gpu::targetNames())
     if (name.size() == have.size() + 1 && name.starts_with(have) && !std::isdigit(static_cast<unsigned char>(name.back())))
       return std::string(name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a kernel's arguments lie in the block of memory that a launch hands to the driver. Callers give 8-byte slots; a PTX kernel's
-// parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. What the launch adds follows: where
-// blocks take several programs, how many there are along each axis (three i32), then tensor maps, each of 128 bytes at a multiple of 64.
+// Where a kernel's arguments lie in the block of memory that a launch hands to the driver (of CUDA, and of HIP). Callers give 8-byte slots;
+// a PTX kernel's parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. What the launch adds
+// follows: where blocks take several programs, how many there are along each axis (three i32), then tensor maps, each of 128 bytes at a
+// multiple of 64.
 #ifndef FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 #define FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
 

@@ -113,7 +113,8 @@ TEST_F(CudaDriver, AChipIsNoDevice) {
             "invalid-argument: target 'nvidia:sm_90a' names a chip to compile for, not a device\n"
             "  hint: the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'");
   EXPECT_EQ(errorOf([] { openDevice("amd:gfx942"); }),
-            "invalid-argument: target 'amd:gfx942' names a chip to compile for, not a device\n  hint: 'simulated:gfx942' executes its code "
+            "invalid-argument: target 'amd:gfx942' names a chip to compile for, not a device\n  hint: a GPU of AMD's is 'hip' or 'hip:N'; "
+            "'simulated:gfx942' executes its code "
             "on the CPU");
 }
 
