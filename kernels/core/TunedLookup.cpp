@@ -17,7 +17,7 @@
 namespace fattn::kernels {
 namespace {
 
-static_assert(kFarthest == cache::kFarthest, "a launch and a compilation choose alike");
+static_assert(kFarthest == cache::kFarthest && kFarthestInAll == cache::kFarthestInAll, "a launch and a compilation choose alike");
 
 // Small letters, digits and what else is as plain in a folder's name.
 std::string slug(std::string_view text) {
@@ -91,9 +91,10 @@ std::string reasonOf(const TuneProblem& problem, const TunedLookup& lookup, cons
 
 // Why nothing that is known decides.
 std::string reasonOfDefault(const TuneProblem& problem, const TunedLookup& lookup) {
-  std::string reason = lookup.known.empty() ? "the default, as nothing is tuned for this kernel on this device"
-                                            : fmt::format("the default, as no tuned shape is near: each extent within a factor of {}",
-                                                          1 << cache::kFarthest);
+  std::string reason = lookup.known.empty()
+                           ? "the default, as nothing is tuned for this kernel on this device"
+                           : fmt::format("the default, as no tuned shape is near: each extent within a factor of {}, and of {} in all",
+                                         1 << cache::kFarthest, 1 << cache::kFarthestInAll);
   if (!lookup.key) return reason;
   const cache::TuneRecord record = tunedStore().read(*lookup.key);
   if (!record.winner && !record.points.empty())
@@ -208,9 +209,9 @@ std::string explainVariants(const std::vector<TunedShape>& shapes, const Variant
   for (const TunedShape& shape : shapes) text += variantText({shape, variants != nullptr ? variants->kernelFor(shape.tile) : nullptr});
   if (text.empty()) return text;
   return fmt::format(
-             "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of {} in each extent, else "
-             "the above; fattn::warmup compiles what is missing:",
-             1 << cache::kFarthest) +
+             "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of {} in each extent and {} in "
+             "all, else the above; fattn::warmup compiles what is missing:",
+             1 << cache::kFarthest, 1 << cache::kFarthestInAll) +
          text;
 }
 

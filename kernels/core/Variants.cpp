@@ -24,7 +24,7 @@ const LoadedCode* Variants::pick(const ShapeBucket& bucket, const LoadedCode* ot
   const Table* table = table_.load(std::memory_order_acquire);
   if (table == nullptr) return otherwise;
   const LoadedCode* found = otherwise;
-  int least = static_cast<int>(kMostExtents) * kFarthest + 1;
+  int least = kFarthestInAll + 1;
   for (const Row& row : *table) {
     int sum = 0, most = 0;
     for (std::size_t i = 0; i < bucket.log2.size(); ++i) {

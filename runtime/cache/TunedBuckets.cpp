@@ -51,6 +51,7 @@ std::optional<int> distanceOf(const Shape& bucket, const Shape& told) {
     if (apart > kFarthest) return std::nullopt;
     distance += apart;
   }
+  if (distance > kFarthestInAll) return std::nullopt;
   return distance;
 }
 

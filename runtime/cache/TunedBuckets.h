@@ -12,8 +12,8 @@
 
 namespace fattn::cache {
 
-/// Doublings of one extent beyond which a tuning says nothing about a shape.
-inline constexpr int kFarthest = 2;
+/// Doublings of one extent, and of all together, beyond which a tuning says nothing about a shape.
+inline constexpr int kFarthest = 2, kFarthestInAll = 4;
 
 /// A tuning that finished.
 struct TunedBucket {
@@ -29,7 +29,7 @@ struct TunedBucket {
 std::optional<TunedBucket> finished(const TuneRecord& record, const std::function<bool(const TileConfig&)>& accept);
 
 /// The doublings between a bucket and a shape, of which some extents may not be told; nothing where one of those told is farther away than
-/// kFarthest, or is none of the bucket's.
+/// kFarthest, or is none of the bucket's, or all together are farther than kFarthestInAll.
 std::optional<int> distanceOf(const Shape& bucket, const Shape& told);
 
 /// The buckets that are nearest to what is told of a shape, in the order given: several where what is not told distinguishes them. None

@@ -161,7 +161,8 @@ TEST_F(CompileCacheTest, TheTunedConfigurationIsUsedAndExplained) {
             "supported on host with BLOCK_M=16,BLOCK_N=64: the winner of the tuning for the nearest shape "
             "(heads=32,seq_k=2048,seq_q=2048, 987.6 us)" +
                 where +
-                "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent, else "
+                "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent and 16 "
+                "in all, else "
                 "the above; fattn::warmup compiles what is missing:\n  heads=32,seq_k=2048,seq_q=2048: BLOCK_M=16,BLOCK_N=64 (at hand)");
   EXPECT_EQ(probe(here + " FATTN_TUNE=off").tile, "BLOCK_M=64,BLOCK_N=64");
   EXPECT_EQ(probe(here, "24").tile, "BLOCK_M=64,BLOCK_N=64") << "another kernel";
