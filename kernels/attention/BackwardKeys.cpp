@@ -98,15 +98,12 @@ Grid keysGrid(const Parameters&, const TileConfig& tile, std::span<const std::in
 std::vector<Operand> keysOperands(const Parameters& parameters, std::span<const std::int64_t> e) {
   const DType type = parameters.dtype("dtype");
   const std::int64_t D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v"), rows = statisticsRows(e[2]);
-  std::vector<Operand> operands = {Operand::input("q", type, {e[0], e[1], e[2], D}),
-                                   Operand::input("k", type, {e[0], e[1], e[3], D}),
-                                   Operand::input("v", type, {e[0], e[1], e[3], Dv}),
-                                   Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
-                                   Operand::input("logs", DType::F32, {e[0], e[1], rows}),
-                                   Operand::input("deltas", DType::F32, {e[0], e[1], rows}),
-                                   Operand::output("dk", type, {e[0], e[1], e[3], D}),
-                                   Operand::output("dv", type, {e[0], e[1], e[3], Dv}),
-                                   Operand::number("scale", 0.1)};
+  std::vector<Operand> operands = {
+      Operand::input("q", type, {e[0], e[1], e[2], D}),       Operand::input("k", type, {e[0], e[1], e[3], D}),
+      Operand::input("v", type, {e[0], e[1], e[3], Dv}),      Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
+      Operand::input("logs", DType::F32, {e[0], e[1], rows}), Operand::input("deltas", DType::F32, {e[0], e[1], rows}),
+      Operand::output("dk", type, {e[0], e[1], e[3], D}),     Operand::output("dv", type, {e[0], e[1], e[3], Dv}),
+      Operand::number("scale", backward::kTunedScale)};
   // Launches add to what is there, so that two of them leave different sums: what is compared is dk and dv.
   if (parameters.flag("sums")) operands.push_back(Operand::input("sums", DType::F32, {e[0], e[1], rows, D}));
   return operands;

@@ -12,6 +12,8 @@
 namespace fattn::kernels::backward {
 
 inline constexpr std::int64_t kWorkspaceAlignment = 16;  // bytes
+/// Of launches that are tuned: random statistics do not belong to random scores, and with larger ones dS overflows f16.
+inline constexpr double kTunedScale = 0.01;
 
 /// Tensors of a program's arguments, declared as the parameters say.
 class Operands {

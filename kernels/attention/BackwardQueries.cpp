@@ -51,7 +51,7 @@ std::vector<Operand> queriesOperands(const Parameters& parameters, std::span<con
   return {Operand::input("q", type, {e[0], e[1], e[2], D}),       Operand::input("k", type, {e[0], e[1], e[3], D}),
           Operand::input("v", type, {e[0], e[1], e[3], Dv}),      Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
           Operand::input("logs", DType::F32, {e[0], e[1], rows}), Operand::input("deltas", DType::F32, {e[0], e[1], rows}),
-          Operand::output("dq", type, {e[0], e[1], e[2], D}),     Operand::number("scale", 0.1)};
+          Operand::output("dq", type, {e[0], e[1], e[2], D}),     Operand::number("scale", backward::kTunedScale)};
 }
 
 }  // namespace

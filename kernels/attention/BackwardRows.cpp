@@ -51,13 +51,11 @@ Grid roundGrid(const Parameters&, const TileConfig& tile, std::span<const std::i
 std::vector<Operand> rowsOperandsOfBackward(const Parameters& parameters, std::span<const std::int64_t> e) {
   const DType type = parameters.dtype("dtype");
   const std::int64_t D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v"), rows = statisticsRows(e[2]);
-  std::vector<Operand> operands = {Operand::input("o", type, {e[0], e[1], e[2], Dv}),
-                                   Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
-                                   Operand::input("lse", DType::F32, {e[0], e[1], e[2]}),
-                                   Operand::input("dlse", DType::F32, {e[0], e[1], e[2]}),
-                                   Operand::output("logs", DType::F32, {e[0], e[1], rows}),
-                                   Operand::output("deltas", DType::F32, {e[0], e[1], rows}),
-                                   Operand::integer("has_dlse", 1)};
+  std::vector<Operand> operands = {
+      Operand::input("o", type, {e[0], e[1], e[2], Dv}),         Operand::input("dout", type, {e[0], e[1], e[2], Dv}),
+      Operand::input("lse", DType::F32, {e[0], e[1], e[2]}),     Operand::input("dlse", DType::F32, {e[0], e[1], e[2]}),
+      Operand::input("logs", DType::F32, {e[0], e[1], rows}),  // infinite beyond the last row: not compared
+      Operand::output("deltas", DType::F32, {e[0], e[1], rows}), Operand::integer("has_dlse", 1)};
   if (parameters.flag("sums")) operands.push_back(Operand::output("sums", DType::F32, {e[0], e[1], rows, D}));
   return operands;
 }

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backward pass on the host, and what launches refuse.
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <random>
 
+#include "fattn/Template.h"
 #include "tests/backward/BackwardTest.h"
 #include "tests/support/Allocations.h"
+#include "tools/io/Convert.h"
 
 namespace fattn::backward {
 
@@ -95,6 +100,43 @@ TEST(Backward, TheWorkspaceIsAsLargeAsThePageSays) {
   EXPECT_EQ(compile(configOf(shape, "nvidia:sm_80", true)).workspaceBytes(args), 2 * 3 * 256 * 8);
   EXPECT_EQ(compile(configOf(shape, "nvidia:sm_80", false)).workspaceBytes(args), 2 * 3 * 256 * (8 + 4 * 24));
   EXPECT_EQ(compile(configOf(shape, "host", false)).workspaceBytes(args), 2 * 3 * 256 * 8);
+}
+
+// Random statistics made dS of f16 infinite, so that candidates of the tuner failed that are right.
+TEST(Backward, ResultsOfTheTunersOperandsAreFinite) {
+  for (const char* name :
+       {"attention_backward_rows", "attention_backward_keys", "attention_backward_queries", "attention_backward_round"}) {
+    const auto from = findTemplate(name);
+    const std::vector<Operand> operands = from->operands(from->parameters, std::vector<std::int64_t>{1, 1, 256, 256});
+    std::minstd_rand engine(static_cast<unsigned>(operands.size()));
+    std::normal_distribution<float> normal(0, 1.2f);  // as the tuner's numbers
+    std::vector<std::vector<float>> memory;
+    std::vector<TensorView> views;
+    views.reserve(operands.size()), memory.reserve(operands.size());
+    std::vector<Argument> arguments;
+    for (const Operand& operand : operands) {
+      if (operand.isScalar && operand.dtype == DType::F32) arguments.emplace_back(operand.name, operand.real);
+      if (operand.isScalar && operand.dtype != DType::F32) arguments.emplace_back(operand.name, operand.whole);
+      if (operand.isScalar) continue;
+      TensorView view(nullptr, operand.dtype, operand.shape);
+      std::vector<float> numbers(static_cast<std::size_t>(view.elements()));
+      for (float& number : numbers) number = normal(engine);
+      view.data = memory.emplace_back(numbers.size()).data();  // of f16 the first half of it
+      io::fromFloat(operand.dtype, numbers.data(), static_cast<std::byte*>(const_cast<void*>(view.data)), numbers.size());
+      arguments.emplace_back(operand.name, views.emplace_back(view));
+    }
+    compile(*from, {}, {.target = "host"}).launch({}, std::vector<std::int64_t>{1, 1, 256, 256}, arguments);
+    std::size_t tensor = 0;
+    for (const Operand& operand : operands) {
+      if (operand.isScalar) continue;
+      std::vector<float> numbers(static_cast<std::size_t>(views[tensor].elements()));
+      io::toFloat(operand.dtype, static_cast<const std::byte*>(views[tensor].data), numbers.data(), numbers.size());
+      if (operand.written) {
+        EXPECT_TRUE(std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); })) << name << " " << operand.name;
+      }
+      ++tensor;
+    }
+  }
 }
 
 TEST(Backward, LaunchesAllocateNothing) {
