@@ -2,6 +2,7 @@
 // The calls of fattn/Library.h: what their operands ask for, whether they agree, and the kernel for them.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "fattn/Library.h"
 #include "kernels/core/Overlap.h"
@@ -191,6 +192,12 @@ Checked checkedVector(const char* name, const TensorView& vector, const Checked&
   return result;
 }
 
+// Rows of other widths are other kinds: their tiles differ.
+void putWidth(Packed& kind, std::int64_t columns) {
+  constexpr int kBits = 5;
+  kind.put(static_cast<std::uint32_t>(std::countr_zero(static_cast<std::uint32_t>(kernels::rowsWidth(columns)))), kBits);
+}
+
 bool isEmpty(const Checked& tensor) { return tensor.view.elements() == 0; }
 
 void norm(Stream stream, const NormArgs& args, std::string_view target, bool isLayer) {
@@ -210,10 +217,11 @@ void norm(Stream stream, const NormArgs& args, std::string_view target, bool isL
   Packed kind;
   kind.put(static_cast<std::uint32_t>(args.x.dtype), kTypeBits).put(rows.aligned, 1).put(args.weight.has_value(), 1);
   if (isLayer) kind.put(args.bias.has_value(), 1);
+  putWidth(kind, rows.x.view.shape[1]);
   const KernelTemplate& from = isLayer ? kernels::layerNormTemplate() : kernels::rmsNormTemplate();
   const std::array<std::int64_t, 2> extents = {rows.x.view.shape[0], rows.x.view.shape[1]};
   kernels::handles()
-      .get(from, kind.bits, target, isLayer ? layerParameters : rmsParameters)
+      .get(from, kind.bits, target, isLayer ? layerParameters : rmsParameters, extents)
       .launch(stream, extents, std::span(arguments).first(count));
 }
 
@@ -224,9 +232,10 @@ void softmax(Stream stream, const TensorView& x, const TensorView& out, std::str
   if (isEmpty(rows.out)) return;
   Packed kind;
   kind.put(static_cast<std::uint32_t>(x.dtype), kTypeBits).put(rows.aligned, 1);
-  kernels::handles()
-      .get(kernels::rowSoftmaxTemplate(), kind.bits, target, rowsParameters)
-      .launch(stream, {rows.x.view.shape[0], rows.x.view.shape[1]}, {{"x", rows.x.view}, {"out", rows.out.view}});
+  putWidth(kind, rows.x.view.shape[1]);
+  const std::array<std::int64_t, 2> extents = {rows.x.view.shape[0], rows.x.view.shape[1]};
+  const std::array<Argument, 2> arguments = {Argument("x", rows.x.view), Argument("out", rows.out.view)};
+  kernels::handles().get(kernels::rowSoftmaxTemplate(), kind.bits, target, rowsParameters, extents).launch(stream, extents, arguments);
 }
 
 void layer_norm(Stream stream, const NormArgs& args, std::string_view target) { norm(stream, args, target, true); }
@@ -279,7 +288,7 @@ void gemm(Stream stream, const GemmArgs& args, std::string_view target) {
   kind.put(static_cast<std::uint32_t>(args.activation), 2).put(aligned, 1);
   const std::array<std::int64_t, 3> extents = {m, n, k};
   kernels::handles()
-      .get(kernels::gemmTemplate(), kind.bits, target, gemmParameters)
+      .get(kernels::gemmTemplate(), kind.bits, target, gemmParameters, extents)
       .launch(stream, extents, std::span(arguments).first(count));
 }
 

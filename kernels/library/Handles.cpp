@@ -9,13 +9,15 @@
 
 namespace fattn::kernels {
 
-const TemplateKernel& Handles::get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make) {
+const TemplateKernel& Handles::get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make,
+                                   std::span<const std::int64_t> extents) {
   {
     std::shared_lock lock(mutex_);
     if (const Entry* entry = find(from, kind, target)) return entry->kernel;
   }
   const Busy busy;
-  TemplateKernel kernel = compile(from, make(kind), {.target = std::string(target)});
+  TemplateKernel kernel =
+      compile(from, make(kind), {.target = std::string(target), .tile = {}, .extents = {extents.begin(), extents.end()}});
   std::unique_lock lock(mutex_);
   if (const Entry* entry = find(from, kind, target)) return entry->kernel;
   return entries_.emplace_back(&from, kind, std::string(target), std::move(kernel)).kernel;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,10 @@ class Handles {
  public:
   using Make = Parameters (*)(std::uint32_t);
 
-  /// Compiles the template for make(kind) where no call has before.
-  const TemplateKernel& get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make);
+  /// Compiles the template for make(kind) and these extents where no call has before: kinds differ where the tiles for their extents do
+  /// (KernelTemplate::tileFor).
+  const TemplateKernel& get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make,
+                            std::span<const std::int64_t> extents = {});
   void lockAcrossForks();
 
  private:

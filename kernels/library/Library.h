@@ -12,6 +12,10 @@ namespace fattn::kernels {
 /// b_columns; bias [n]; residual [m, n]; out [m, n].
 const KernelTemplate& gemmTemplate();
 
+/// The power of two that kernels of rows choose their tile by: the least that is not below the number of columns, within the limits of what
+/// blocks hold.
+std::int64_t rowsWidth(std::int64_t columns);
+
 /// Parameters: dtype, alignment. Extents rows, columns. Arguments: tensors x, out [rows, columns].
 const KernelTemplate& rowSoftmaxTemplate();
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of rows: a program takes a few rows, in passes over blocks of their columns. What one pass has read is in a cache for the next.
+// On a GPU rows that fit into one block stay in registers: they are read once.
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <optional>
+#include <tuple>
 
 #include "fattn/dsl/Dsl.h"
 #include "kernels/library/Library.h"
@@ -21,6 +24,7 @@ struct Rows {
   std::int64_t m, n;
   TensorArg x, out;
   Scalar row, columns;
+  bool inRegisters;  // rows of one block: where warps share a program
 
   Rows(Params& args, const Parameters& parameters, const TileConfig& tile)
       : type(parameters.dtype("dtype")),
@@ -29,25 +33,59 @@ struct Rows {
         x(args.tensor("x", type, 2, {.alignment = parameters.integer("alignment")})),
         out(args.tensor("out", type, 2, {.alignment = parameters.integer("alignment")})),
         row(program_id(0) * m),
-        columns(cast(x.size[1], DType::I32)) {}
+        columns(cast(x.size[1], DType::I32)),
+        inRegisters(tile.warps > 0) {}
 
   Tile block(const Scalar& i, float outside = 0) const { return cast(load(x.block({row, i}, {m, n}), {0, 1}, outside), DType::F32); }
   void put(const Scalar& i, const Tile& y) const { store(out.block({row, i}, {m, n}), cast(y, type), {0, 1}); }
   Tile inside(const Scalar& i) const { return expand(arange(0, n) + i < columns, 0); }
 };
 
+// The passes of a program, over one block after the other; or, where a block has all columns, over that one, which is loaded once.
+class Passes {
+ public:
+  Passes(const Rows& rows, float outside, bool isOne) : rows_(rows), outside_(outside) {
+    if (isOne) only_ = rows.block(0, outside);
+  }
+  Tile block(const Scalar& i) const { return only_ ? *only_ : rows_.block(i, outside_); }
+  /// carry(next...) = body(i, carried...) for each block, which begins at column i.
+  template <class... Ts, class Body>
+  std::tuple<Ts...> over(const carry<Ts...>& init, Body body) const {
+    if (!only_) return for_(0, rows_.columns, rows_.n, init, body);
+    return std::apply([&](const Ts&... carried) { return body(Scalar(0), carried...); }, init.values).values;
+  }
+  template <class Body>
+  void each(Body body) const {
+    if (only_) return body(Scalar(0));
+    for_(0, rows_.columns, rows_.n, body);
+  }
+
+ private:
+  const Rows& rows_;
+  float outside_;
+  std::optional<Tile> only_;
+};
+
+// Records what is done to the rows. `outside` is what lies behind their last columns.
+template <class Body>
+void inPasses(const Rows& rows, float outside, Body body) {
+  if (!rows.inRegisters) return body(Passes(rows, outside, false));
+  if_(rows.columns <= rows.n, [&] { body(Passes(rows, outside, true)); }, [&] { body(Passes(rows, outside, false)); });
+}
+
 void softmaxProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const Rows rows(args, parameters, tile);
   auto exponentials = [&](const Tile& x, const Tile& top) { return exp2((x - expand(top, 1)) * kLog2E); };
-  auto [largest, sum] =
-      for_(0, rows.columns, rows.n, carry(full({rows.m}, kLowest, DType::F32), zeros({rows.m})), [&](Scalar i, Tile largest, Tile sum) {
-        Tile x = rows.block(i, -infinity);
-        Tile next = max(largest, reduce_max(x, 1));
-        Tile scaled = sum * exp2((largest - next) * kLog2E);
-        return carry(next, scaled + reduce_sum(exponentials(x, next), 1));
-      });
-  Tile scale = expand(rcp(sum), 1);
-  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, exponentials(rows.block(i, -infinity), largest) * scale); });
+  inPasses(rows, -infinity, [&](const Passes& passes) {
+    auto [largest, sum] = passes.over(carry(full({rows.m}, kLowest, DType::F32), zeros({rows.m})), [&](Scalar i, Tile largest, Tile sum) {
+      Tile x = passes.block(i);
+      Tile next = max(largest, reduce_max(x, 1));
+      Tile scaled = sum * exp2((largest - next) * kLog2E);
+      return carry(next, scaled + reduce_sum(exponentials(x, next), 1));
+    });
+    Tile scale = expand(rcp(sum), 1);
+    passes.each([&](Scalar i) { rows.put(i, exponentials(passes.block(i), largest) * scale); });
+  });
 }
 
 // A vector of weights, a block of it as a row.
@@ -76,28 +114,31 @@ void layerNormProgram(Params& args, const Parameters& parameters, const TileConf
   const Rows rows(args, parameters, tile);
   const Affine affineOf = affine(args, parameters, parameters.flag("bias"));
   const Scalar eps = args.scalar("eps", DType::F32), count = cast(rows.columns, DType::F32);
-  auto [sum] =
-      for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile sum) { return sum + reduce_sum(rows.block(i), 1); });
-  const Tile mean = sum / count;
-  // In a pass of its own: the difference of two large sums would lose what a small variance is made of.
-  auto [squares] = for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
-    Tile centered = where(rows.inside(i), rows.block(i) - expand(mean, 1), 0);
-    return squares + reduce_sum(centered * centered, 1);
+  inPasses(rows, 0, [&](const Passes& passes) {
+    auto [sum] = passes.over(carry(zeros({rows.m})), [&](Scalar i, Tile sum) { return carry(sum + reduce_sum(passes.block(i), 1)); });
+    const Tile mean = sum / count;
+    // In a pass of its own: the difference of two large sums would lose what a small variance is made of.
+    auto [squares] = passes.over(carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
+      Tile centered = where(rows.inside(i), passes.block(i) - expand(mean, 1), 0);
+      return carry(squares + reduce_sum(centered * centered, 1));
+    });
+    const Tile scale = expand(rsqrt(squares / count + eps), 1);
+    passes.each([&](Scalar i) { rows.put(i, affineOf((passes.block(i) - expand(mean, 1)) * scale, i, rows.n)); });
   });
-  const Tile scale = expand(rsqrt(squares / count + eps), 1);
-  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, affineOf((rows.block(i) - expand(mean, 1)) * scale, i, rows.n)); });
 }
 
 void rmsNormProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const Rows rows(args, parameters, tile);
   const Affine affineOf = affine(args, parameters, false);
   const Scalar eps = args.scalar("eps", DType::F32);
-  auto [squares] = for_(0, rows.columns, rows.n, carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
-    Tile x = rows.block(i);
-    return squares + reduce_sum(x * x, 1);
+  inPasses(rows, 0, [&](const Passes& passes) {
+    auto [squares] = passes.over(carry(zeros({rows.m})), [&](Scalar i, Tile squares) {
+      Tile x = passes.block(i);
+      return carry(squares + reduce_sum(x * x, 1));
+    });
+    const Tile scale = expand(rsqrt(squares / cast(rows.columns, DType::F32) + eps), 1);
+    passes.each([&](Scalar i) { rows.put(i, affineOf(passes.block(i) * scale, i, rows.n)); });
   });
-  const Tile scale = expand(rsqrt(squares / cast(rows.columns, DType::F32) + eps), 1);
-  for_(0, rows.columns, rows.n, [&](Scalar i) { rows.put(i, affineOf(rows.block(i) * scale, i, rows.n)); });
 }
 
 void checkRows(const Parameters& parameters) {
@@ -114,12 +155,27 @@ TileConfig rowsTile(const Parameters&, const Machine& machine) {
   return machine.isHost() ? TileConfig{.block_m = 4, .block_n = 512} : TileConfig{.block_m = 1, .block_n = 1024, .stages = 1, .warps = 4};
 }
 
+constexpr std::int64_t kNarrowest = 64, kWidest = 16384;  // blocks of whole rows
+
+// Rows that fit into the registers of a block are one block. Each thread has 16 elements, and the block at least 4 warps.
+TileConfig rowsTileFor(const Parameters& parameters, const Machine& machine, std::span<const std::int64_t> extents) {
+  const std::int64_t columns = extents[1];
+  if (machine.isHost() || columns == 0 || columns > kWidest) return rowsTile(parameters, machine);
+  constexpr std::int64_t kElements = 16 * 32, kWarps = 4, kMostWarps = 16;
+  const std::int64_t width = rowsWidth(columns), rows = std::max<std::int64_t>(1, kElements * kWarps / width);
+  const std::int64_t warps = std::clamp(rows * width / kElements, kWarps, kMostWarps);
+  return {.block_m = static_cast<std::int32_t>(rows),
+          .block_n = static_cast<std::int32_t>(width),
+          .stages = 1,
+          .warps = static_cast<std::int32_t>(warps)};
+}
+
 std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine) {
   const bool host = machine.isHost();
   std::vector<TileConfig> space = {rowsTile(parameters, machine)};
   for (const std::int32_t m : host ? std::vector{1, 2, 4, 8, 16} : std::vector{1, 2, 4, 8, 16})
-    for (const std::int32_t n : host ? std::vector{64, 128, 256, 512, 1024} : std::vector{64, 128, 256, 512, 1024})
-      for (const std::int32_t warps : host ? std::vector{0} : std::vector{1, 2, 4, 8}) {
+    for (const std::int32_t n : host ? std::vector{64, 128, 256, 512, 1024} : std::vector{64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384})
+      for (const std::int32_t warps : host ? std::vector{0} : std::vector{1, 2, 4, 8, 16}) {
         const TileConfig tile{.block_m = m, .block_n = n, .stages = host ? 0 : 1, .warps = warps};
         if (tile != space.front()) space.push_back(tile);
       }
@@ -155,6 +211,7 @@ KernelTemplate* rowsTemplate(const char* name, void (*program)(Params&, const Pa
                             .program = program,
                             .grid = rowsGrid,
                             .tile = rowsTile,
+                            .tileFor = rowsTileFor,
                             .check = checkRows,
                             .space = rowsSpace,
                             .misfit = rowsMisfit,
@@ -162,6 +219,10 @@ KernelTemplate* rowsTemplate(const char* name, void (*program)(Params&, const Pa
 }
 
 }  // namespace
+
+std::int64_t rowsWidth(std::int64_t columns) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp(columns, kNarrowest, 2 * kWidest))));
+}
 
 const KernelTemplate& rowSoftmaxTemplate() {
   static const KernelTemplate* what = rowsTemplate("row_softmax", softmaxProgram);

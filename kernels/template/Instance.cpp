@@ -39,6 +39,21 @@ void requireTemplate(const KernelTemplate& from) {
   if (!from.program || !from.grid || !from.tile) failTemplate(from, "program, grid and tile have to be there");
 }
 
+void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> extents) {
+  if (extents.size() > from.extents.size())
+    failTemplate(from, std::to_string(extents.size()) + " extents are told; it has " + std::to_string(from.extents.size()));
+  for (const std::int64_t extent : extents)
+    if (extent < 0 || extent > INT32_MAX)
+      failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
+}
+
+// With those that are not told.
+std::vector<std::int64_t> padded(const KernelTemplate& from, std::span<const std::int64_t> extents) {
+  std::vector<std::int64_t> all(extents.begin(), extents.end());
+  all.resize(from.extents.size(), 0);
+  return all;
+}
+
 // What the user gives over what the template has.
 Parameters complete(const KernelTemplate& from, const Parameters& given) {
   Parameters all = from.parameters;
@@ -106,7 +121,7 @@ cache::Shape namedExtents(const KernelTemplate& from, std::span<const std::int64
 
 }  // namespace
 
-Instance::Instance(const KernelTemplate& what, const Parameters& given, const std::string& where) {
+Instance::Instance(const KernelTemplate& what, const Parameters& given, const std::string& where, std::span<const std::int64_t> extents) {
   requireTemplate(what);
   from = std::make_shared<const KernelTemplate>(what);
   parameters = complete(what, given);
@@ -114,7 +129,9 @@ Instance::Instance(const KernelTemplate& what, const Parameters& given, const st
   requireTarget(where);
   target = resolveTarget(where);
   machine = machineOf(target);
-  safe = what.tile(parameters, machine);
+  requireExtents(what, extents);
+  const bool isTold = std::ranges::any_of(extents, [](std::int64_t extent) { return extent > 0; });
+  safe = what.tileFor && isTold ? what.tileFor(parameters, machine, padded(what, extents)) : what.tile(parameters, machine);
   safe.validate();
 }
 
@@ -151,11 +168,7 @@ Source sourceOf(const std::shared_ptr<const Instance>& instance) {
 
 TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span<const std::int64_t> extents) {
   const KernelTemplate& from = *instance->from;
-  if (extents.size() > from.extents.size())
-    failTemplate(from, std::to_string(extents.size()) + " extents are told; it has " + std::to_string(from.extents.size()));
-  for (const std::int64_t extent : extents)
-    if (extent < 0 || extent > INT32_MAX)
-      failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
+  requireExtents(from, extents);
   const std::vector<std::int64_t> shape = withTypical(from, extents);
   TuneProblem problem{.name = instance->name(),
                       .target = instance->target,

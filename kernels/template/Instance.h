@@ -15,8 +15,8 @@ namespace fattn::kernels {
 
 /// Immutable.
 struct Instance {
-  /// Throws Error where the template, the parameters or the target are not legal.
-  Instance(const KernelTemplate& from, const Parameters& parameters, const std::string& target);
+  /// `extents` as in TemplateFor. Throws Error where the template, the parameters, the target or the extents are not legal.
+  Instance(const KernelTemplate& from, const Parameters& parameters, const std::string& target, std::span<const std::int64_t> extents = {});
 
   std::shared_ptr<const KernelTemplate> from;
   Parameters parameters;  ///< complete

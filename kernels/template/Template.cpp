@@ -78,7 +78,7 @@ TemplateKernel compile(const KernelTemplate& from, const Parameters& parameters,
   TemplateKernel kernel;
   kernels::asErrors([&] {
     const Busy busy;
-    auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target);
+    auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
     kernel = TemplateKernel(std::make_shared<const TemplateKernel::Impl>(handleOf(instance, how), instance));
   });
   return kernel;
@@ -101,7 +101,7 @@ void warmup(const KernelTemplate& from, const Parameters& parameters, std::span<
 
 std::string explain(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) try {
   const Busy busy;
-  auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target);
+  auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
   std::string text = instance->name() + " for " + instance->target + " with ";
   if (how.tile && *how.tile != TileConfig{}) return text + how.tile->withDefaults(instance->safe).toString();
   const kernels::TuneProblem problem = kernels::problemOf(instance, how.extents);
@@ -156,11 +156,12 @@ std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters
   std::vector<Tuned> results;
   kernels::asErrors([&] {
     const Busy busy;
-    auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target);
     if (!from.space || !from.operands)
       throw Error(ErrorCode::InvalidArgument, "template " + from.name + ": to be tuned it needs a space and operands");
-    for (const std::vector<std::int64_t>& extents : shapes)
+    for (const std::vector<std::int64_t>& extents : shapes) {
+      auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, extents);
       results.push_back(tuneOne(kernels::problemOf(instance, extents), extents, how.seconds / static_cast<double>(shapes.size())));
+    }
   });
   return results;
 }

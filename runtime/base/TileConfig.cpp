@@ -18,7 +18,7 @@ struct Choice {
 };
 
 constexpr std::array<Choice, 5> kChoices = {{{"BLOCK_M", &TileConfig::block_m, true, 1024},
-                                             {"BLOCK_N", &TileConfig::block_n, true, 1024},
+                                             {"BLOCK_N", &TileConfig::block_n, true, 16384},
                                              {"BLOCK_K", &TileConfig::block_k, true, 1024},
                                              {"STAGES", &TileConfig::stages, false, 8},
                                              {"WARPS", &TileConfig::warps, false, 32}}};

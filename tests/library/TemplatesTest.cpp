@@ -47,5 +47,31 @@ TEST(LibraryTemplates, TheirSpacesBeginWithTheirOwnConfigurationAndHoldEachPoint
     }
 }
 
+TEST(LibraryTemplates, RowsThatFitAreOneBlock) {
+  const Machine machine{.chip = "nvidia:sm_90", .shared_bytes = 232448};
+  for (const char* name : {"row_softmax", "layer_norm", "rms_norm"}) {
+    const auto found = findTemplate(name);
+    for (const std::int64_t columns : {1, 100, 1000, 1024, 5000, 16384}) {
+      const std::int64_t extents[] = {4096, columns};
+      const TileConfig tile = found->tileFor(found->parameters, machine, extents);
+      EXPECT_GE(tile.block_n, columns);
+      EXPECT_LT(tile.block_n, std::max<std::int64_t>(2 * columns, 65)) << columns;
+      EXPECT_EQ(found->misfit(found->parameters, tile, machine, extents), std::nullopt) << columns;
+    }
+    const std::int64_t wide[] = {4096, 16385}, unknown[] = {4096, 0};
+    EXPECT_EQ(found->tileFor(found->parameters, machine, wide), found->tile(found->parameters, machine));
+    EXPECT_EQ(found->tileFor(found->parameters, machine, unknown), found->tile(found->parameters, machine));
+  }
+}
+
+TEST(LibraryTemplates, ExtentsThatAreToldDecideTheConfiguration) {
+  const auto softmax = findTemplate("row_softmax");
+  const std::string target = "nvidia:sm_90";
+  EXPECT_EQ(compile(*softmax, {}, {.target = target, .tile = {}, .extents = {4096, 3000}}).info().tile.block_n, 4096);
+  const Machine machine{.chip = target, .shared_bytes = 232448};
+  EXPECT_EQ(compile(*softmax, {}, {.target = target}).info().tile, softmax->tile(softmax->parameters, machine));
+  EXPECT_THROW(compile(*softmax, {}, {.target = target, .tile = {}, .extents = {1, 2, 3}}), Error);
+}
+
 }  // namespace
 }  // namespace fattn

@@ -92,6 +92,9 @@ struct KernelTemplate {
   std::function<Grid(const Parameters&, const TileConfig&, std::span<const std::int64_t>)> grid{};
   /// The configuration where nothing is tuned. It has to be right everywhere.
   std::function<TileConfig(const Parameters&, const Machine&)> tile{};
+  /// The same for a compilation that is told what extents launches have (TemplateFor::extents; 0 = not known). It has to be right
+  /// everywhere, too. Where there is none, `tile` serves all shapes.
+  std::function<TileConfig(const Parameters&, const Machine&, std::span<const std::int64_t>)> tileFor{};
 
   /// Throws Error{Unsupported} for parameters that there is no kernel for.
   std::function<void(const Parameters&)> check{};

@@ -80,7 +80,7 @@ TEST(TileConfig, ValidateNamesTheChoice) {
     TileConfig{.block_n = 12}.validate();
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.constraint(), "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024");
+    EXPECT_EQ(error.constraint(), "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 16384");
   }
 }
 

@@ -83,7 +83,7 @@ TEST(AttentionSupport, AlignmentIsAPowerOfTwoFromTheElementTo16) {
 
 TEST(AttentionSupport, TileConfigurationIsChecked) {
   EXPECT_EQ(verdict({.head_dim = 64, .tile = TileConfig{.block_n = 12}}, ErrorCode::InvalidArgument),
-            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024\n"
+            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 16384\n"
             "  hint: leave BLOCK_N out to let fattn choose");
   EXPECT_EQ(verdict({.head_dim = 64, .tile = TileConfig{.block_k = 16}}, ErrorCode::InvalidArgument),
             "tile configuration: BLOCK_K is not a choice of attention\n"

@@ -140,7 +140,7 @@ TEST(ConfigJson, TileChoices) {
                                                                                        "; it must be at least 1 and fit 32 bits" + hint() +
                                                                                        "leave block_m out to let fattn choose");
   EXPECT_EQ(refusal(with(R"("tile": {"block_n": 12})")),
-            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 1024" + hint() +
+            "tile configuration: BLOCK_N is 12; legal values are 1, 2, 4 and multiples of 8 up to 16384" + hint() +
                 "leave BLOCK_N out to let fattn choose");
 }
 

@@ -14,8 +14,8 @@ namespace fattn {
 /// The text form is "BLOCK_M=128,BLOCK_N=64,STAGES=2,SCHEDULE=A B1 a": the names in capitals, in any order, each at most once.
 struct TileConfig {
   std::int32_t block_m = 0;  ///< rows of the result one program computes: 1, 2, 4 or a multiple of 8 up to 1024
-  std::int32_t block_n = 0;  ///< columns one step of the main loop takes in: same values
-  std::int32_t block_k = 0;  ///< depth of one step, in kernels with a third block size: same values
+  std::int32_t block_n = 0;  ///< columns one step of the main loop takes in: same values, up to 16384
+  std::int32_t block_k = 0;  ///< depth of one step, in kernels with a third block size: as block_m
   std::int32_t stages = 0;   ///< buffers of the load pipeline: 1 to 8; 1 = no overlap of loads and arithmetic
   std::int32_t warps = 0;    ///< warps (AMD: waves) of one program: 1 to 32; the host ignores it
   /// The order of the main loop's work, one line as docs/schedule.md explains it: names of nodes, each with its stage where that is not 0.
