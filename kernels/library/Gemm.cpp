@@ -27,6 +27,15 @@ struct Matrix {
   Scalar extent(int dimension) const { return tensor.size[static_cast<std::size_t>(columns ? 1 - dimension : dimension)]; }
 };
 
+// Row and column of a program's block. Programs that run at the same time lie in a few rows and a few columns, so that they read the same
+// blocks of a and b, which are in a cache then: rows in groups, and within a group column by column.
+std::pair<Scalar, Scalar> blockOf(const Scalar& program, const Scalar& rows, const Scalar& columns) {
+  constexpr std::int64_t kGroup = 8;
+  const Scalar inGroup = columns * kGroup, first = program / inGroup * kGroup, place = program % inGroup;
+  const Scalar height = min(rows - first, kGroup);
+  return {first + place % height, place / height};
+}
+
 void gemmProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const DType type = parameters.dtype("dtype"), result = parameters.dtype("out");
   const DType sums = type == DType::I8 ? DType::I32 : DType::F32, ends = result == DType::I32 ? DType::I32 : DType::F32;
@@ -35,7 +44,9 @@ void gemmProgram(Params& args, const Parameters& parameters, const TileConfig& t
   const Matrix a{args.tensor("a", type, 2, input), parameters.flag("a_columns")},
       b{args.tensor("b", type, 2, input), parameters.flag("b_columns")};
   const TensorArg out = args.tensor("out", result, 2, shared);
-  const Scalar row = program_id(0) * m, column = program_id(1) * n;
+  const auto [blockRow, blockColumn] =
+      blockOf(program_id(0), cdiv(cast(out.size[0], DType::I32), m), cdiv(cast(out.size[1], DType::I32), n));
+  const Scalar row = blockRow * m, column = blockColumn * n;
 
   auto [acc] = for_(0, cast(a.extent(1), DType::I32), k, carry(zeros({m, n}, sums)),
                     [&](Scalar i, Tile acc) { return carry(dot(a.block(row, i, m, k), b.block(i, column, k, n), acc)); });
@@ -68,7 +79,7 @@ void checkGemm(const Parameters& parameters) {
 }
 
 Grid gemmGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
-  return {(extents[0] + tile.block_m - 1) / tile.block_m, (extents[1] + tile.block_n - 1) / tile.block_n, 1};
+  return {(extents[0] + tile.block_m - 1) / tile.block_m * ((extents[1] + tile.block_n - 1) / tile.block_n), 1, 1};
 }
 
 // The ring of both operands' blocks; a tenth more for what moves between layouts.
