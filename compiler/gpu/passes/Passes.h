@@ -36,6 +36,7 @@ std::unique_ptr<mlir::Pass> createRematerializeLazyPass();
 std::unique_ptr<mlir::Pass> createFoldLazyPass();
 std::unique_ptr<mlir::Pass> createAsyncDotsPass();
 std::unique_ptr<mlir::Pass> createSliceDotsPass();
+std::unique_ptr<mlir::Pass> createCarryLastStepPass();
 std::unique_ptr<mlir::Pass> createDecomposeConversionsPass();
 std::unique_ptr<mlir::Pass> createPlaceWaitsPass();
 std::unique_ptr<mlir::Pass> createPlaceFencesPass();

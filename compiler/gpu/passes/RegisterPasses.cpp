@@ -17,6 +17,7 @@ void registerPasses() {
   mlir::registerPass([] { return createFoldLazyPass(); });
   mlir::registerPass([] { return createAsyncDotsPass(); });
   mlir::registerPass([] { return createSliceDotsPass(); });
+  mlir::registerPass([] { return createCarryLastStepPass(); });
   mlir::registerPass([] { return createDecomposeConversionsPass(); });
   mlir::registerPass([] { return createPlaceWaitsPass(); });
   mlir::registerPass([] { return createReleaseOperandsPass(); });

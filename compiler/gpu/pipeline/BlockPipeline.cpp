@@ -46,6 +46,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createAsyncDotsPass());
   pm.addPass(tilegpu::createSliceDotsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createCarryLastStepPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
