@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A best-first search. One group alone runs each of its steps no later than it would among others, so its time (and the busiest
 // unit's) bounds the score from below; it is cheap to simulate. Schedules are simulated with all groups in the order of that bound,
-// until the next bound is worse than the worst of the best.
+// until the next bound is worse than the worst of the best. Those with few register moves come first: where the best are as fast as the
+// busiest unit, none with more moves is simulated at all.
 #include "compiler/gpu/schedule/Search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <tuple>
 
 #include "compiler/gpu/schedule/Enumerate.h"
@@ -55,10 +57,9 @@ class Searcher {
   Searcher(const CostedLoop& loop, const SearchOptions& options) : loop_(loop), options_(options), bounds_(loop, options.overheads) {}
 
   /// Everything but the simulation of all groups; false where one group alone cannot run it.
-  bool prepare(Entry& entry, const Schedule& schedule) const {
+  bool prepare(Entry& entry) const {
     Candidate& c = entry.candidate;
-    c.schedule = schedule;
-    const Program program = makeProgram(loop_, schedule, options_.turns);
+    const Program program = makeProgram(loop_, c.schedule, options_.turns);
     const auto alone = simulate(loop_, program, options_.overheads, 1);
     if (!alone) return false;
     c.alone = *alone;
@@ -83,22 +84,47 @@ class Searcher {
     SearchResult result{.legal = all.schedules.size(), .complete = all.complete, .bound = loop_.bound(), .busiest = loop_.busiest()};
     std::vector<Entry> entries = fitting(all.schedules);
     result.fitting = entries.size();
-    std::ranges::sort(entries, [](const Entry& a, const Entry& b) { return a < b; });
+    const auto moves = [](const Entry& entry) { return entry.candidate.resources.moves; };
+    std::ranges::stable_sort(entries, {}, moves);
     std::vector<Entry> best;
-    const auto better = [](const Entry& a, const Entry& b) { return a.better(b); };
-    for (Entry& entry : entries) {
-      const bool full = best.size() == static_cast<std::size_t>(options_.best);
-      if (full && !options_.exhaustive && best.back().better(entry)) break;  // entry's score is still its bound
-      ++result.simulated;
-      if (!finish(entry.candidate)) continue;
-      best.insert(std::ranges::upper_bound(best, entry, better), entry);
-      if (best.size() > static_cast<std::size_t>(options_.best)) best.pop_back();
+    for (auto first = entries.begin(); first != entries.end();) {
+      const auto last = std::ranges::upper_bound(first, entries.end(), moves(*first), {}, moves);
+      if (isFull(best) && !options_.exhaustive && best.back().better(leastWith(moves(*first)))) break;
+      take({first, last}, best, result);
+      first = last;
     }
     for (Entry& entry : best) result.best.push_back(entry.candidate);
     return result;
   }
 
  private:
+  bool isFull(const std::vector<Entry>& best) const { return best.size() == static_cast<std::size_t>(options_.best); }
+
+  /// As good as a schedule with so many moves can be.
+  Entry leastWith(int moves) const {
+    Entry least;
+    least.candidate.resources.moves = moves;
+    least.candidate.cycles = bounds_.plain;
+    least.candidate.stressed = std::max(bounds_.stressed, bounds_.plain);
+    return least;
+  }
+
+  /// Puts those of the entries that are among the best there.
+  void take(std::span<Entry> entries, std::vector<Entry>& best, SearchResult& result) const {
+    std::vector<Entry> prepared;
+    for (Entry& entry : entries)
+      if (prepare(entry)) prepared.push_back(entry);
+    std::ranges::sort(prepared, [](const Entry& a, const Entry& b) { return a < b; });
+    const auto better = [](const Entry& a, const Entry& b) { return a.better(b); };
+    for (Entry& entry : prepared) {
+      if (isFull(best) && !options_.exhaustive && best.back().better(entry)) break;  // entry's score is still its bound
+      ++result.simulated;
+      if (!finish(entry.candidate)) continue;
+      best.insert(std::ranges::upper_bound(best, entry, better), entry);
+      if (best.size() > static_cast<std::size_t>(options_.best)) best.pop_back();
+    }
+  }
+
   std::vector<Entry> fitting(const std::vector<Schedule>& schedules) const {
     std::vector<Entry> entries;
     const Schedule* smallest = nullptr;
@@ -107,9 +133,8 @@ class Searcher {
       const Resources needs = resources(loop_, schedules[i]);
       if (smallest == nullptr || std::tie(needs.registers, needs.shared) < std::tie(least.registers, least.shared))
         smallest = &schedules[i], least = needs;
-      if (needs.registers > loop_.registerLimit || needs.shared > loop_.sharedLimit) continue;
-      Entry entry{.candidate = {.resources = needs}, .index = i};
-      if (prepare(entry, schedules[i])) entries.push_back(entry);
+      if (needs.registers <= loop_.registerLimit && needs.shared <= loop_.sharedLimit)
+        entries.push_back({.candidate = {.schedule = schedules[i], .resources = needs}, .index = i});
     }
     if (entries.empty() && smallest != nullptr)
       throw Error(ErrorCode::Unsupported,
@@ -142,8 +167,8 @@ SearchResult search(const CostedLoop& loop, const SearchOptions& options) {
 Candidate evaluate(const CostedLoop& loop, const Schedule& schedule, const SearchOptions& options) {
   verify(options);
   const Searcher searcher(loop, options);
-  Entry entry{.candidate = {.resources = resources(loop, schedule)}};
-  if (!searcher.prepare(entry, schedule) || !searcher.finish(entry.candidate))
+  Entry entry{.candidate = {.schedule = schedule, .resources = resources(loop, schedule)}};
+  if (!searcher.prepare(entry) || !searcher.finish(entry.candidate))
     throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: the groups wait for each other for ever", print(loop, schedule)),
                 "schedule it without turns");
   return entry.candidate;
