@@ -20,9 +20,11 @@ Resources resources(const CostedLoop& loop, const Schedule& schedule) {
     result.lateStages += schedule.stage[node];
     if (loop.registers[node] == 0 && loop.shared[node] == 0) continue;
     const int length = end[node] - at[node], whole = length / size, rest = length % size;
-    for (int place = 0; place < size; ++place) {
-      const bool partly = (place - at[node] % size + size) % size < rest;
-      alive[place] += (whole + (partly ? 1 : 0)) * loop.registers[node];
+    if (whole > 0)
+      for (int place = 0; place < size; ++place) alive[place] += whole * loop.registers[node];
+    for (int i = 0, place = at[node] % size; i < rest; ++i) {
+      alive[place] += loop.registers[node];
+      if (++place == size) place = 0;
     }
     const int copies = whole + (rest > 0 ? 1 : 0);
     result.shared += copies * loop.shared[node];

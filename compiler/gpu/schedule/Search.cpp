@@ -52,6 +52,12 @@ struct Entry {
   }
 };
 
+/// A schedule within the limits.
+struct Fit {
+  std::size_t index = 0;
+  Resources resources = {};
+};
+
 class Searcher {
  public:
   Searcher(const CostedLoop& loop, const SearchOptions& options) : loop_(loop), options_(options), bounds_(loop, options.overheads) {}
@@ -82,15 +88,15 @@ class Searcher {
   SearchResult run() {
     const Enumeration all = enumerate(loop_, options_.stages, options_.limit);
     SearchResult result{.legal = all.schedules.size(), .complete = all.complete, .bound = loop_.bound(), .busiest = loop_.busiest()};
-    std::vector<Entry> entries = fitting(all.schedules);
-    result.fitting = entries.size();
-    const auto moves = [](const Entry& entry) { return entry.candidate.resources.moves; };
-    std::ranges::stable_sort(entries, {}, moves);
+    std::vector<Fit> fits = fitting(all.schedules);
+    result.fitting = fits.size();
+    const auto moves = [](const Fit& fit) { return fit.resources.moves; };
+    std::ranges::stable_sort(fits, {}, moves);
     std::vector<Entry> best;
-    for (auto first = entries.begin(); first != entries.end();) {
-      const auto last = std::ranges::upper_bound(first, entries.end(), moves(*first), {}, moves);
+    for (auto first = fits.begin(); first != fits.end();) {
+      const auto last = std::ranges::upper_bound(first, fits.end(), moves(*first), {}, moves);
       if (isFull(best) && !options_.exhaustive && best.back().better(leastWith(moves(*first)))) break;
-      take({first, last}, best, result);
+      take(all.schedules, {first, last}, best, result);
       first = last;
     }
     for (Entry& entry : best) result.best.push_back(entry.candidate);
@@ -109,11 +115,13 @@ class Searcher {
     return least;
   }
 
-  /// Puts those of the entries that are among the best there.
-  void take(std::span<Entry> entries, std::vector<Entry>& best, SearchResult& result) const {
+  /// Puts those that are among the best there.
+  void take(const std::vector<Schedule>& schedules, std::span<const Fit> fits, std::vector<Entry>& best, SearchResult& result) const {
     std::vector<Entry> prepared;
-    for (Entry& entry : entries)
+    for (const Fit& fit : fits) {
+      Entry entry{.candidate = {.schedule = schedules[fit.index], .resources = fit.resources}, .index = fit.index};
       if (prepare(entry)) prepared.push_back(entry);
+    }
     std::ranges::sort(prepared, [](const Entry& a, const Entry& b) { return a < b; });
     const auto better = [](const Entry& a, const Entry& b) { return a.better(b); };
     for (Entry& entry : prepared) {
@@ -125,24 +133,23 @@ class Searcher {
     }
   }
 
-  std::vector<Entry> fitting(const std::vector<Schedule>& schedules) const {
-    std::vector<Entry> entries;
+  std::vector<Fit> fitting(const std::vector<Schedule>& schedules) const {
+    std::vector<Fit> fits;
     const Schedule* smallest = nullptr;
     Resources least;
     for (std::size_t i = 0; i < schedules.size(); ++i) {
       const Resources needs = resources(loop_, schedules[i]);
       if (smallest == nullptr || std::tie(needs.registers, needs.shared) < std::tie(least.registers, least.shared))
         smallest = &schedules[i], least = needs;
-      if (needs.registers <= loop_.registerLimit && needs.shared <= loop_.sharedLimit)
-        entries.push_back({.candidate = {.schedule = schedules[i], .resources = needs}, .index = i});
+      if (needs.registers <= loop_.registerLimit && needs.shared <= loop_.sharedLimit) fits.push_back({i, needs});
     }
-    if (entries.empty() && smallest != nullptr)
+    if (fits.empty() && smallest != nullptr)
       throw Error(ErrorCode::Unsupported,
                   fmt::format("no schedule fits on {}: the smallest, `{}`, needs {} registers a thread and {} bytes of shared memory; the "
                               "limits are {} and {}",
                               loop_.target, print(loop_, *smallest), least.registers, least.shared, loop_.registerLimit, loop_.sharedLimit),
                   "take smaller tiles, or fewer groups with more registers each");
-    return entries;
+    return fits;
   }
 
   const CostedLoop& loop_;
