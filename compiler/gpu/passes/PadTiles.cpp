@@ -11,6 +11,10 @@
 // hold all. So a size with an odd factor grows to the next multiple of 16, or of what the dots that have it need; small ones to the next
 // power of two. Multiples of 8 that no dot objects to stay, and so do powers of two.
 //
+// Rows that are no whole number of sectors of global memory begin within one, and a box of the copy engine fetches the sectors at both ends
+// of each of its rows: where a matrix unit reads such rows from shared memory they grow to whole lines of 128 bytes, so that a box is as
+// wide as it can be. On an H200 the zeros cost less than narrow boxes.
+//
 // What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
 // sums from the end, the depth of dots, and what accesses memory. A size becomes the same everywhere in a function, so that operations
 // agree without more. A reshape that no layout follows becomes tilegpu.reshape, here also where nothing grows.
@@ -23,6 +27,7 @@
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/TargetPass.h"
+#include "compiler/transforms/Divisibility.h"
 #include "fattn/Error.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,6 +55,22 @@ int64_t unitDepth(tile::DotOp dot, const gpu::Target& target) {
   return 0;
 }
 
+tile::LoadOp loadOf(Value operand) {
+  auto trans = operand.getDefiningOp<tile::TransOp>();
+  return (trans ? trans.getInput() : operand).getDefiningOp<tile::LoadOp>();
+}
+
+/// The elements of a row that boxes of the copy engine should bring for a dot: a line of up to 128 bytes, where rows of this width begin
+/// within a sector of global memory. 1 where that is no matter.
+int64_t lineOf(tile::LoadOp load, const gpu::Target& target) {
+  constexpr int64_t kSector = 32, kLine = 128;
+  bool boxes = target.copy(gpu::CopyKind::BulkTensor) && load.getType().getRank() == 2;
+  if (!boxes || transforms::contiguousDim(load.getPtr()).value_or(-1) != 1) return 1;
+  int64_t bytes = elementBits(load.getType().getElementType()) / 8;
+  int64_t row = load.getType().getDimSize(1) * bytes;
+  return row % kSector == 0 ? 1 : std::min<int64_t>(kLine, llvm::PowerOf2Ceil(static_cast<uint64_t>(row))) / bytes;
+}
+
 /// What each size of a function becomes.
 class Sizes {
  public:
@@ -63,7 +84,11 @@ class Sizes {
       DotShape granule = granuleOf(*row);
       need(a.getDimSize(0), granule.m);
       need(b.getDimSize(1), granule.n);
-      need(a.getDimSize(1), std::max<int64_t>(granule.k, unitDepth(dot, target)));
+      int64_t unit = unitDepth(dot, target);
+      need(a.getDimSize(1), std::max<int64_t>(granule.k, unit));
+      if (unit == 0) return;
+      for (Value operand : {dot.getA(), dot.getB()})
+        if (auto load = loadOf(operand); load && load.getType().getRank() == 2) need(load.getType().getDimSize(1), lineOf(load, target));
     });
   }
 
