@@ -285,7 +285,7 @@ void gemm(Stream stream, const GemmArgs& args, std::string_view target) {
   Packed kind;
   kind.put(static_cast<std::uint32_t>(a.view.dtype), kTypeBits).put(static_cast<std::uint32_t>(out.view.dtype), kTypeBits);
   kind.put(aColumns, 1).put(bColumns, 1).put(args.bias.has_value(), 1).put(args.residual.has_value(), 1);
-  kind.put(static_cast<std::uint32_t>(args.activation), 2).put(aligned, 1);
+  kind.put(static_cast<std::uint32_t>(args.activation), 2).put(aligned, 1).put(kernels::isSmallProduct(m, n), 1);
   const std::array<std::int64_t, 3> extents = {m, n, k};
   kernels::handles()
       .get(kernels::gemmTemplate(), kind.bits, target, gemmParameters, extents)

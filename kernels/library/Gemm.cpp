@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compiler/gpu/Target.h"
 #include "fattn/dsl/Dsl.h"
 #include "kernels/library/Library.h"
 
@@ -88,12 +89,33 @@ std::int64_t sharedBytes(const Parameters& parameters, const TileConfig& tile) {
   return elements * sizeInBytes(parameters.dtype("dtype")) * 11 / 10;
 }
 
+// Whether warp groups multiply what an engine copies to shared memory.
+bool hasUnit(const gpu::Target& target) {
+  const bool asynchronous = std::ranges::any_of(target.matrix, &gpu::MatrixInstruction::asynchronous);
+  return asynchronous && target.copy(gpu::CopyKind::BulkTensor) != nullptr;
+}
+
 TileConfig gemmTile(const Parameters& parameters, const Machine& machine) {
   if (machine.isHost()) return {.block_m = 256, .block_n = 256, .block_k = 128};
   const std::int64_t bytes = sizeInBytes(parameters.dtype("dtype"));
+  // The fastest of those that were measured on an H200 (docs/performance.md). Two blocks of four warps cover each other's waits where no
+  // matrix unit reads shared memory by itself.
   TileConfig tile{.block_m = 128, .block_n = 128, .block_k = 64, .stages = 3, .warps = 8};
+  const gpu::Target& target = gpu::findTarget(machine.chip);
+  if (bytes == 2 && hasUnit(target))
+    tile.block_n = 256;
+  else if (bytes == 2 && target.copy(gpu::CopyKind::CpAsync))
+    tile.stages = 2, tile.warps = 4;
   if (bytes == 4) tile = {.block_m = 64, .block_n = 64, .block_k = 16, .stages = 2, .warps = 4};
   while (tile.stages > 1 && sharedBytes(parameters, tile) > machine.shared_bytes) --tile.stages;
+  return tile;
+}
+
+// Products with few blocks have more of them, which are smaller.
+TileConfig gemmTileFor(const Parameters& parameters, const Machine& machine, std::span<const std::int64_t> extents) {
+  TileConfig tile = gemmTile(parameters, machine);
+  if (!machine.isHost() && extents[0] > 0 && extents[1] > 0 && isSmallProduct(extents[0], extents[1]))
+    tile.block_n = std::min(tile.block_n, 128);
   return tile;
 }
 
@@ -145,6 +167,11 @@ std::vector<Operand> gemmOperands(const Parameters& parameters, std::span<const 
 
 }  // namespace
 
+bool isSmallProduct(std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t kRows = 128, kColumns = 256, kFew = 128;
+  return (m + kRows - 1) / kRows * ((n + kColumns - 1) / kColumns) < kFew;
+}
+
 const KernelTemplate& gemmTemplate() {
   using namespace std::string_literals;
   static const auto* what = new KernelTemplate{.name = "gemm",
@@ -161,6 +188,7 @@ const KernelTemplate& gemmTemplate() {
                                                .program = gemmProgram,
                                                .grid = gemmGrid,
                                                .tile = gemmTile,
+                                               .tileFor = gemmTileFor,
                                                .check = checkGemm,
                                                .space = gemmSpace,
                                                .misfit = gemmMisfit,

@@ -11,6 +11,8 @@ namespace fattn::kernels {
 /// "gelu", "silu"), alignment (bytes). Extents m, n, k. Arguments: tensors a [m, k], or [k, m] where a_columns; b [k, n], or [n, k] where
 /// b_columns; bias [n]; residual [m, n]; out [m, n].
 const KernelTemplate& gemmTemplate();
+/// Whether blocks of 128 x 256 of an m x n result are too few to occupy a large GPU: its tile is smaller then.
+bool isSmallProduct(std::int64_t m, std::int64_t n);
 
 /// The power of two that kernels of rows choose their tile by: the least that is not below the number of columns, within the limits of what
 /// blocks hold.

@@ -59,7 +59,7 @@ TEST(LibraryTemplates, RowsThatFitAreOneBlock) {
       EXPECT_EQ(found->misfit(found->parameters, tile, machine, extents), std::nullopt) << columns;
     }
     const std::int64_t wide[] = {4096, 16385}, unknown[] = {4096, 0};
-    EXPECT_EQ(found->tileFor(found->parameters, machine, wide), found->tile(found->parameters, machine));
+    EXPECT_EQ(found->tileFor(found->parameters, machine, wide).block_n, 4096);
     EXPECT_EQ(found->tileFor(found->parameters, machine, unknown), found->tile(found->parameters, machine));
   }
 }
