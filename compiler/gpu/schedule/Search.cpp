@@ -91,7 +91,7 @@ class Searcher {
     std::vector<Fit> fits = fitting(all.schedules);
     result.fitting = fits.size();
     const auto moves = [](const Fit& fit) { return fit.resources.moves; };
-    std::ranges::stable_sort(fits, {}, moves);
+    std::ranges::sort(fits, {}, [](const Fit& fit) { return std::pair(fit.resources.moves, fit.index); });
     std::vector<Entry> best;
     for (auto first = fits.begin(); first != fits.end();) {
       const auto last = std::ranges::upper_bound(first, fits.end(), moves(*first), {}, moves);
