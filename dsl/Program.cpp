@@ -41,6 +41,7 @@ mlir::Value addArgument(Step& step, std::string_view name, mlir::Type type, cons
   llvm::SmallVector<mlir::NamedAttribute, 3> attrs = {builder.getNamedAttr("tile.name", builder.getStringAttr(llvm::StringRef(name)))};
   if (param.divisibility > 1) attrs.push_back(builder.getNamedAttr("tile.divisibility", builder.getI64IntegerAttr(param.divisibility)));
   if (param.aliasing == Aliasing::None) attrs.push_back(builder.getNamedAttr("tile.noalias", builder.getUnitAttr()));
+  if (param.aliasing == Aliasing::InPlace) attrs.push_back(builder.getNamedAttr("tile.in_place", builder.getUnitAttr()));
   const unsigned index = recorder.func.getNumArguments();
   if (mlir::failed(recorder.func.insertArgument(index, type, builder.getDictionaryAttr(attrs), step.location())))
     step.fail("the function cannot take another argument");

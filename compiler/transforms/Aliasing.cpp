@@ -62,10 +62,11 @@ bool isKernelArgument(Value value) {
   return argument && isa<FunctionOpInterface>(argument.getOwner()->getParentOp());
 }
 
-bool isNoAlias(Value argument) {
+bool promises(Value argument, StringRef attribute) {
   auto block = cast<BlockArgument>(argument);
-  return cast<FunctionOpInterface>(block.getOwner()->getParentOp()).getArgAttr(block.getArgNumber(), kNoAliasAttr) != nullptr;
+  return cast<FunctionOpInterface>(block.getOwner()->getParentOp()).getArgAttr(block.getArgNumber(), attribute) != nullptr;
 }
+bool isNoAlias(Value argument) { return promises(argument, kNoAliasAttr); }
 
 /// Whether a value is made in a loop, inside of `within` where that is given.
 bool isInLoop(Value value, Operation* within) {
@@ -179,6 +180,14 @@ bool Aliasing::mayAlias(Value first, Value second) {
     for (Value y : b.arguments)
       if (x == y || (!isNoAlias(x) && !isNoAlias(y))) return true;
   return false;
+}
+
+bool Aliasing::isInPlace(Value first, Value second) {
+  Roots a = rootsOf(first);
+  const Roots& b = rootsOf(second);
+  auto inPlace = [](Value x, Value y) { return x != y && (promises(x, kInPlaceAttr) || promises(y, kInPlaceAttr)); };
+  return !a.unknown && !b.unknown &&
+         llvm::all_of(a.arguments, [&](Value x) { return llvm::all_of(b.arguments, [&](Value y) { return inPlace(x, y); }); });
 }
 
 //===-- Which windows -------------------------------------------------------------------------------------------===//
@@ -304,6 +313,7 @@ Aliasing::Difference Aliasing::difference(const Form& first, const Form& second,
 
 Overlap Aliasing::overlap(const MemoryAccess& first, const MemoryAccess& second, const Executions& executions) {
   if (!mayAlias(first.pointer, second.pointer)) return Overlap::Never;
+  if (isInPlace(first.pointer, second.pointer)) return Overlap::SameOrNever;
   windowOf(second.pointer);  // before a reference is taken: the map may grow
   const std::optional<Window>&a = windowOf(first.pointer), &b = windowOf(second.pointer);
   if (!a || !b || a->sizes.size() != b->sizes.size() || !sameArray(a->root, b->root, executions)) return Overlap::Maybe;

@@ -4,6 +4,8 @@
 //
 //   - Pointers come from the kernel's arguments. Those from one argument may lead to the same memory. Those from two arguments may, too,
 //     unless one of the two has the attribute `tile.noalias`.
+//   - Where one of the two has the attribute `tile.in_place` instead, their windows in one program are the same one or have no memory in
+//     common.
 //   - Two windows of one array (the same base, shape and strides) share no memory where they share no index: an array that a program
 //     writes through a block pointer has a place for each of its elements.
 //
@@ -23,6 +25,8 @@ namespace fattn::transforms {
 
 /// On a pointer argument of a kernel: what is accessed through it and written in the same launch is accessed through it alone.
 inline constexpr llvm::StringLiteral kNoAliasAttr = "tile.noalias";
+/// On a pointer argument: a program that reaches the same memory through another argument too does so by the same windows.
+inline constexpr llvm::StringLiteral kInPlaceAttr = "tile.in_place";
 
 /// What one operation does to global memory.
 struct MemoryAccess {
@@ -46,6 +50,8 @@ class Aliasing {
  public:
   /// Whether the arrays that two pointers lead to may have memory in common.
   bool mayAlias(mlir::Value first, mlir::Value second);
+  /// Whether two pointers lead to the same memory through different arguments at most, and then by the same windows.
+  bool isInPlace(mlir::Value first, mlir::Value second);
   /// Of any execution of the one and any execution of the other, within one program of the grid.
   Overlap overlap(const MemoryAccess& first, const MemoryAccess& second);
   /// Whether `first` in iteration i of the loop and `second` in iteration i + distance may touch the same memory. Both are in its body.

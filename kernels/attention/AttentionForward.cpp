@@ -46,7 +46,7 @@ Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
   auto pointer = [&](const char* name, Aliasing aliasing) { return params.ptr(name, dtype, alignment, aliasing); };
   // o may be q: a program has read its rows of q before it writes them.
   Ptr q = pointer("q", Aliasing::Possible), k = pointer("k", Aliasing::None), v = pointer("v", Aliasing::None);
-  Ptr o = pointer("o", Aliasing::Possible), lse = params.ptr("lse", DType::F32, sizeInBytes(DType::F32), Aliasing::None);
+  Ptr o = pointer("o", Aliasing::InPlace), lse = params.ptr("lse", DType::F32, sizeInBytes(DType::F32), Aliasing::None);
   auto operand = [&](Ptr base, const std::string& name, std::int64_t divisor) {
     auto stride = [&](const char* of) { return params.scalar(name + of, DType::I64, divisor); };
     Scalar b = stride("_batch"), h = stride("_head");

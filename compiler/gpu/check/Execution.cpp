@@ -75,7 +75,10 @@ void Execution::programs() {
   for (auto [i, value] : llvm::enumerate(program.blocks.front().arguments)) {
     if (value < 0) continue;
     if (isa<tile::PtrType>(function.getArgument(i).getType()))
-      setWindow(value, {.array = static_cast<int>(i), .base = {0, true}, .noAlias = function.getArgAttr(i, "tile.noalias") != nullptr});
+      setWindow(value, {.array = static_cast<int>(i),
+                        .base = {0, true},
+                        .noAlias = function.getArgAttr(i, "tile.noalias") != nullptr,
+                        .inPlace = function.getArgAttr(i, "tile.in_place") != nullptr});
     else
       setNumber(value, {scenario.arguments[i], true});
   }
@@ -364,7 +367,7 @@ void Execution::give(ArrayRef<int> values, ArrayRef<Value> from) {
 Window Execution::merged(const Window& a, const Window& b) {
   if (a == b) return a;
   Window result;
-  if (a.array == b.array) result.array = a.array, result.noAlias = a.noAlias;
+  if (a.array == b.array) result.array = a.array, result.noAlias = a.noAlias, result.inPlace = a.inPlace;
   return result;
 }
 

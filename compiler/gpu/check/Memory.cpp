@@ -198,7 +198,8 @@ void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report repor
   for (const GlobalAccess& other : recentGlobal) {
     if (access.program != other.program) continue;
     if ((!access.write && !other.write) || (access.atomic && other.atomic) || !mayOverlap(access.window, other.window)) continue;
-    bool own = access.window == other.window && owners.same(access.step->owners, other.step->owners);
+    bool own =
+        (access.window == other.window || areInPlace(access.window, other.window)) && owners.same(access.step->owners, other.step->owners);
     if (!own) report(hazardOf(other.write, access.write, true), other.step, access.step);
   }
 }

@@ -133,8 +133,10 @@ bool Window::operator==(const Window& other) const {
 bool Window::saysTheSame(const Window& other) const {
   const auto same = [](const Number& a, const Number& b) { return a.known == b.known && (!a.known || a.value == b.value); };
   return array == other.array && same(base, other.base) && rank == other.rank && std::ranges::equal(offsets, other.offsets, same) &&
-         sizes == other.sizes && extents == other.extents && noAlias == other.noAlias;
+         sizes == other.sizes && extents == other.extents && noAlias == other.noAlias && inPlace == other.inPlace;
 }
+
+bool areInPlace(const Window& a, const Window& b) { return a.array >= 0 && b.array >= 0 && a.array != b.array && (a.inPlace || b.inPlace); }
 
 bool mayOverlap(const Window& a, const Window& b) {
   if (a.array < 0 || b.array < 0) return true;

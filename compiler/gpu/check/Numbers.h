@@ -26,6 +26,7 @@ struct Window {
   std::array<std::int64_t, kMostDims> sizes = {};
   std::uint64_t extents = 0;  ///< a hash of shape and strides
   bool noAlias = false;       ///< nothing that is written is reached through another argument as well
+  bool inPlace = false;       ///< what is reached through another argument as well is the same window
   bool sameArray(const Window& other) const {
     return array == other.array && array >= 0 && base == other.base && base.known && rank == other.rank && extents == other.extents;
   }
@@ -37,6 +38,8 @@ struct Window {
 
 /// Whether two accesses may have an element in common. Different arguments may lead to the same memory, but for those that promise not to.
 bool mayOverlap(const Window& a, const Window& b);
+/// Of different arguments of which one promises that where their windows overlap they are the same.
+bool areInPlace(const Window& a, const Window& b);
 
 /// The result of an operation of `arith` on integers.
 Number evaluate(mlir::Operation* op, llvm::ArrayRef<Number> operands);

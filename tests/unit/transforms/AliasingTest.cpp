@@ -23,11 +23,13 @@ struct AliasingTest : testing::Test {
     context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   }
 
-  /// The accesses of a function with this body, in the order of the text. %a and %b are pointers, %own one without alias; %p0 is a window
+  /// The accesses of a function with this body, in the order of the text. %a and %b are pointers, %own one without alias,
+  /// %place one in place of others; %p0 is a window
   /// of 16 x 8 at the begin of the array at %a.
   SmallVector<MemoryAccess> accesses(const std::string& body) {
     aliasing = Aliasing();
-    std::string text = R"(func.func @f(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %own: !tile.ptr<f32> {tile.noalias}, %n: i32, %m: i64,
+    std::string text = R"(func.func @f(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %own: !tile.ptr<f32> {tile.noalias},
+                                       %place: !tile.ptr<f32> {tile.in_place}, %n: i32, %m: i64,
                                        %if: i1, %v: tensor<16x8xf32>) {
       %c0 = arith.constant 0 : i64
       %c1 = arith.constant 1 : i64
@@ -97,6 +99,19 @@ TEST_F(AliasingTest, ArgumentsMayLeadToOneArrayUnlessOneHasNoAlias) {
     %x = tile.gather %q : !tile.ptr<f32> -> f32
     tile.scatter %own, %x : !tile.ptr<f32>, f32)"),
             Overlap::Never);
+}
+
+TEST_F(AliasingTest, WindowsInPlaceAreTheSameOrApart) {
+  auto pair = [&](const std::string& first, const std::string& second) {
+    return overlap("%x = tile.gather " + first + " : !tile.ptr<f32> -> f32\n tile.scatter " + second + ", %x : !tile.ptr<f32>, f32");
+  };
+  EXPECT_EQ(pair("%a", "%place"), Overlap::SameOrNever);
+  EXPECT_EQ(pair("%place", "%own"), Overlap::Never);
+  EXPECT_EQ(pair("%place", "%place"), Overlap::Maybe);
+  EXPECT_EQ(overlap(R"(%q = arith.select %if, %a, %place : !tile.ptr<f32>
+    %x = tile.gather %q : !tile.ptr<f32> -> f32
+    tile.scatter %place, %x : !tile.ptr<f32>, f32)"),
+            Overlap::Maybe);
 }
 
 TEST_F(AliasingTest, FollowsPointersThatAreChosenOrCarried) {

@@ -18,8 +18,10 @@
 namespace fattn::dsl {
 
 /// Whether memory that is reached through a pointer argument may be reached through other arguments as well. None is the caller's promise:
-/// what is accessed through this argument and written in the same launch is accessed through this argument alone.
-enum class Aliasing : std::uint8_t { Possible, None };
+/// what is accessed through this argument and written in the same launch is accessed through this argument alone. InPlace is the promise
+/// that where one program reaches the same memory through this argument and through another one, it does so by windows with the same
+/// offsets and sizes: element by element the same place.
+enum class Aliasing : std::uint8_t { Possible, None, InPlace };
 
 /// One argument of a program, in launch order.
 struct Param {
