@@ -183,10 +183,11 @@ Conversion planConversion(const LinearLayout& source, const LinearLayout& destin
       plan = planShuffles(from, to, elementBits);
     }
   }
-  // A few shuffles are cheaper than any way through memory; with many it depends.
+  // A few shuffles are cheaper than any way through memory; with many it depends. Through memory the warps of a block wait for each other,
+  // which the cycles of one warp do not tell: what stays in the warp may cost three times as many.
   if (!plan || plan->cost.cycles() > 30) {
     Conversion other = planShared(from, to, elementBits, banks);
-    if (!plan || other.cost.cycles() < plan->cost.cycles()) plan = std::move(other);
+    if (!plan || 3 * other.cost.cycles() < plan->cost.cycles()) plan = std::move(other);
   }
   plan->source = std::move(from);
   plan->destination = std::move(to);

@@ -133,4 +133,29 @@ LinearLayout blocked(const BlockedOptions& options) {
   return (result * LinearLayout::broadcast(kWarp, oddWarps)).asTile(rank);
 }
 
+LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements) {
+  const int rank = static_cast<int>(layout.outputs().size());
+  std::vector<LinearLayout::Input> inputs;
+  for (std::string_view name : {kRegister, kLane, kWarp}) {
+    LinearLayout::Input input{std::string(name), {}};
+    for (int bit = 0; bit < layout.inputBits(name); ++bit) input.bases.push_back(layout.at({{name, std::int64_t{1} << bit}}));
+    inputs.push_back(std::move(input));
+  }
+  std::vector<Coords>&registers = inputs[0].bases, &lanes = inputs[1].bases;
+  auto along = [&](std::int64_t distance) {
+    Coords basis(rank, 0);
+    basis[d] = distance;
+    return basis;
+  };
+  const std::int64_t extent = std::int64_t{1} << layout.outputBits(dim(d));
+  for (std::int64_t step = 1; step < std::min(elements, extent); step *= 2) {
+    if (std::ranges::find(registers, along(step)) != registers.end()) continue;
+    auto lane = std::ranges::find(lanes, along(step)), given = registers.end();
+    for (std::int64_t far = elements; far < extent && given == registers.end(); far *= 2) given = std::ranges::find(registers, along(far));
+    if (lane == lanes.end() || given == registers.end()) break;
+    std::swap(*lane, *given);
+  }
+  return LinearLayout(inputs, layout.outputs(), layout.repeats());
+}
+
 }  // namespace fattn::layout

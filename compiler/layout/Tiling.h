@@ -36,6 +36,11 @@ struct BlockedOptions {
 /// what is left. A tile smaller than that is held by several lanes or warps.
 LinearLayout blocked(const BlockedOptions& options);
 
+/// The elements of each warp shared out anew among its lanes: lanes that follow each other along dimension `d` exchange registers, so that
+/// a lane holds up to `elements` (a power of two) in a row. EXAMPLE: four lanes of an accumulator's row hold pairs, 8 columns apart; a lane
+/// has 8 columns afterwards. The layout itself where registers hold nothing that could be exchanged.
+LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements);
+
 }  // namespace fattn::layout
 
 #endif

@@ -39,8 +39,12 @@ class LayoutPool {
   LayoutId scalar();
   /// Vectors of `bytes` along dimension `contiguous`, or what is best for a tile that no memory dictates anything about.
   LayoutId blocked(llvm::ArrayRef<int64_t> shape, int contiguous, int bits, int bytes);
+  /// Each warp's elements shared out among its lanes in vectors of up to `bytes` along dimension `contiguous`, where there is one.
+  LayoutId inVectors(LayoutId id, int contiguous, int bits, int bytes);
 
   double conversionCost(LayoutId from, LayoutId to, int bits);
+  /// Whether moving from one to the other leads through shared memory.
+  bool convertsInShared(LayoutId from, LayoutId to, int bits) const;
   double reductionCost(LayoutId id, int axis, int bits);
   /// Of a load or store; `contiguous` -1: no dimension is.
   double memoryCost(LayoutId id, int contiguous, int bits, int bytes);

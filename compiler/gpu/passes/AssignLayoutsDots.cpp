@@ -11,6 +11,7 @@
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/AssignLayouts.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/ExactSides.h"
 #include "compiler/layout/Tiling.h"
 #include "compiler/transforms/Divisibility.h"
 #include "fattn/Error.h"
@@ -123,6 +124,7 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   if (depth == 0) return wrongSize(dot, first);
   std::vector<DotOption> options;
   for (const gpu::MatrixInstruction& group : pool.target().matrix) {
+    if (isForSingleWarps(dot, pool.target(), pool.warps())) break;
     if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
     if (dot.getType().getDimSize(0) % (first.m * pool.warps())) continue;
     if (auto option = groupOption(dot, group, optionFor(dot, first, depth, {pool.warps(), 1, 1}, pool), pool)) options.push_back(*option);

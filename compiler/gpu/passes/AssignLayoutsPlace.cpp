@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts in which each operation takes its operands and gives its results, once every tile has a home.
 #include "compiler/gpu/passes/AssignLayouts.h"
+#include "compiler/gpu/passes/ExactSides.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -124,15 +125,27 @@ bool Assignment::placeControl(Operation* op, Placement& placement) {
       .Default([](Operation*) { return false; });
 }
 
-/// Loads and stores are done where the tile lives, or coalesced and then converted: whatever costs less.
+/// Cycles that a warp waits for the others of its block where groups of warps take turns at the matrix unit, and so run apart.
+constexpr double kBlockWait = 100;
+
+/// Loads and stores are done where the tile lives, in vectors of the same warps, or coalesced: whatever costs least with its conversion.
 void Assignment::placeMemory(Operation* op, Placement& placement) {
   bool isLoad = isa<tile::LoadOp>(op);
   Value tile = isLoad ? op->getResult(0) : op->getOperand(1);
-  LayoutId coalesced = accessOf(op).layout, here = home(tile);
-  if (here == kNoLayout) here = coalesced;
-  double direct = costOfMemory(op, here);
-  double converted = costOfMemory(op, coalesced) + pool_.conversionCost(coalesced, here, bitsOf(tile));
-  LayoutId best = direct <= converted ? here : coalesced;
+  const Access& access = accessOf(op);
+  const int bits = bitsOf(tile);
+  LayoutId here = home(tile);
+  if (here == kNoLayout) here = access.layout;
+  auto price = [&](LayoutId there) {
+    const LayoutId from = isLoad ? there : here, to = isLoad ? here : there;
+    const bool waits = pool_.target().warpGroup && pool_.convertsInShared(from, to, bits);
+    const double wait = waits ? kBlockWait * static_cast<double>(pool_.warps()) : 0;
+    return costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait;
+  };
+  LayoutId best = here;
+  for (LayoutId there : {pool_.inVectors(here, access.contiguous, bits, access.bytes), access.layout})
+    if (price(there) < price(best) && !(isForSingleWarps(op, pool_.target(), pool_.warps()) && pool_.convertsInShared(there, here, bits)))
+      best = there;
   (isLoad ? placement.results[0] : placement.operands[1]) = best;
 }
 

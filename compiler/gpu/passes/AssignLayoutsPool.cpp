@@ -79,12 +79,23 @@ LayoutId LayoutPool::blocked(llvm::ArrayRef<int64_t> shape, int contiguous, int 
   return number(layout::blocked(options));
 }
 
+LayoutId LayoutPool::inVectors(LayoutId id, int contiguous, int bits, int bytes) {
+  if (contiguous < 0 || bits > 8 * bytes) return id;
+  return number(layout::withVectors((*this)[id], contiguous, 8 * bytes / bits));
+}
+
 double LayoutPool::conversionCost(LayoutId from, LayoutId to, int bits) {
   if (from == to || from == kNoLayout || to == kNoLayout) return 0;
   auto [entry, isNew] = conversions_.try_emplace({from, to, bits}, 0.0);
   if (!isNew) return entry->second;
   auto cycles = layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_)).cost.cycles();
   return entry->second = static_cast<double>(cycles) * static_cast<double>(warps_);
+}
+
+bool LayoutPool::convertsInShared(LayoutId from, LayoutId to, int bits) const {
+  if (from == kNoLayout || to == kNoLayout) return false;
+  return from != to &&
+         layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_)).kind == layout::ConversionKind::Shared;
 }
 
 double LayoutPool::reductionCost(LayoutId id, int axis, int bits) {

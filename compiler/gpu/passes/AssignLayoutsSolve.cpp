@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "compiler/gpu/passes/AssignLayouts.h"
+#include "compiler/gpu/passes/ExactSides.h"
 #include "compiler/transforms/Divisibility.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -89,6 +90,11 @@ void Assignment::spread(Value from, LayoutId layout) {
 void Assignment::assignHomes() {
   homes_.clear();
   for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) spread(dot.getResult(), options[choice].c);
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) {
+    if (!isForSingleWarps(dot, pool_.target(), pool_.warps())) continue;
+    for (auto [operand, layout] : {std::pair(dot.getA(), options[choice].a), std::pair(dot.getB(), options[choice].b)})
+      if (edges_.contains(operand)) spread(operand, layout);
+  }
   for (const Anchor& anchor : anchors_) spread(anchor.value, anchor.layout);
   for (auto& [value, edges] : edges_) spread(value, pool_.blocked(shapeOf(value), -1, bitsOf(value), 16));
 }
@@ -104,6 +110,9 @@ double Assignment::costOfDot(tile::DotOp dot) {
   return total;
 }
 
+/// Cycles that shared memory in an exact side costs all programs: the block decides then, and its warps wait for each other.
+constexpr double kBlockDecision = 10000;
+
 static double frequencyOfDefinition(Value v) {
   Operation* op = v.getDefiningOp();
   if (op) return frequencyOf(op);
@@ -115,15 +124,19 @@ double Assignment::costOf(Operation* op) {
   Placement placement = place(op);
   double frequency = frequencyOf(op), total = 0;
   auto dot = dyn_cast<tile::DotOp>(op);
+  const bool inExactSide = isForSingleWarps(op, pool_.target(), pool_.warps());
+  auto move = [&](LayoutId from, LayoutId to, Value tile, double often) {
+    total += pool_.conversionCost(from, to, bitsOf(tile)) * often;
+    if (inExactSide && pool_.convertsInShared(from, to, bitsOf(tile))) total += kBlockDecision;
+  };
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     bool fromMemory = dot && i < 2 && loadBehind(operand);
     if (!isTileValue(operand) || isCheap(operand) || fromMemory) continue;
     // What does not change in a loop is converted before it.
-    total +=
-        pool_.conversionCost(home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
+    move(home(operand), placement.operands[i], operand, std::min(frequency, frequencyOfDefinition(operand)));
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
+    if (isTileValue(result)) move(placement.results[i], home(result), result, frequency);
   if (dot) total += costOfDot(dot);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op); reduce && !picksAny(reduce))
     for (Value input : reduce.getInputs())

@@ -17,13 +17,16 @@
 //
 // A use in a loop that does not contain the load reads the buffer in every trip, or once before the loop where the registers suffice for
 // fragments that live all through it: see fitsInRegisters.
+// A load in the region of a tile.select_lazy stays a load where its warp can use it without shared memory, so that single warps may enter.
 //
 // Assumptions: A1 layouts are assigned; A2 tiles of more than two dimensions are no operands. Test: tests/lit/gpu/place-copies.mlir.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/ExactSides.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/TensorMaps.h"
+#include "compiler/layout/Conversion.h"
 #include "compiler/layout/Swizzle.h"
 #include "compiler/layout/Tiling.h"
 #include "compiler/transforms/Divisibility.h"
@@ -182,6 +185,7 @@ class Placer {
     collectUses(load.getResult(), identity, uses);
     if (type.getRank() != 2 || llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) return;
     int bits = elementBits(type.getElementType());
+    if (layoutOf(type) && isForSingleWarps(load, target, warps) && staysInWarps(*layoutOf(type), uses, bits)) return;
     int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
     int64_t bytes = transforms::accessBytes(load.getPtr(), extentsOf(load));
     LinearLayout write = copyLayout(type, contiguous, bytes);
@@ -210,6 +214,14 @@ class Placer {
     std::optional<BulkWindow> bulk;
     if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
     emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
+  }
+
+  /// Whether every use can have what a load leaves in this layout without shared memory: single warps enter an exact side without any.
+  bool staysInWarps(const LinearLayout& loaded, ArrayRef<Use> uses, int bits) {
+    return llvm::all_of(uses, [&](const Use& use) {
+      return !use.isReadFromShared() &&
+             layout::planConversion(loaded, use.inLoad(), bits, gpu::banksOf(target)).kind != layout::ConversionKind::Shared;
+    });
   }
 
   enum class Engine : std::uint8_t { None, Vectors, Boxes };

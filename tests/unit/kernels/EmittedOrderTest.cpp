@@ -119,5 +119,28 @@ TEST(EmittedTrip, TakesNoMoreInstructionsThanBefore) {
   }
 }
 
+std::size_t countOf(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// Behind the loop no warp waits for another one: what unusual rows need is decided a warp, and rows leave in 16 bytes a lane. The one
+/// barrier of the computing warps stands before the loop. (Rows of 256 do not fit into registers that way.)
+TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresVectors) {
+  for (std::int64_t headDim : {64, 128})
+    for (bool causal : {false, true})
+      for (const char* end : {"", " persistent"}) {
+        const AttentionConfig config = hopper(headDim, causal);
+        TileConfig tile = *config.tile;
+        tile.schedule += end;
+        const std::string ptx = ptxOf(config, tile);
+        const std::string which = tile.toString() + (causal ? ", causal" : "");
+        EXPECT_EQ(countOf(ptx, "bar.red"), 0u) << which;
+        EXPECT_LE(countOf(ptx, "\tbar.sync \t1,"), 1u) << which;
+        EXPECT_GE(countOf(ptx, "st.global.v4.b32"), static_cast<std::size_t>(headDim) / 16) << which;
+      }
+}
+
 }  // namespace
 }  // namespace fattn

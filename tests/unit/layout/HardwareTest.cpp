@@ -186,6 +186,20 @@ TEST(Tiling, Blocked) {
       "16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 64, dim1: 64");
 }
 
+// Four lanes of a row of mma's accumulator hold pairs, 8 columns apart; in vectors each holds 8 columns, and rows stay in their warps.
+TEST(Tiling, LanesExchangeRegistersForVectors) {
+  LinearLayout layout = tileFragment(nvidia::mma(Operand::C, 16, 16), {32, 64}, {2, 1}), vectors = withVectors(layout, 1, 8);
+  expectBijection(vectors, {32, 64});
+  EXPECT_EQ(
+      vectors.str(),
+      "register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,2), 8 -> (0,4), 16 -> (0,32); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (1,0), 8 -> (2,0), "
+      "16 -> (4,0); warp: 1 -> (16,0) | dim0: 32, dim1: 64");
+  EXPECT_EQ(withVectors(vectors, 1, 8), vectors);
+  // A row of one fragment has nothing to exchange: pairs stay pairs.
+  LinearLayout narrow = tileFragment(nvidia::mma(Operand::C, 16, 16), {32, 8}, {2, 1});
+  EXPECT_EQ(withVectors(narrow, 1, 8), narrow);
+}
+
 TEST(Tiling, Errors) {
   EXPECT_EQ(test::messageOf([] { tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 20}, {4, 1}); }),
             "dimension 1 of the tile is 20, which is no multiple of the fragment's 8\n  hint: the nearest that is: 24");
