@@ -133,6 +133,11 @@ std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const T
     variants.push_back(tile);
     variants.back().schedule = offered[i];
   }
+  const gpu::Target* machine = rowOf(chip);
+  if (machine != nullptr && machine->warpGroup && !tile.schedule.ends_with("persistent")) {
+    variants.push_back(tile);
+    variants.back().schedule += tile.schedule.empty() ? "persistent" : " persistent";
+  }
   return variants;
 }
 

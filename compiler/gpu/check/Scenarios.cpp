@@ -30,9 +30,8 @@ constexpr size_t kMostPrograms = 4;
 std::vector<std::array<int64_t, 3>> programsOfABlock(const std::array<int64_t, 3>& grid, Random& random) {
   int64_t all = grid[0] * grid[1] * grid[2], blocks = 1 + random.below(all), block = random.below(blocks);
   std::vector<std::array<int64_t, 3>> ids;
-  for (int64_t round = 0; ids.size() < kMostPrograms; ++round) {
-    int64_t number = tilegpu::programOf(round, block, blocks), rows = number / grid[0];
-    if (number >= all) break;
+  for (int64_t number : tilegpu::programsOf(grid, block, blocks, kMostPrograms)) {
+    int64_t rows = number / grid[0];
     ids.push_back({number % grid[0], rows % grid[1], rows / grid[1]});
   }
   return ids;

@@ -70,9 +70,20 @@ inline constexpr llvm::StringLiteral kMadeByAttr = "tilegpu.made", kMadeAlone = 
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
-/// The program that block `block` of `blocks` takes in a round of tilegpu.each_program.
-constexpr int64_t programOf(int64_t round, int64_t block, int64_t blocks) {
-  return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
+/// The first programs, `most` or all, that block `block` of `blocks` takes (tilegpu.each_program), in their order, as numbers along x
+/// first.
+inline llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, int64_t block, int64_t blocks, size_t most = SIZE_MAX) {
+  const auto [x, y, z] = extents;
+  const bool paired = x * y * z > blocks;
+  const int64_t firsts = paired ? (x + 1) / 2 : x;
+  llvm::SmallVector<int64_t> programs;
+  for (int64_t round = 0; programs.size() < most; ++round) {
+    const int64_t pair = round * blocks + (block + round) % blocks, at = pair % firsts, row = pair / firsts * x;
+    if (pair >= firsts * y * z) break;
+    programs.push_back(row + at);
+    if (paired && at != x - 1 - at && programs.size() < most) programs.push_back(row + x - 1 - at);
+  }
+  return programs;
 }
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";

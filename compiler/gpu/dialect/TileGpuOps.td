@@ -270,9 +270,11 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
   let summary = "the region once for each program that the block takes";
   let description = [{
     The launch has fewer blocks than programs (blocks in one dimension, those that fit on the device), and each block takes one program after
-    another. The arguments of the region are the program's ids. Programs are numbered along x first; in round r block c of B takes program
-    r * B + c, in odd rounds r * B + (B - 1 - c) (`programOf`): where work falls or rises with the number, two rounds even it out. A block whose
-    program would lie behind the last one has ended.
+    another. The arguments of the region are the program's ids. Programs are taken in pairs (x, y, z) and (X - 1 - x, y, z), where X is the
+    number of programs along x: where work falls or rises along x, all pairs are about the same. Pairs are numbered along x first, and in
+    round r block c of B takes pair r B + (c + r) mod B (`programsOf`). The middle one of an odd X is alone; who takes it changes from round
+    to round. Where the launch has no more programs than
+    blocks, each block takes the one of its number.
 
     `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
 

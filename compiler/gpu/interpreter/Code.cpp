@@ -229,20 +229,20 @@ void Flattener::visit(tile::AtomicAddOp add) {
   emit({.kind = Kind::Meet, .op = add, .act = {}, .test = {}});
 }
 
-/// The rounds are the trips of a loop.
+/// The programs are the trips of a loop.
 void Flattener::visit(tilegpu::EachProgramOp each) {
   Operation* op = each;
-  auto numberOf = [](const Block& block, const Warp& warp) {
-    return tilegpu::programOf(warp.loops.back().trip, block.id[0], block.run.blocks);
+  auto programsOf = [](const Block& block) {
+    const interpreter::Grid& grid = block.run.grid;
+    return tilegpu::programsOf({grid[0], grid[1], grid[2]}, block.id[0], block.run.blocks);
   };
   act(op, [](Block&, Warp& warp) { enterLoop(warp); });
   std::size_t head = emit({.kind = Kind::Branch, .op = op, .act = {}, .test = [=](Block& block, Warp& warp) {
-                             const interpreter::Grid& grid = block.run.grid;
-                             return numberOf(block, warp) < int64_t{grid[0]} * grid[1] * grid[2];
+                             return warp.loops.back().trip < std::ssize(programsOf(block));
                            }});
   act(op, [=, ids = slots(each.getBody().front().getArguments())](Block& block, Warp& warp) {
     const interpreter::Grid& grid = block.run.grid;
-    int64_t number = numberOf(block, warp), rows = number / grid[0];
+    int64_t number = programsOf(block)[static_cast<std::size_t>(warp.loops.back().trip)], rows = number / grid[0];
     warp.values[ids[0]].scalar = Element::integer(number % grid[0]);
     warp.values[ids[1]].scalar = Element::integer(rows % grid[1]);
     warp.values[ids[2]].scalar = Element::integer(rows / grid[1]);

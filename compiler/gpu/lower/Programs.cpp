@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block that takes one program after another (tilegpu.each_program): a loop over their numbers, with the ids that belong to them.
 //
-//   each_program {                       n, x, y, z = those of the first round
-//   ^(%x, %y, %z):                  =>   while n < programs:
+//   each_program {                       n, x, y, z = those of the first program
+//   ^(%x, %y, %z):                  =>   while n < pairs:
 //     ...                                  ...
-//     next_program                         n, x, y, z = those of the next round (ProgramIds)
+//     next_program                         n, x, y, z = those of the next program (ProgramIds)
 //   }
 //
 // Test: tests/lit/nvidia/programs.mlir.
@@ -36,7 +36,7 @@ LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   scf::ConditionOp::create(to.b, ids.exists(stateOf(test->getArguments())), test->getArguments());
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
   Block& source = op.getBody().front();
-  for (auto [id, value] : llvm::zip_first(source.getArguments(), body->getArguments())) to.setScalar(id, value);
+  for (auto [id, value] : llvm::zip_equal(source.getArguments(), ids.ids(stateOf(body->getArguments())))) to.setScalar(id, value);
   if (failed(to.lowerBlock(source))) return failure();
   to.b.setLoc(op.getLoc());
   scf::YieldOp::create(to.b, ids.next(stateOf(body->getArguments())));

@@ -6,11 +6,13 @@
 // CHECK-SAME: (%[[N:.*]]: i32, %[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32, %{{.*}}: !llvm.ptr
 // CHECK-DAG: nvvm.read.ptx.sreg.ctaid.x
 // CHECK-DAG: nvvm.read.ptx.sreg.nctaid.x
-// CHECK: scf.while ({{.*}}) : (i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32) {
+// CHECK: scf.while ({{.*}}) : (i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32, i32) {
 // CHECK: arith.cmpi ult
 // CHECK-NEXT: scf.condition
-// CHECK: ^bb0(%[[PX:.*]]: i32, %[[PY:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
-// CHECK: arith.addi %[[PX]], %[[PY]] : i32
+// CHECK: ^bb0(%[[PX:.*]]: i32, %[[PY:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: %[[MIRRORED:.*]] = arith.subi %{{.*}}, %[[PX]] : i32
+// CHECK: %[[ID:.*]] = arith.select %{{.*}}, %[[MIRRORED]], %[[PX]] : i32
+// CHECK: arith.addi %[[ID]], %[[PY]] : i32
 // CHECK: arith.muli %{{.*}}, %[[Y]] : i32
 // CHECK: scf.yield
 func.func @each(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.repeats, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {

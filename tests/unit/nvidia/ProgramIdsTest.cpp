@@ -18,40 +18,39 @@ struct Launch {
   int32_t blocks;
 };
 
-/// Rounds until a block has surely ended.
-int32_t roundsOf(const Launch& launch) { return launch.programs[0] * launch.programs[1] * launch.programs[2] / launch.blocks + 2; }
-
-/// Of one block: in each round whether there is a program, and its ids.
-std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, const Launch& launch, int32_t block) {
+/// The programs of one block, each as x, y and z, until it has no more; one place more than it may have.
+std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, const Launch& launch, int32_t block, std::size_t most) {
   std::vector<std::uint32_t> numbers = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
     auto constant = [&](int32_t value) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(value)).getResult(); };
     gpu::ProgramIds ids(b, {constant(launch.programs[0]), constant(launch.programs[1]), constant(launch.programs[2])}, constant(block),
                         constant(launch.blocks));
     std::vector<mlir::Value> values;
     gpu::ProgramIds::State state = ids.first();
-    for (int32_t round = 0; round < roundsOf(launch); ++round, state = ids.next(state)) {
+    for (std::size_t turn = 0; turn < most; ++turn, state = ids.next(state)) {
       values.push_back(ids.exists(state));
-      values.insert(values.end(), state.begin(), state.begin() + 3);
+      llvm::append_range(values, ids.ids(state));
     }
     return values;
   });
-  std::vector<std::array<std::uint32_t, 4>> rounds;
-  for (std::size_t i = 0; i < numbers.size(); i += 4) rounds.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
-  return rounds;
+  std::vector<std::array<std::uint32_t, 4>> turns;
+  for (std::size_t i = 0; i < numbers.size(); i += 4) turns.push_back({numbers[i], numbers[i + 1], numbers[i + 2], numbers[i + 3]});
+  return turns;
 }
 
 TEST(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
-  for (const Launch& launch : {Launch{{1, 1, 1}, 1}, {{7, 1, 1}, 7}, {{5, 3, 2}, 4}, {{2, 3, 5}, 11}, {{1, 13, 2}, 3}, {{3, 2, 4}, 1}}) {
+  for (const Launch& launch :
+       {Launch{{1, 1, 1}, 1}, {{7, 1, 1}, 7}, {{7, 1, 1}, 3}, {{5, 3, 2}, 4}, {{2, 3, 5}, 11}, {{1, 13, 2}, 3}, {{3, 2, 4}, 1}}) {
     const auto [x, y, z] = launch.programs;
     std::vector<int> taken(static_cast<std::size_t>(x * y * z));
     for (int32_t block = 0; block < launch.blocks; ++block) {
-      int64_t round = 0;
-      for (const auto& [exists, atX, atY, atZ] : programs(context, launch, block)) {
-        const int64_t number = tilegpu::programOf(round++, block, launch.blocks);
-        ASSERT_EQ(exists != 0, number < x * y * z) << "block " << block << " of " << launch.blocks << ", round " << round;
-        if (!exists) continue;
+      const auto expected = tilegpu::programsOf({x, y, z}, block, launch.blocks);
+      const auto turns = programs(context, launch, block, expected.size() + 1);
+      EXPECT_FALSE(turns.back()[0]) << "block " << block << " of " << launch.blocks;
+      for (auto [number, turn] : llvm::zip_first(expected, turns)) {
+        const auto& [exists, atX, atY, atZ] = turn;
+        ASSERT_TRUE(exists);
         EXPECT_EQ(atX + x * (atY + int64_t{y} * atZ), number);
         EXPECT_TRUE(atX < static_cast<std::uint32_t>(x) && atY < static_cast<std::uint32_t>(y));
         ++taken[static_cast<std::size_t>(number)];
@@ -61,19 +60,32 @@ TEST(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
   }
 }
 
+/// Work that falls or rises along x is the same in all pairs, but for the middle of an odd number, which blocks take in turns.
+TEST(ProgramIds, WorkThatFallsAlongXIsEvenedOut) {
+  for (const auto& [x, y, blocks] :
+       {std::array<int64_t, 3>{128, 16, 132}, {8, 256, 132}, {64, 32, 132}, {9, 40, 50}, {5, 400, 132}, {3, 440, 132}}) {
+    int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    for (int64_t block = 0; block < blocks; ++block) {
+      int64_t work = 0;
+      for (int64_t number : tilegpu::programsOf({x, y, 1}, block, blocks)) work += x - number % x;
+      least = std::min(least, work), most = std::max(most, work);
+    }
+    EXPECT_LE(most - least, (x + 1) * (x % 2 == 0 ? 1 : 2)) << x << " x " << y << " by " << blocks;
+  }
+}
+
 TEST(ProgramIds, TheLargestLaunch) {
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
   constexpr std::uint32_t kMost = std::numeric_limits<std::int32_t>::max();
-  // Two rounds take all programs. The second one of block 1 is the last program.
   constexpr auto kBlocks = static_cast<int32_t>(kMost / 2 + 1);
   std::vector<std::uint32_t> values = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
     auto constant = [&](int32_t value) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(value)).getResult(); };
     gpu::ProgramIds ids(b, {constant(static_cast<int32_t>(kMost)), constant(1), constant(1)}, constant(1), constant(kBlocks));
     gpu::ProgramIds::State second = ids.next(ids.first()), third = ids.next(second);
-    return std::vector<mlir::Value>{ids.exists(second), second[0], ids.exists(third)};
+    return std::vector<mlir::Value>{ids.exists(second), ids.ids(second)[0], ids.exists(third)};
   });
-  EXPECT_EQ(values, (std::vector<std::uint32_t>{1, kMost - 1, 0}));
+  EXPECT_EQ(values, (std::vector<std::uint32_t>{1, kMost - 2, 0}));
 }
 
 }  // namespace
