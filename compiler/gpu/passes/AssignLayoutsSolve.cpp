@@ -110,9 +110,6 @@ double Assignment::costOfDot(tile::DotOp dot) {
   return total;
 }
 
-/// Cycles that shared memory in an exact side costs all programs: the block decides then, and its warps wait for each other.
-constexpr double kBlockDecision = 10000;
-
 static double frequencyOfDefinition(Value v) {
   Operation* op = v.getDefiningOp();
   if (op) return frequencyOf(op);
@@ -124,19 +121,15 @@ double Assignment::costOf(Operation* op) {
   Placement placement = place(op);
   double frequency = frequencyOf(op), total = 0;
   auto dot = dyn_cast<tile::DotOp>(op);
-  const bool inExactSide = isForSingleWarps(op, pool_.target(), pool_.warps());
-  auto move = [&](LayoutId from, LayoutId to, Value tile, double often) {
-    total += pool_.conversionCost(from, to, bitsOf(tile)) * often;
-    if (inExactSide && pool_.convertsInShared(from, to, bitsOf(tile))) total += kBlockDecision;
-  };
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     bool fromMemory = dot && i < 2 && loadBehind(operand);
     if (!isTileValue(operand) || isCheap(operand) || fromMemory) continue;
     // What does not change in a loop is converted before it.
-    move(home(operand), placement.operands[i], operand, std::min(frequency, frequencyOfDefinition(operand)));
+    total +=
+        pool_.conversionCost(home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    if (isTileValue(result)) move(placement.results[i], home(result), result, frequency);
+    if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
   if (dot) total += costOfDot(dot);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op); reduce && !picksAny(reduce))
     for (Value input : reduce.getInputs())

@@ -1,5 +1,5 @@
 // Rows that several warps hold parts of, summed and taken from each element; then transposed through shared memory.
-func.func @row_sums(%a: !tile.ptr<f32> {tile.name = "a"}, %out: !tile.ptr<f32> {tile.name = "out"}) attributes {tile.kernel} {
+func.func @row_sums(%a: !tile.ptr<f32> {tile.name = "a"}, %out: !tile.ptr<f32> {tile.name = "out", tile.noalias}) attributes {tile.kernel} {
   %z = arith.constant 0 : i64
   %o = arith.constant 1 : i64
   %c64 = arith.constant 64 : i64
