@@ -50,7 +50,7 @@ struct Configuration {
 
 const std::vector<Configuration>& configurations() {
   static const std::vector<Configuration> all = {
-      {"nvidia:sm_80", 4, 2, 0}, {"nvidia:sm_80", 2, 3, 1}, {"nvidia:sm_90", 4, 3, 2}, {"nvidia:sm_90", 8, 4, 0}, {"nvidia:sm_89", 1, 1, 1},
+      {"nvidia:sm_80", 4, 2, 0}, {"nvidia:sm_80", 2, 3, 1}, {"nvidia:sm_90", 4, 3, 2}, {"nvidia:sm_90", 8, 4, 0}, {"nvidia:sm_89", 2, 1, 1},
   };
   return all;
 }
