@@ -127,7 +127,7 @@ void toFloat(DType from, const void* source, float* target, std::size_t n) {
 void fromFloat(DType to, const float* source, void* target, std::size_t n) {
   switch (to) {
     case DType::F32:
-      std::memcpy(target, source, n * sizeof(float));
+      if (n * sizeof(float) != 0) std::memcpy(target, source, n * sizeof(float));
       break;
     case DType::F16:
       encodeAll<std::uint16_t>(source, target, n, floatToF16);
