@@ -247,6 +247,7 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
     `result[i] = *ptr[i]; *ptr[i] += value[i]` as one indivisible step where `mask[i]` holds, or everywhere without
     `mask`. The sum is rounded to the element type. A masked-off element of the result is zero. The order in which
     elements and programs add is not specified; the effect is visible to the other programs of the launch (relaxed).
+    Where an element has 16 bits, the aligned 4 bytes around it are exchanged; the array's memory includes them.
 
     Constraints:
     - C1: `value` and the result have the shape of `ptr` (scalars where `ptr` is one) and the pointee as element type.

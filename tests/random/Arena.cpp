@@ -7,12 +7,26 @@
 #include <bit>
 #include <cstring>
 
+#include "compiler/dialect/Tile.h"
+
 namespace fattn::random {
 namespace {
 
 constexpr std::size_t kAlignment = 256, kGuard = 256, kLeastBytes = std::size_t{4} << 20;
 
 std::size_t roundUp(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+constexpr std::size_t kAtomicBytes = 4;  // that an atomic addition of a narrower element exchanges (tile.atomic_add)
+
+bool hasNarrowAtomics(const generator::Program& program) {
+  mlir::ModuleOp module = *program.module;
+  return module
+      .walk([](tile::AtomicAddOp add) {
+        const unsigned bits = mlir::getElementTypeOrSelf(add.getValue().getType()).getIntOrFloatBitWidth();
+        return bits < 8 * kAtomicBytes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 std::shared_ptr<void> allocate(Device& device, std::size_t bytes) {
   return {device.allocate(bytes), [&device](void* memory) { device.free(memory); }};
@@ -22,13 +36,14 @@ std::shared_ptr<void> allocate(Device& device, std::size_t bytes) {
 
 void Arena::plan(const generator::Program& program) {
   places_.clear();
+  const std::size_t whole = hasNarrowAtomics(program) ? kAtomicBytes : 1;
   std::size_t at = 0;
   for (std::size_t i = 0; i < program.arguments.size(); ++i) {
     const auto* array = std::get_if<generator::Array>(&program.arguments[i]);
     if (!array || generator::sameAs(program, i)) continue;
     std::size_t begin = roundUp(at + kGuard) + static_cast<std::size_t>(array->misalignment);
-    places_.push_back({i, begin, array->bytes.size()});
     at = begin + array->bytes.size();
+    places_.push_back({i, begin, array->bytes.size(), (at + whole - 1) / whole * whole});
   }
   // No two guard bytes side by side are the same, and no stretch of them is the next: a copy of a guard onto another one is seen.
   sent_.resize(roundUp(at + kGuard));
@@ -62,11 +77,11 @@ std::vector<std::uint64_t> Arena::place(const generator::Program& program) {
     return slots;
   }
   for (const Place& place : places_) {
-    std::size_t before = place.begin % kAlignment;
-    pieces_.push_back(allocate(device_, before + place.bytes));
+    const std::size_t first = place.begin / kAlignment * kAlignment;
+    pieces_.push_back(allocate(device_, place.end - first));
     char* piece = static_cast<char*>(pieces_.back().get());
-    device_.copy(piece, sent_.data() + place.begin - before, before + place.bytes);
-    slots[place.argument] = std::bit_cast<std::uint64_t>(piece + before);
+    device_.copy(piece, sent_.data() + first, place.end - first);
+    slots[place.argument] = std::bit_cast<std::uint64_t>(piece + (place.begin - first));
   }
   return slots;
 }
@@ -78,8 +93,8 @@ std::string Arena::download(generator::Program& program) {
     device_.copy(image_.data(), std::bit_cast<void*>(base), image_.size());
   } else {
     for (std::size_t i = 0; i < places_.size(); ++i) {
-      std::size_t before = places_[i].begin % kAlignment;
-      device_.copy(image_.data() + places_[i].begin - before, pieces_[i].get(), before + places_[i].bytes);
+      const std::size_t first = places_[i].begin / kAlignment * kAlignment;
+      device_.copy(image_.data() + first, pieces_[i].get(), places_[i].end - first);
     }
   }
   device_.synchronize();

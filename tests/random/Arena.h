@@ -16,7 +16,8 @@ namespace fattn::random {
 
 enum class Placing : std::uint8_t {
   Together,  ///< one block of memory for all arrays
-  Apart,     ///< an allocation for each array that ends where the array ends, so that compute-sanitizer sees accesses beyond it
+  Apart,     ///< an allocation for each array that ends where the array ends, so that compute-sanitizer sees accesses beyond it;
+             ///< behind the word in which it ends where the program adds atomically to elements of 16 bits
 };
 
 class Arena {
@@ -33,6 +34,7 @@ class Arena {
  private:
   struct Place {
     std::size_t argument = 0, begin = 0, bytes = 0;  ///< where its bytes begin in image_
+    std::size_t end = 0;                             ///< of its memory, which a narrow atomic addition takes in whole words
   };
   void plan(const generator::Program& program);
   std::vector<std::uint64_t> place(const generator::Program& program);
