@@ -18,14 +18,14 @@ std::size_t roundUp(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 constexpr std::size_t kAtomicBytes = 4;  // that an atomic addition of a narrower element exchanges (tile.atomic_add)
 
+/// A program of arrays alone has no module.
 bool hasNarrowAtomics(const generator::Program& program) {
-  mlir::ModuleOp module = *program.module;
-  return module
-      .walk([](tile::AtomicAddOp add) {
-        const unsigned bits = mlir::getElementTypeOrSelf(add.getValue().getType()).getIntOrFloatBitWidth();
-        return bits < 8 * kAtomicBytes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
-      })
-      .wasInterrupted();
+  return program.module && mlir::ModuleOp(*program.module)
+                               .walk([](tile::AtomicAddOp add) {
+                                 const unsigned bits = mlir::getElementTypeOrSelf(add.getValue().getType()).getIntOrFloatBitWidth();
+                                 return bits < 8 * kAtomicBytes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+                               })
+                               .wasInterrupted();
 }
 
 std::shared_ptr<void> allocate(Device& device, std::size_t bytes) {
