@@ -44,7 +44,7 @@ class LayoutPool {
 
   double conversionCost(LayoutId from, LayoutId to, int bits);
   /// Whether moving from one to the other leads through shared memory.
-  bool convertsInShared(LayoutId from, LayoutId to, int bits) const;
+  bool convertsInShared(LayoutId from, LayoutId to, int bits);
   double reductionCost(LayoutId id, int axis, int bits);
   /// Of a load or store; `contiguous` -1: no dimension is.
   double memoryCost(LayoutId id, int contiguous, int bits, int bytes);
@@ -57,7 +57,13 @@ class LayoutPool {
   std::vector<layout::LinearLayout> layouts_;
   std::multimap<size_t, LayoutId> byHash_;
   std::map<std::pair<LayoutId, Rule>, LayoutId> derived_;
-  std::map<std::tuple<LayoutId, LayoutId, int>, double> conversions_;
+  struct Move {
+    double cycles = 0;
+    bool inShared = false;
+  };
+  const Move& move(LayoutId from, LayoutId to, int bits);
+
+  std::map<std::tuple<LayoutId, LayoutId, int>, Move> moves_;
   std::map<std::tuple<LayoutId, int, int>, double> reductions_;
   std::map<std::tuple<LayoutId, int, int, int>, double> accesses_;
 };
@@ -144,6 +150,7 @@ class Assignment {
   double costOf(mlir::Operation* op);
   double costOfDot(tile::DotOp dot);
   double costOfMemory(mlir::Operation* op, LayoutId layout);
+  bool isForSingleWarps(mlir::Operation* op);
   void chooseDots();
 
   // What an operation takes and gives. (AssignLayoutsPlace.cpp)
@@ -160,6 +167,7 @@ class Assignment {
   llvm::MapVector<mlir::Value, llvm::SmallVector<Edge>> edges_;
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Operation*, Access> accesses_;
+  llvm::DenseMap<mlir::Operation*, bool> singleWarps_;
   llvm::DenseMap<mlir::Value, LayoutId> homes_;
   std::vector<Anchor> anchors_;    // of memory, the strongest first
   std::vector<tile::DotOp> dots_;  // the most work first

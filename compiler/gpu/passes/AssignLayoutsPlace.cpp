@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts in which each operation takes its operands and gives its results, once every tile has a home.
 #include "compiler/gpu/passes/AssignLayouts.h"
-#include "compiler/gpu/passes/ExactSides.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -136,16 +135,17 @@ void Assignment::placeMemory(Operation* op, Placement& placement) {
   const int bits = bitsOf(tile);
   LayoutId here = home(tile);
   if (here == kNoLayout) here = access.layout;
-  auto price = [&](LayoutId there) {
-    const LayoutId from = isLoad ? there : here, to = isLoad ? here : there;
-    const bool waits = pool_.target().warpGroup && pool_.convertsInShared(from, to, bits);
-    const double wait = waits ? kBlockWait * static_cast<double>(pool_.warps()) : 0;
-    return costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait;
-  };
+  const bool alone = isForSingleWarps(op);
   LayoutId best = here;
-  for (LayoutId there : {pool_.inVectors(here, access.contiguous, bits, access.bytes), access.layout})
-    if (price(there) < price(best) && !(isForSingleWarps(op, pool_.target(), pool_.warps()) && pool_.convertsInShared(there, here, bits)))
-      best = there;
+  std::optional<double> least;
+  for (LayoutId there : {here, pool_.inVectors(here, access.contiguous, bits, access.bytes), access.layout}) {
+    const LayoutId from = isLoad ? there : here, to = isLoad ? here : there;
+    const bool inShared = pool_.convertsInShared(from, to, bits);
+    if (alone && inShared) continue;
+    const double wait = inShared && pool_.target().warpGroup ? kBlockWait * static_cast<double>(pool_.warps()) : 0;
+    const double price = costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait;
+    if (!least || price < *least) best = there, least = price;
+  }
   (isLoad ? placement.results[0] : placement.operands[1]) = best;
 }
 

@@ -84,19 +84,17 @@ LayoutId LayoutPool::inVectors(LayoutId id, int contiguous, int bits, int bytes)
   return number(layout::withVectors((*this)[id], contiguous, 8 * bytes / bits));
 }
 
-double LayoutPool::conversionCost(LayoutId from, LayoutId to, int bits) {
-  if (from == to || from == kNoLayout || to == kNoLayout) return 0;
-  auto [entry, isNew] = conversions_.try_emplace({from, to, bits}, 0.0);
-  if (!isNew) return entry->second;
-  auto cycles = layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_)).cost.cycles();
-  return entry->second = static_cast<double>(cycles) * static_cast<double>(warps_);
+const LayoutPool::Move& LayoutPool::move(LayoutId from, LayoutId to, int bits) {
+  auto [entry, isNew] = moves_.try_emplace({from, to, bits});
+  if (!isNew || from == to || from == kNoLayout || to == kNoLayout) return entry->second;
+  layout::Conversion plan = layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_));
+  entry->second = {static_cast<double>(plan.cost.cycles()) * static_cast<double>(warps_), plan.kind == layout::ConversionKind::Shared};
+  return entry->second;
 }
 
-bool LayoutPool::convertsInShared(LayoutId from, LayoutId to, int bits) const {
-  if (from == kNoLayout || to == kNoLayout) return false;
-  return from != to &&
-         layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_)).kind == layout::ConversionKind::Shared;
-}
+double LayoutPool::conversionCost(LayoutId from, LayoutId to, int bits) { return move(from, to, bits).cycles; }
+
+bool LayoutPool::convertsInShared(LayoutId from, LayoutId to, int bits) { return move(from, to, bits).inShared; }
 
 double LayoutPool::reductionCost(LayoutId id, int axis, int bits) {
   auto [entry, isNew] = reductions_.try_emplace({id, axis, bits}, 0.0);

@@ -34,6 +34,13 @@ const Assignment::Access& Assignment::accessOf(Operation* op) {
   return access;
 }
 
+/// Asked of every access for each choice that is priced.
+bool Assignment::isForSingleWarps(Operation* op) {
+  auto [entry, isNew] = singleWarps_.try_emplace(op);
+  if (isNew) entry->second = tilegpu::isForSingleWarps(op, pool_.target(), pool_.warps());
+  return entry->second;
+}
+
 double Assignment::costOfMemory(Operation* op, LayoutId layout) {
   const Access& access = accessOf(op);
   return pool_.memoryCost(layout, access.contiguous, bitsOf(tileOf(op)), access.bytes);
@@ -91,7 +98,7 @@ void Assignment::assignHomes() {
   homes_.clear();
   for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) spread(dot.getResult(), options[choice].c);
   for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) {
-    if (!isForSingleWarps(dot, pool_.target(), pool_.warps())) continue;
+    if (!isForSingleWarps(dot)) continue;
     for (auto [operand, layout] : {std::pair(dot.getA(), options[choice].a), std::pair(dot.getB(), options[choice].b)})
       if (edges_.contains(operand)) spread(operand, layout);
   }
