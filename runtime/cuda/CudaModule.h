@@ -7,9 +7,9 @@
 #include <string>
 
 #include "fattn/Device.h"
-#include "runtime/cuda/ArgumentLayout.h"
 #include "runtime/cuda/Linker.h"
 #include "runtime/cuda/TensorMaps.h"
+#include "runtime/gpu/ArgumentLayout.h"
 
 namespace fattn::cuda {
 

@@ -6,26 +6,10 @@
 #include <cstdlib>
 
 #include "fattn/Error.h"
+#include "runtime/gpu/DriverLibrary.h"
 
 namespace fattn::cuda {
 namespace {
-
-// A driver's library is never closed: its threads and its handlers for the end of the process stay.
-void* openLibrary(const std::vector<std::string>& names, std::string& opened) {
-  std::string tried, reasons;
-  for (const std::string& name : names) {
-    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      opened = name;
-      return library;
-    }
-    const char* reason = dlerror();
-    tried.append(tried.empty() ? "" : ", then ").append(name);
-    reasons.append(reasons.empty() ? "" : "; ").append(reason ? reason : "no reason given");
-  }
-  throw Error(ErrorCode::NoDevice, "there is no NVIDIA driver: looked for " + tried + " (" + reasons + ")",
-              "install the NVIDIA driver, in a container run it with the GPU's libraries mounted, or use target 'host'; "
-              "FATTN_CUDA_LIBRARY names a driver library elsewhere");
-}
 
 DriverApi findFunctions(void* library, const std::string& name) {
   DriverApi api;
@@ -71,7 +55,10 @@ std::string cudaVersion(int version) { return std::to_string(version / 1000) + "
 
 Driver::Driver(const std::vector<std::string>& libraries) {
   std::string name;
-  void* library = openLibrary(libraries, name);
+  void* library =
+      openDriverLibrary(libraries, name, "there is no NVIDIA driver",
+                        "install the NVIDIA driver, in a container run it with the GPU's libraries mounted, or use target 'host'; "
+                        "FATTN_CUDA_LIBRARY names a driver library elsewhere");
   api_ = findFunctions(library, name);
   Result result = api_.Init(0);
   if (result == kSuccess) result = api_.DeviceGetCount(&count_);

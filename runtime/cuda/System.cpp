@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/System.h"
 
-#include <charconv>
 #include <cstdlib>
 
 #include "fattn/Error.h"
+#include "runtime/gpu/DriverLibrary.h"
 
 namespace fattn::cuda {
 
@@ -22,14 +22,7 @@ System& System::instance() {
 }
 
 int ordinalOf(std::string_view target) {
-  int ordinal = 0;
-  if (target == "cuda") return 0;
-  std::string_view digits = target.starts_with("cuda:") ? target.substr(5) : "";
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || ordinal < 0)
-    throw Error(ErrorCode::InvalidArgument, "there is no target '" + std::string(target) + "'",
-                "an NVIDIA GPU is 'cuda' (the first) or 'cuda:N', N from 0");
-  return ordinal;
+  return fattn::ordinalOf(target, "cuda", "an NVIDIA GPU is 'cuda' (the first) or 'cuda:N', N from 0");
 }
 
 CudaDevice& System::open(std::string_view target) {

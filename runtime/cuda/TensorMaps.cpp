@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "fattn/Error.h"
-#include "runtime/cuda/ArgumentLayout.h"
+#include "runtime/gpu/ArgumentLayout.h"
 
 namespace fattn::cuda {
 namespace {

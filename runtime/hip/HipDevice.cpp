@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -11,12 +10,11 @@
 #include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
 #include "runtime/base/Log.h"
-#include "runtime/cuda/ArgumentLayout.h"
+#include "runtime/gpu/ArgumentLayout.h"
+#include "runtime/gpu/DriverLibrary.h"
 
 namespace fattn::hip {
 namespace {
-
-using cuda::ArgumentLayout;  // kernels' arguments lie at their natural alignment on both
 
 StreamHandle handle(Stream stream) { return static_cast<StreamHandle>(stream.native); }
 
@@ -192,11 +190,12 @@ void HipDevice::launch(const Module& module, Grid grid, std::span<const std::uin
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
                    reinterpret_cast<void*>(kLaunchBlockEnd)};
   const DeviceScope scope(runtime_, ordinal_);
-  runtime_.check(
-      runtime_.api().ModuleLaunchKernel(loaded->function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
-                                        static_cast<unsigned>(grid.z), loaded->threads(), 1, 1, 0, handle(stream), nullptr,
-                                        bytes == 0 ? nullptr : extra),
-      "launch kernel '" + loaded->entry() + "' (grid " + text(grid) + ", block " + std::to_string(loaded->threads()) + ") on " + name());
+  Result result = runtime_.api().ModuleLaunchKernel(loaded->function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+                                                    static_cast<unsigned>(grid.z), loaded->threads(), 1, 1, 0, handle(stream), nullptr,
+                                                    bytes == 0 ? nullptr : extra);
+  if (result != kSuccess) [[unlikely]]
+    runtime_.check(result, "launch kernel '" + loaded->entry() + "' (grid " + text(grid) + ", block " + std::to_string(loaded->threads()) +
+                               ") on " + name());
 }
 
 Stream HipDevice::createStream() {
@@ -239,14 +238,7 @@ System& System::instance() {
 }
 
 int ordinalOf(std::string_view target) {
-  int ordinal = 0;
-  if (target == "hip") return 0;
-  std::string_view digits = target.starts_with("hip:") ? target.substr(4) : "";
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || ordinal < 0)
-    throw Error(ErrorCode::InvalidArgument, "there is no target '" + std::string(target) + "'",
-                "a GPU of AMD's is 'hip' (the first) or 'hip:N', N from 0");
-  return ordinal;
+  return fattn::ordinalOf(target, "hip", "a GPU of AMD's is 'hip' (the first) or 'hip:N', N from 0");
 }
 
 HipDevice& System::open(std::string_view target) {

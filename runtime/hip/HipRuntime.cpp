@@ -6,25 +6,10 @@
 #include <cstdlib>
 
 #include "fattn/Error.h"
+#include "runtime/gpu/DriverLibrary.h"
 
 namespace fattn::hip {
 namespace {
-
-// The library is never closed: its threads and its handlers for the end of the process stay.
-void* openHip(const std::vector<std::string>& names, std::string& opened) {
-  std::string tried, reasons;
-  for (const std::string& name : names) {
-    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      opened = name;
-      return library;
-    }
-    const char* reason = dlerror();
-    tried.append(tried.empty() ? "" : ", then ").append(name);
-    reasons.append(reasons.empty() ? "" : "; ").append(reason ? reason : "no reason given");
-  }
-  throw Error(ErrorCode::NoDevice, "there is no HIP runtime: looked for " + tried + " (" + reasons + ")",
-              "install ROCm 5 to 7, or use target 'host'; FATTN_HIP_LIBRARY names a library elsewhere");
-}
 
 HipApi findHip(void* library, const std::string& name) {
   HipApi api;
@@ -55,7 +40,8 @@ std::string hintFor(Result result) {
 
 HipRuntime::HipRuntime(const std::vector<std::string>& libraries) {
   std::string name;
-  void* library = openHip(libraries, name);
+  void* library = openDriverLibrary(libraries, name, "there is no HIP runtime",
+                                    "install ROCm 5 to 7, or use target 'host'; FATTN_HIP_LIBRARY names a library elsewhere");
   api_ = findHip(library, name);
   Result result = api_.Init(0);
   if (result == kSuccess) result = api_.GetDeviceCount(&count_);

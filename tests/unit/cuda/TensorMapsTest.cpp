@@ -6,8 +6,8 @@
 #include <limits>
 #include <thread>
 
-#include "runtime/cuda/ArgumentLayout.h"
 #include "runtime/cuda/TensorMaps.h"
+#include "runtime/gpu/ArgumentLayout.h"
 #include "tests/support/Allocations.h"
 #include "tests/unit/cuda/Support.h"
 
@@ -103,7 +103,7 @@ TEST_F(TensorMaps, TheMapsLieBehindTheArguments) {
 }
 
 TEST_F(TensorMaps, LayoutsOfArguments) {
-  cuda::ArgumentLayout none({}), bare({}, 2), full(std::vector(8, compiler::ArgInfo{"p", true, DType::F16}), 1),
+  ArgumentLayout none({}), bare({}, 2), full(std::vector(8, compiler::ArgInfo{"p", true, DType::F16}), 1),
       more(std::vector(9, compiler::ArgInfo{"p", true, DType::F16}), 3);
   EXPECT_EQ(none.bytes(), 0u);
   EXPECT_EQ(bare.mapOffset(0), 0u);
@@ -114,7 +114,7 @@ TEST_F(TensorMaps, LayoutsOfArguments) {
   EXPECT_EQ(more.offset(8), 64u);
   EXPECT_EQ(more.mapOffset(2), 128u + 256);
   EXPECT_EQ(more.bytes(), 128u + 384);
-  cuda::ArgumentLayout repeated({{"i", false, DType::I8}}, 1, true);
+  ArgumentLayout repeated({{"i", false, DType::I8}}, 1, true);
   EXPECT_EQ(repeated.programsOffset(), 4u);
   EXPECT_EQ(repeated.mapOffset(0), 64u);
   EXPECT_EQ(repeated.parameters(), 5u);

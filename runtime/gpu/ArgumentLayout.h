@@ -3,8 +3,8 @@
 // a PTX kernel's parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. What the launch adds
 // follows: where blocks take several programs, how many there are along each axis (three i32), then tensor maps, each of 128 bytes at a
 // multiple of 64.
-#ifndef FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
-#define FATTN_RUNTIME_CUDA_ARGUMENTLAYOUT_H
+#ifndef FATTN_RUNTIME_GPU_ARGUMENTLAYOUT_H
+#define FATTN_RUNTIME_GPU_ARGUMENTLAYOUT_H
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "compiler/emit/Binary.h"
 
-namespace fattn::cuda {
+namespace fattn {
 
 class ArgumentLayout {
  public:
@@ -88,6 +88,6 @@ class ArgumentLayout {
   std::size_t bytes_ = 0, programs_ = 0, firstMap_ = 0, maps_ = 0, axes_ = 0;
 };
 
-}  // namespace fattn::cuda
+}  // namespace fattn
 
 #endif

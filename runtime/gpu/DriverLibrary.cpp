@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/gpu/DriverLibrary.h"
+
+#include <dlfcn.h>
+
+#include <charconv>
+
+#include "fattn/Error.h"
+
+namespace fattn {
+
+void* openDriverLibrary(const std::vector<std::string>& names, std::string& opened, const std::string& none, const std::string& hint) {
+  std::string tried, reasons;
+  for (const std::string& name : names) {
+    if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      opened = name;
+      return library;
+    }
+    const char* reason = dlerror();
+    tried.append(tried.empty() ? "" : ", then ").append(name);
+    reasons.append(reasons.empty() ? "" : "; ").append(reason ? reason : "no reason given");
+  }
+  throw Error(ErrorCode::NoDevice, none + ": looked for " + tried + " (" + reasons + ")", hint);
+}
+
+int ordinalOf(std::string_view target, std::string_view kind, const std::string& hint) {
+  if (target == kind) return 0;
+  const bool isNumbered = target.size() > kind.size() && target.starts_with(kind) && target[kind.size()] == ':';
+  const std::string_view digits = isNumbered ? target.substr(kind.size() + 1) : "";
+  int ordinal = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || ordinal < 0)
+    throw Error(ErrorCode::InvalidArgument, "there is no target '" + std::string(target) + "'", hint);
+  return ordinal;
+}
+
+}  // namespace fattn
