@@ -13,8 +13,9 @@ namespace fattn {
 /// the end of the process stay. Throws Error{NoDevice} that says `none` ("there is no NVIDIA driver"), what was looked for, and `hint`.
 void* openDriverLibrary(const std::vector<std::string>& names, std::string& opened, const std::string& none, const std::string& hint);
 
-/// The number of a target: N of "cuda:N" where `kind` is "cuda", 0 of "cuda". Throws Error{InvalidArgument} with `hint` for anything else.
-int ordinalOf(std::string_view target, std::string_view kind, const std::string& hint);
+/// The number of a target: N of "cuda:N" where `kind` is "cuda", 0 of "cuda". Allocates nothing. Throws Error{InvalidArgument} with `hint`
+/// for anything else.
+int ordinalOf(std::string_view target, std::string_view kind, std::string_view hint);
 
 }  // namespace fattn
 

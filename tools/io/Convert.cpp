@@ -95,7 +95,7 @@ void toFloat(DType from, const void* source, float* target, std::size_t n) {
   const auto byValue = [](auto v) { return static_cast<float>(v); };
   switch (from) {
     case DType::F32:
-      std::memcpy(target, source, n * sizeof(float));
+      if (n != 0) std::memcpy(target, source, n * sizeof(float));  // an empty array may have no address
       break;
     case DType::F16:
       decodeAll<std::uint16_t>(source, target, n, f16ToFloat);
@@ -127,7 +127,7 @@ void toFloat(DType from, const void* source, float* target, std::size_t n) {
 void fromFloat(DType to, const float* source, void* target, std::size_t n) {
   switch (to) {
     case DType::F32:
-      if (n * sizeof(float) != 0) std::memcpy(target, source, n * sizeof(float));
+      if (n != 0) std::memcpy(target, source, n * sizeof(float));
       break;
     case DType::F16:
       encodeAll<std::uint16_t>(source, target, n, floatToF16);
