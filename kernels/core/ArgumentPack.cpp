@@ -54,49 +54,72 @@ std::string declaration(const dsl::Param& param) {
          (param.isPointer ? ", a pointer to " + std::string(name(param.type)) : ", a scalar of " + std::string(name(param.type)));
 }
 
-ArgumentPack::ArgumentPack(std::span<const dsl::Param> declared) : declared_(declared.begin(), declared.end()), filled_(declared.size()) {
+ArgumentPack::ArgumentPack(std::span<const dsl::Param> declared) : declared_(declared.begin(), declared.end()) {
   for (const dsl::Param& param : declared_) rules_.push_back(ruleOf(param));
-  for (std::size_t tensor = 0; tensor < declared_.size(); ++tensor) {
-    if (!declared_[tensor].isPointer) continue;
-    for (std::size_t slot = 0; slot < declared_.size(); ++slot) {
+  findFilled();
+}
+
+void ArgumentPack::findFilled() {
+  constexpr int kStrides = TensorView::kMaxRank;
+  std::vector<bool> isFilled(declared_.size());
+  for (const dsl::Param& tensor : declared_) {
+    filledBefore_.push_back(static_cast<std::uint32_t>(filled_.size()));
+    auto fills = [&](std::size_t slot, std::optional<int> dimension, int first) {
+      if (!dimension) return;
+      filled_.push_back({.slot = static_cast<std::uint32_t>(slot),
+                         .from = static_cast<std::uint32_t>(first + *dimension),
+                         .suspicious = rules_[slot].suspicious});
+      isFilled[slot] = true;
+    };
+    for (std::size_t slot = 0; tensor.isPointer && slot < declared_.size(); ++slot) {
       const dsl::Param& scalar = declared_[slot];
       if (scalar.isPointer || isFloat(scalar.type)) continue;
-      if (auto d = dimensionOf(scalar.name, declared_[tensor].name, kSize)) filled_[tensor].push_back({slot, *d, false});
-      if (auto d = dimensionOf(scalar.name, declared_[tensor].name, kStride)) filled_[tensor].push_back({slot, *d, true});
+      fills(slot, dimensionOf(scalar.name, tensor.name, kSize), 0);
+      fills(slot, dimensionOf(scalar.name, tensor.name, kStride), kStrides);
     }
+  }
+  filledBefore_.push_back(static_cast<std::uint32_t>(filled_.size()));
+  for (std::size_t slot = declared_.size(), next = slot; slot-- > 0;) {
+    rules_[slot].after = static_cast<std::uint32_t>(next);
+    if (!isFilled[slot]) next = slot;
   }
 }
 
-// Callers mostly keep the order of the declarations, perhaps without what tensors fill.
-std::size_t ArgumentPack::indexOf(std::string_view name, std::size_t guess) const {
-  if (guess < declared_.size() && declared_[guess].name == name) [[likely]]
-    return guess;
-  for (std::size_t i = guess; i < declared_.size(); ++i)
-    if (declared_[i].name == name) return i;
-  for (std::size_t i = 0; i < std::min(guess, declared_.size()); ++i)
-    if (declared_[i].name == name) return i;
+std::size_t ArgumentPack::search(const Name& name, std::size_t from) const {
+  for (std::size_t i = from; i < rules_.size(); ++i)
+    if (rules_[i].name == name) return i;
+  for (std::size_t i = 0; i < std::min(from, rules_.size()); ++i)
+    if (rules_[i].name == name) return i;
   std::string known;
   for (const dsl::Param& param : declared_) known += (known.empty() ? "" : ", ") + param.name;
-  failArgument(name, "the program declares no such argument", known.empty() ? "it declares none" : "it declares " + known);
+  failArgument(name.text, "the program declares no such argument", known.empty() ? "it declares none" : "it declares " + known);
 }
 
 ArgumentPack::Rule ArgumentPack::ruleOf(const dsl::Param& param) {
-  Rule rule{.isPointer = param.isPointer, .isReal = isFloat(param.type), .least = INT64_MIN, .most = INT64_MAX, .odd = 0, .divisor = 1};
+  Rule rule{.name = Name(param.name),
+            .after = 0,
+            .isPointer = param.isPointer,
+            .isReal = isFloat(param.type),
+            .least = INT64_MIN,
+            .most = INT64_MAX,
+            .odd = 0,
+            .suspicious = 0,
+            .divisor = 1};
   if (!param.isPointer && !rule.isReal) std::tie(rule.least, rule.most) = std::pair(rangeOf(param.type).least, rangeOf(param.type).most);
   const auto divisor = static_cast<std::uint64_t>(param.divisibility);
   if (std::has_single_bit(divisor))
     rule.odd = divisor - 1;
   else
     rule.divisor = param.divisibility;
+  // Where there is a range, from zero to its end nothing else is to be asked.
+  rule.suspicious =
+      rule.divisor == 1 ? rule.odd | (rule.most == INT64_MAX ? 0 : ~static_cast<std::uint64_t>(rule.most)) : ~std::uint64_t{0};
   return rule;
 }
 
-void ArgumentPack::putPointer(std::size_t index, const void* memory, std::uint64_t* slots) const {
-  const auto bits = reinterpret_cast<std::uint64_t>(memory);
-  if (!rules_[index].keeps(static_cast<std::int64_t>(bits))) [[unlikely]]
-    failArgument(declared_[index].name, "the address is not a multiple of " + std::to_string(declared_[index].divisibility) +
-                                            " bytes, as the program was promised");
-  slots[index] = bits;
+void ArgumentPack::failAddress(std::size_t index) const {
+  failArgument(declared_[index].name,
+               "the address is not a multiple of " + std::to_string(declared_[index].divisibility) + " bytes, as the program was promised");
 }
 
 void ArgumentPack::failInteger(std::size_t index, std::int64_t value) const {
@@ -123,36 +146,49 @@ void ArgumentPack::putInteger(std::size_t index, std::int64_t value, std::uint64
   slots[index] = static_cast<std::uint64_t>(value);
 }
 
-void ArgumentPack::putTensor(std::size_t index, const TensorView& view, std::uint64_t* slots, Given& given) const {
+void ArgumentPack::failView(std::size_t index, const TensorView& view, std::int64_t bytes) const {
   const dsl::Param& param = declared_[index];
   if (view.dtype != param.type)
     failArgument(param.name, "dtype is " + std::string(name(view.dtype)) + "; it must be " + std::string(name(param.type)));
   if (param.rank >= 0 && view.rank != param.rank)
     failArgument(param.name, "rank is " + std::to_string(view.rank) + "; it must be " + std::to_string(param.rank));
-  const std::int64_t bytes = view.checkedBytes();
   if (bytes < 0) failArgument(param.name, view.toString() + " is no legal view, or spans more bytes than 63 bits count");
-  if (bytes > 0 && view.data == nullptr) failArgument(param.name, "the data pointer is null, but the view is " + view.toString());
-  putPointer(index, view.data, slots);
+  if (view.data == nullptr) failArgument(param.name, "the data pointer is null, but the view is " + view.toString());
   const int last = view.rank - 1;
-  if (param.rows && view.shape[last] > 1 && view.strides[last] != 1)
-    failArgument(param.name,
-                 "the stride of dimension " + std::to_string(last) + " is " + std::to_string(view.strides[last]) + "; it must be 1",
-                 "the program was written for elements of a row that lie side by side");
-  for (const auto& [slot, dimension, isStride] : filled_[index]) {
-    if (given[slot] != By::Nobody) continue;
-    if (dimension > last)
-      failArgument(param.name, "rank is " + std::to_string(view.rank) + "; the program asks for " + declared_[slot].name);
-    // A stride along which there are no two elements is nobody's.
-    const std::int64_t value = !isStride ? view.shape[dimension] : view.shape[dimension] > 1 ? view.strides[dimension] : 0;
-    putInteger(slot, value, slots);
-    given[slot] = By::Tensor;
+  failArgument(param.name,
+               "the stride of dimension " + std::to_string(last) + " is " + std::to_string(view.strides[last]) + "; it must be 1",
+               "the program was written for elements of a row that lie side by side");
+}
+
+void ArgumentPack::putTensor(std::size_t index, const TensorView& view, std::uint64_t* slots, Given& given) const {
+  const dsl::Param& param = declared_[index];
+  const std::int64_t bytes = view.checkedBytes();
+  const int last = view.rank - 1;
+  if (view.dtype != param.type || (param.rank >= 0 && view.rank != param.rank) || bytes < 0 || (bytes > 0 && view.data == nullptr) ||
+      (param.rows && view.shape[last] > 1 && view.strides[last] != 1)) [[unlikely]]
+    failView(index, view, bytes);
+  putPointer(index, view.data, slots);
+  // A stride along which there are no two elements is nobody's.
+  std::array<std::int64_t, 2 * TensorView::kMaxRank> values;
+  for (int d = 0; d < view.rank; ++d) {
+    values[d] = view.shape[d];
+    values[TensorView::kMaxRank + d] = view.shape[d] > 1 ? view.strides[d] : 0;
+  }
+  for (std::size_t i = filledBefore_[index]; i < filledBefore_[index + 1]; ++i) {
+    const Filled& filled = filled_[i];
+    if (given[filled.slot] != By::Nobody) continue;
+    if (filled.dimension() > last) [[unlikely]]
+      failArgument(param.name, "rank is " + std::to_string(view.rank) + "; the program asks for " + declared_[filled.slot].name);
+    const std::int64_t value = values[filled.from];
+    if ((static_cast<std::uint64_t>(value) & filled.suspicious) != 0 && !rules_[filled.slot].keepsAtASecondLook(value)) [[unlikely]]
+      failInteger(filled.slot, value);
+    slots[filled.slot] = static_cast<std::uint64_t>(value);
+    given[filled.slot] = By::Tensor;
   }
 }
 
 void ArgumentPack::put(std::size_t index, const Argument& argument, std::uint64_t* slots, Given& given) const {
   const Rule& rule = rules_[index];
-  if (argument.kind() == Argument::Kind::Integer && !rule.isPointer) [[likely]]
-    return putInteger(index, argument.integer(), slots);
   const dsl::Param& param = declared_[index];
   const bool isMemory = argument.kind() == Argument::Kind::Tensor || argument.kind() == Argument::Kind::Pointer;
   if (isMemory != param.isPointer)
@@ -191,9 +227,15 @@ void ArgumentPack::pack(std::span<const Argument> arguments, std::uint64_t* slot
     const std::size_t index = indexOf(argument.name(), next);
     if (given[index] == By::Caller) [[unlikely]]
       failArgument(argument.name(), "it is given twice");
-    put(index, argument, slots, given);
+    const Rule& rule = rules_[index];
+    if (argument.kind() == Argument::Kind::Integer && !rule.isPointer && !rule.isReal && rule.keeps(argument.integer())) [[likely]]
+      slots[index] = static_cast<std::uint64_t>(argument.integer());
+    else if (argument.kind() == Argument::Kind::Tensor && rule.isPointer)
+      putTensor(index, argument.view(), slots, given);
+    else
+      put(index, argument, slots, given);
     given[index] = By::Caller;
-    next = index + 1;
+    next = argument.kind() == Argument::Kind::Tensor ? rule.after : index + 1;
     ++found;
   }
   if (found == declared_.size()) return;

@@ -2,6 +2,7 @@
 // Programs of anybody: compiled, launched with named arguments, and refused with a sentence.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <latch>
 #include <numeric>
 #include <thread>
@@ -182,6 +183,41 @@ TEST(TileKernel, ATensorFillsItsExtentsAndStrides) {
       ASSERT_EQ(out[static_cast<std::size_t>(j * 40 + i * 2)], x[static_cast<std::size_t>(i * 40 + j + 3)]) << i << " " << j;
       ASSERT_EQ(out[static_cast<std::size_t>(j * 40 + i * 2 + 1)], -1) << "a gap";
     }
+}
+
+// A launch compares names by their first and last eight letters, and only where these agree by all.
+TEST(TileKernel, NamesWithTheSameEndsAreTold) {
+  const std::vector<std::string> names = {"a",
+                                          "ab",
+                                          "abc",
+                                          "axc",
+                                          "abxc",
+                                          "abyyc",
+                                          "abcdefgh",
+                                          "abcdefghij",
+                                          "abcdefgh1hijklmn",
+                                          "weights1_the_first_layers1",
+                                          "weights1_the_other_layers1"};
+  const TileKernel kernel = compile(trace("named",
+                                          [&](Params& args) {
+                                            TensorArg out = args.tensor("out", DType::I64, 1);
+                                            for (std::size_t i = 0; i < names.size(); ++i) {
+                                              Tile one = full({1}, 0, DType::I64) + args.scalar(names[i], DType::I64);
+                                              store(out.block({static_cast<std::int64_t>(i)}, {1}), one, {0});
+                                            }
+                                          }),
+                                    {.target = "host"});
+  std::vector<std::int64_t> values(names.size(), -1);
+  const TensorView out(values.data(), DType::I64, {static_cast<std::int64_t>(names.size())});
+  std::vector<Argument> arguments = {{"out", out}};
+  for (std::size_t i = 0; i < names.size(); ++i) arguments.emplace_back(names[i], 100 + static_cast<std::int64_t>(i));
+  for (int order = 0; order < 2; ++order) {
+    kernel.launch({}, {1}, arguments);
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(values[i], 100 + static_cast<std::int64_t>(i)) << names[i];
+    std::ranges::fill(values, -1);
+    std::ranges::reverse(arguments);
+  }
+  EXPECT_THROW(kernel.launch({}, {1}, {{"out", out}, {"weights1_the_third_layers1", 1}}), Error);
 }
 
 TEST(TileKernel, ATensorOfAnotherFormIsRefused) {
