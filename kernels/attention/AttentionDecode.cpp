@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "fattn/dsl/Dsl.h"
+#include "kernels/attention/DecodeCache.h"
 
 namespace fattn::kernels {
 namespace {
@@ -20,41 +21,13 @@ constexpr std::int32_t kFewKeys = 16;  // of a block: what matrix instructions t
 /// Finite, so that the difference to a hidden score, -infinity, is no NaN.
 constexpr float kLeastScore = std::numeric_limits<float>::lowest() / 2;
 
-/// Keys, or values, of one head of one sequence.
-struct Cache {
-  TensorArg tensor;
-  std::optional<TensorArg> pages;
-  std::int64_t pageSize, elements;
-  Scalar batch, head;
-
-  Ptr headOf(const Scalar& first) const { return tensor.base + (first * tensor.stride[0] + cast(head, DType::I64) * tensor.stride[1]); }
-
-  /// `count` rows from `key` on; those from `end` on are zero, and not read. `key` is a multiple of `count`.
-  Tile rows(const Scalar& key, const Scalar& end, std::int64_t count) const {
-    if (!pages)
-      return load(make_block_ptr(headOf(cast(batch, DType::I64)), {cast(end, DType::I64), elements}, {tensor.stride[2], 1}, {key, 0},
-                                 {count, elements}),
-                  {0});
-    const Ptr table = pages->base + cast(batch, DType::I64) * pages->stride[0];
-    if (pageSize % count == 0) {  // all of them are on one page
-      const Scalar page = load(table + key / pageSize), first = key % pageSize;
-      return load(make_block_ptr(headOf(cast(page, DType::I64)), {cast(end - key + first, DType::I64), elements}, {tensor.stride[2], 1},
-                                 {first, 0}, {count, elements}),
-                  {0});
-    }
-    const Tile keys = arange(0, count) + key, inside = keys < end;
-    const Tile page = cast(load(table + keys / pageSize, inside, 0), DType::I64), row = cast(keys % pageSize, DType::I64);
-    const Tile offsets = page * tensor.stride[0] + row * tensor.stride[2] + cast(head, DType::I64) * tensor.stride[1];
-    return load(tensor.base + (expand(offsets, 1) + expand(cast(arange(0, elements), DType::I64), 0)),
-                broadcast(expand(inside, 1), {count, elements}), 0);
-  }
-};
-
 struct DecodeArguments {
   TensorArg q, k, v, o, lse, lengths;
-  std::optional<TensorArg> pages;
+  std::optional<TensorArg> pages, newK, newV;
   Ptr partO, partLse;
-  Scalar scale, hasLengths, writeLse;
+  Scalar scale;
+  std::optional<Scalar> window;
+  Scalar hasLengths, writeLse;
 };
 
 DecodeArguments declare(Params& args, const Parameters& parameters) {
@@ -68,9 +41,14 @@ DecodeArguments declare(Params& args, const Parameters& parameters) {
   TensorArg lengths = args.tensor("lengths", DType::I32, 1, strided);
   std::optional<TensorArg> pages;
   if (parameters.integer("page_size") > 0) pages = args.tensor("pages", DType::I32, 2, f32);
+  std::optional<TensorArg> newK, newV;
+  if (parameters.flag("append")) newK = args.tensor("new_k", type, 4, wide), newV = args.tensor("new_v", type, 4, wide);
   Ptr partO = args.ptr("part_o", DType::F32, 16, Aliasing::None), partLse = args.ptr("part_lse", DType::F32, 4, Aliasing::None);
-  Scalar scale = args.scalar("scale", DType::F32), hasLengths = args.scalar("has_lengths", DType::I32);
-  return {q, k, v, o, lse, lengths, pages, partO, partLse, scale, hasLengths, args.scalar("write_lse", DType::I32)};
+  Scalar scale = args.scalar("scale", DType::F32);
+  std::optional<Scalar> window;
+  if (parameters.flag("window")) window = args.scalar("window", DType::I32);
+  Scalar hasLengths = args.scalar("has_lengths", DType::I32);
+  return {q, k, v, o, lse, lengths, pages, newK, newV, partO, partLse, scale, window, hasLengths, args.scalar("write_lse", DType::I32)};
 }
 
 /// The keys of a sequence. What is no length counts as the nearest one, so that nothing beyond the cache is read.
@@ -80,24 +58,77 @@ Scalar lengthOf(const DecodeArguments& a, std::int64_t pageSize, const Scalar& b
   return where(a.hasLengths != 0, max(min(told, most), 0), most);
 }
 
-struct Softmax {
-  Tile o, lse;  ///< [M, Dv], [M]: -infinity where no key is seen
+/// The query rows of a program, and what each of them sees.
+struct QueryRows {
+  Tile q, last;               ///< [M, D], [M]: the last key
+  std::optional<Tile> first;  ///< [M]: the first key; none = 0
+  Scalar scale;               ///< of scores, for exponentials to base 2
 };
 
-/// Over the keys from `begin` to `end`, of which a row sees those up to its `last`.
-Softmax softmaxOver(const Scalar& begin, const Scalar& end, std::int64_t N, const Tile& q, const Tile& last, const Cache& k, const Cache& v,
-                    const Scalar& scale) {
-  const std::int64_t M = q.dim(0), Dv = v.elements;
-  auto [o, l, m] =
-      for_(begin, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, kLeastScore, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
-        Tile scores = dot(q, trans(k.rows(n, end, N))) * scale;
-        Tile column = expand(arange(0, N) + n, 0), visible = (column <= expand(last, 1)) & (column < end);
-        scores = where(visible, scores, -infinity);
-        Tile top = max(m, reduce_max(scores, 1)), fade = exp2(m - top), p = exp2(scores - expand(top, 1));
-        return carry(dot(cast(p, q.dtype()), v.rows(n, end, N), o * expand(fade, 1)), l * fade + reduce_sum(p, 1), top);
-      });
-  Tile empty = l == 0.0f;
-  return {o * expand(rcp(where(empty, 1.0f, l)), 1), where(empty, -infinity, (m + log2(l)) * std::numbers::ln2_v<float>)};
+/// Sums over keys, for each row: of values, of weights, both against the largest score.
+struct Sums {
+  Tile o, l, m;
+};
+
+/// Takes keys with the numbers `column` along, of which those below `end` there are.
+template <typename Values>
+auto withKeys(const QueryRows& rows, const Sums& sums, const Tile& keys, const Values& values, const Tile& column, const Scalar& end) {
+  const Tile number = expand(column, 0);
+  Tile visible = (number <= expand(rows.last, 1)) & (number < end);
+  if (rows.first) visible = visible & (number >= expand(*rows.first, 1));
+  const Tile scores = where(visible, dot(rows.q, trans(keys)) * rows.scale, -infinity);
+  const Tile top = max(sums.m, reduce_max(scores, 1)), fade = exp2(sums.m - top), p = exp2(scores - expand(top, 1));
+  return carry(dot(cast(p, rows.q.dtype()), values(), sums.o * expand(fade, 1)), sums.l * fade + reduce_sum(p, 1), top);
+}
+
+/// Keys from `begin`, a multiple of N, to `end`.
+Sums overCache(const QueryRows& rows, const Scalar& begin, const Scalar& end, std::int64_t N, const DecodeCache& k, const DecodeCache& v) {
+  const std::int64_t M = rows.last.dim(0);
+  auto [o, l, m] = for_(begin, end, N, carry(zeros({M, v.elements}), zeros({M}), full({M}, kLeastScore, DType::F32)),
+                        [&](Scalar n, Tile o, Tile l, Tile m) {
+                          return withKeys(rows, {o, l, m}, k.rows(n, end, N), [&] { return v.rows(n, end, N); }, arange(0, N) + n, end);
+                        });
+  return {o, l, m};
+}
+
+/// Rows of this launch, keys from `first` on, which go to the cache as well. No program reads there what this one writes: programs read
+/// these rows where they come from, and of the cache what lies before them.
+Sums overAppended(const QueryRows& rows, const Sums& before, const Scalar& first, const Scalar& taken, const AppendedRows& newK,
+                  const AppendedRows& newV, const DecodeCache& k, const DecodeCache& v) {
+  auto [o, l, m] = for_(0, taken, kFewKeys, carry(before.o, before.l, before.m), [&](Scalar i, Tile o, Tile l, Tile m) {
+    const Tile keys = newK.block(i, kFewKeys), values = newV.block(i, kFewKeys);
+    k.write(keys, first + i, newK.count - i), v.write(values, first + i, newK.count - i);
+    return withKeys(rows, {o, l, m}, keys, [&] { return values; }, arange(0, kFewKeys) + (first + i), first + newK.count);
+  });
+  return {o, l, m};
+}
+
+/// What the programs of a sequence share: the keys [first, end) of the cache, and `appended` ones behind them.
+struct KeyRange {
+  std::optional<Scalar> first;  ///< none = 0
+  Scalar end;
+  std::optional<Scalar> appended;
+};
+
+KeyRange rangeOf(const DecodeArguments& a, const Scalar& length, const Scalar& queries) {
+  KeyRange range{{}, length, {}};
+  if (a.newK) range.appended = min(cast(a.newK->size[2], DType::I32), length), range.end = length - *range.appended;
+  if (a.window) range.first = min(max(length - queries + 1 - *a.window, 0), range.end);
+  return range;
+}
+
+Sums sumsOf(const DecodeArguments& a, const QueryRows& rows, const KeyRange& range, std::int64_t N, DecodeCache k, DecodeCache v) {
+  const Scalar split = program_id(0), splits = num_programs(0);
+  // Shares begin at blocks, so that the first one may begin with keys that nobody sees.
+  std::optional<Scalar> block;
+  if (range.first) k.first = v.first = *range.first, block = *range.first / N * N;
+  const Scalar share = cdiv(cdiv(block ? range.end - *block : range.end, splits), N) * N, skipped = split * share;
+  const Scalar begin = min(block ? *block + skipped : skipped, range.end), end = min(begin + share, range.end);
+  const Sums sums = overCache(rows, begin, end, N, k, v);
+  if (!range.appended) return sums;
+  const AppendedRows newK{*a.newK, k.elements, k.batch, k.head, *range.appended},
+      newV{*a.newV, v.elements, v.batch, v.head, *range.appended};
+  return overAppended(rows, sums, range.end, where(split == splits - 1, *range.appended, 0), newK, newV, k, v);
 }
 
 void decodeProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
@@ -115,26 +146,28 @@ void decodeProgram(Params& args, const Parameters& parameters, const TileConfig&
   auto element = [&](const TensorArg& x, std::int64_t width) {
     return x.base + (expand(at(x), 1) + expand(cast(arange(0, width), DType::I64), 0));
   };
-  const Tile q = load(element(a.q, D), broadcast(expand(inside, 1), {M, D}), 0);
-
-  const Scalar length = lengthOf(a, pageSize, batch), share = cdiv(cdiv(length, splits), N) * N;
-  const Scalar begin = min(split * share, length), end = min(begin + share, length);
-  const Tile last = parameters.flag("causal") ? query + (length - queries) : full({M}, length - 1, DType::I32);
-  const Cache k{a.k, a.pages, pageSize, D, batch, kvHead}, v{a.v, a.pages, pageSize, Dv, batch, kvHead};
-  const Softmax result = softmaxOver(begin, end, N, q, last, k, v, a.scale * std::numbers::log2e_v<float>);
+  const Scalar length = lengthOf(a, pageSize, batch);
+  const Tile place = query + (length - queries);  // the number of the key that stands where the row does
+  const QueryRows rows{load(element(a.q, D), broadcast(expand(inside, 1), {M, D}), 0),
+                       parameters.flag("causal") ? place : full({M}, length - 1, DType::I32),
+                       a.window ? std::optional(place - *a.window + 1) : std::nullopt, a.scale * std::numbers::log2e_v<float>};
+  const auto [o, l, m] = sumsOf(a, rows, rangeOf(a, length, queries), N, {a.k, a.pages, pageSize, D, batch, kvHead},
+                                {a.v, a.pages, pageSize, Dv, batch, kvHead});
+  const Tile empty = l == 0.0f, result = o * expand(rcp(where(empty, 1.0f, l)), 1);
+  const Tile lse = where(empty, -infinity, (m + log2(l)) * std::numbers::ln2_v<float>);
 
   if_(
       splits == 1,
       [&] {
-        store(element(a.o, Dv), cast(result.o, a.o.base.dtype()), broadcast(expand(inside, 1), {M, Dv}));
-        store(a.lse.base + at(a.lse), result.lse, inside & (a.writeLse != 0));
+        store(element(a.o, Dv), cast(result, a.o.base.dtype()), broadcast(expand(inside, 1), {M, Dv}));
+        store(a.lse.base + at(a.lse), lse, inside & (a.writeLse != 0));
       },
       [&] {
         const Scalar first = (cast(split, DType::I64) * cast(num_programs(2), DType::I64) + wideBatch) * (a.q.size[1] * a.q.size[2]) +
                              cast(kvHead, DType::I64) * cast(count, DType::I64);
         const Scalar rows = cast(count, DType::I64);
-        store(make_block_ptr(a.partO + first * Dv, {rows, Dv}, {Dv, 1}, {0, 0}, {M, Dv}), result.o, {0});
-        store(make_block_ptr(a.partLse + first, {rows}, {1}, {0}, {M}), result.lse, {0});
+        store(make_block_ptr(a.partO + first * Dv, {rows, Dv}, {Dv, 1}, {0, 0}, {M, Dv}), result, {0});
+        store(make_block_ptr(a.partLse + first, {rows}, {1}, {0}, {M}), lse, {0});
       });
 }
 
@@ -208,20 +241,25 @@ std::vector<Operand> decodeOperands(const Parameters& parameters, std::span<cons
   if (parameters.integer("page_size") != 0)
     throw Error(ErrorCode::Unsupported, "template attention_decode: caches of pages are not tuned: a table of pages is no random operand",
                 "give a tile to compile with");
+  if (parameters.flag("append"))
+    throw Error(ErrorCode::Unsupported, "template attention_decode: launches that append are not tuned: they change their operands",
+                "give a tile to compile with, or tune without append");
   const DType type = parameters.dtype("dtype");
   const std::int64_t rows = parameters.integer("rows"), D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v");
   const std::int64_t splits = e[3], parts = splits > 1 ? splits : 0, direct = splits > 1 ? 0 : e[0];
-  return {Operand::input("q", type, {e[0], e[1] * rows, 1, D}),
-          Operand::input("k", type, {e[0], e[1], e[2], D}),
-          Operand::input("v", type, {e[0], e[1], e[2], Dv}),
-          Operand::output("o", type, {direct, e[1] * rows, 1, Dv}),
-          Operand::output("lse", DType::F32, {direct, e[1] * rows, 1}),
-          Operand::input("lengths", DType::I32, {0}),
-          Operand::output("part_o", DType::F32, {parts, e[0], e[1] * rows, 1, Dv}),
-          Operand::output("part_lse", DType::F32, {parts, e[0], e[1] * rows, 1}),
-          Operand::number("scale", 0.1),
-          Operand::integer("has_lengths", 0),
-          Operand::integer("write_lse", 1)};
+  std::vector<Operand> operands = {Operand::input("q", type, {e[0], e[1] * rows, 1, D}),
+                                   Operand::input("k", type, {e[0], e[1], e[2], D}),
+                                   Operand::input("v", type, {e[0], e[1], e[2], Dv}),
+                                   Operand::output("o", type, {direct, e[1] * rows, 1, Dv}),
+                                   Operand::output("lse", DType::F32, {direct, e[1] * rows, 1}),
+                                   Operand::input("lengths", DType::I32, {0}),
+                                   Operand::output("part_o", DType::F32, {parts, e[0], e[1] * rows, 1, Dv}),
+                                   Operand::output("part_lse", DType::F32, {parts, e[0], e[1] * rows, 1}),
+                                   Operand::number("scale", 0.1),
+                                   Operand::integer("has_lengths", 0),
+                                   Operand::integer("write_lse", 1)};
+  if (parameters.flag("window")) operands.push_back(Operand::integer("window", 1024));
+  return operands;
 }
 
 }  // namespace
@@ -234,6 +272,8 @@ const KernelTemplate& decodeTemplate() {
                                                               {"rows", kMostRows},
                                                               {"causal", false},
                                                               {"page_size", std::int64_t{0}},
+                                                              {"window", false},
+                                                              {"append", false},
                                                               {"alignment", std::int64_t{16}}},
                                                .extents = {"batch", "heads", "keys", "splits"},
                                                .typical = {16, 8, 8192, 1},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "kernels/attention/AttentionDecode.h"
 #include "kernels/attention/OperandChecks.h"
@@ -26,6 +27,7 @@ using namespace kernels;
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
+constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
 DecodeConfig completed(DecodeConfig config) {
   config.target = resolveTarget(config.target);
@@ -49,6 +51,8 @@ Parameters decodeParameters(const DecodeConfig& config) {
           {"rows", config.rows},
           {"causal", config.causal},
           {"page_size", config.page_size},
+          {"window", config.window},
+          {"append", config.append},
           {"alignment", std::int64_t{config.alignment}}};
 }
 
@@ -72,7 +76,9 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   if (args.splits > 0) return args.splits;
   const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
   if (programs <= 0) return 1;
-  const std::int64_t most = keysOf(kernel.config, args), keys = std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
+  std::int64_t most = keysOf(kernel.config, args);
+  if (kernel.config.window) most = std::min(most, args.q.shape[2] + std::clamp<std::int64_t>(args.window, 0, kWidestWindow));
+  const std::int64_t keys = std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
   return std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
 }
 
@@ -122,21 +128,49 @@ void checkData(const DecodeConfig& config, const DecodeArgs& args) {
                              " keys are more than 2147483647 keys");
 }
 
+/// The rows that a launch appends, and the window.
+void checkChoices(const DecodeConfig& config, const DecodeArgs& args) {
+  for (const auto& [tensor, view, cache] :
+       {std::tuple<const char*, const std::optional<TensorView>&, const TensorView&>{"new_k", args.new_k, args.k},
+        {"new_v", args.new_v, args.v}}) {
+    if (view.has_value() != config.append)
+      failOperand(tensor,
+                  config.append ? "this kernel was compiled to append rows, and needs them" : "this kernel was compiled without `append`",
+                  "compile with append = true to append rows, with false to append none");
+    if (!view) continue;
+    const std::int64_t bytes = checkView(tensor, *view, config.dtype, 4, kDimensions, kOtherType);
+    checkHeadDim(tensor, *view, bytes, cache.shape[3]);
+    checkExtent(tensor, *view, 0, args.q.shape[0], " as in q");
+    checkExtent(tensor, *view, 1, cache.shape[1], " as in k");
+    checkAligned(tensor, *view, config.alignment);
+  }
+  if (config.append) {
+    checkExtent("new_v", *args.new_v, 2, args.new_k->shape[2], " as in new_k");
+    checkDistinct("k", args.k);
+    checkDistinct("v", args.v);
+  }
+  if (config.window ? args.window < 1 : args.window != 0)
+    throw Error(ErrorCode::InvalidArgument,
+                "window is " + std::to_string(args.window) + "; " +
+                    (config.window ? "it must be 1 or more" : "this kernel was compiled without one: it must be 0"),
+                config.window ? "" : "compile with window = true");
+}
+
 /// What is written is apart from everything else.
-void checkDecodeApart(const DecodeArgs& args, const TensorView& workspace) {
-  std::array<Spanned, 8> all = {Spanned{"o", args.o, args.o.checkedBytes()},
-                                {"workspace", workspace, workspace.checkedBytes()},
-                                {"lse", args.lse ? *args.lse : workspace, 0},
-                                {"q", args.q, args.q.checkedBytes()},
-                                {"k", args.k, args.k.checkedBytes()},
-                                {"v", args.v, args.v.checkedBytes()},
-                                {"lengths", args.lengths ? *args.lengths : workspace, 0},
-                                {"pages", args.pages ? *args.pages : workspace, 0}};
-  if (args.lse) all[2].bytes = args.lse->checkedBytes();
-  if (args.lengths) all[6].bytes = args.lengths->checkedBytes();
-  if (args.pages) all[7].bytes = args.pages->checkedBytes();
-  constexpr std::size_t kWritten = 3;
-  checkAllApart(all, kWritten);
+void checkDecodeApart(const DecodeConfig& config, const DecodeArgs& args, const TensorView& workspace) {
+  const auto bytesOf = [](const std::optional<TensorView>& view) { return view ? view->checkedBytes() : 0; };
+  const auto viewOf = [&](const std::optional<TensorView>& view) -> const TensorView& { return view ? *view : workspace; };
+  const std::array<Spanned, 10> all = {Spanned{"o", args.o, args.o.checkedBytes()},
+                                       {"workspace", workspace, workspace.checkedBytes()},
+                                       {"lse", viewOf(args.lse), bytesOf(args.lse)},
+                                       {"k", args.k, args.k.checkedBytes()},
+                                       {"v", args.v, args.v.checkedBytes()},
+                                       {"q", args.q, args.q.checkedBytes()},
+                                       {"new_k", viewOf(args.new_k), bytesOf(args.new_k)},
+                                       {"new_v", viewOf(args.new_v), bytesOf(args.new_v)},
+                                       {"lengths", viewOf(args.lengths), bytesOf(args.lengths)},
+                                       {"pages", viewOf(args.pages), bytesOf(args.pages)}};
+  checkAllApart(all, config.append ? 5 : 3);
 }
 
 void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
@@ -156,6 +190,7 @@ void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
     checkDistinct("lse", *args.lse);
   }
   checkData(config, args);
+  checkChoices(config, args);
   for (const auto& [tensor, view] : {std::pair<const char*, const TensorView&>{"q", args.q}, {"k", args.k}, {"v", args.v}, {"o", args.o}})
     checkAligned(tensor, view, config.alignment);
 }
@@ -187,7 +222,7 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   const std::int64_t splits = splitsOf(kernel, args), needed = workspaceFor(config, args, splits);
   checkWorkspace(args, splits, needed);
   const TensorView workspace(needed > 0 ? args.workspace : nullptr, DType::F32, {needed / sizeInBytes(DType::F32)});
-  checkDecodeApart(args, workspace);
+  checkDecodeApart(config, args, workspace);
 
   static const TensorView noLse(nullptr, DType::F32, {0, 0, 0}), noLengths(nullptr, DType::I32, {0});
   auto* memory = static_cast<float*>(workspace.data);
@@ -195,23 +230,26 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   const TensorView partLse(memory == nullptr ? nullptr : memory + partO.elements(), DType::F32, {partO.shape[0], batch, heads, length});
   const TensorView& lse = args.lse ? *args.lse : noLse;
   const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)));
-  const Argument last[] = {
-      {"part_o", partO}, {"part_lse", partLse}, {"scale", scale}, {"has_lengths", args.lengths ? 1 : 0}, {"write_lse", args.lse ? 1 : 0}};
-  std::array<Argument, 12> arguments = {Argument("q", args.q),
+  const Argument firm = {"write_lse", args.lse ? 1 : 0};
+  std::array<Argument, 15> arguments = {Argument("q", args.q),
                                         {"k", args.k},
                                         {"v", args.v},
                                         {"o", args.o},
                                         {"lse", lse},
                                         {"lengths", args.lengths ? *args.lengths : noLengths},
-                                        last[0],
-                                        last[1],
-                                        last[2],
-                                        last[3],
-                                        last[4],
-                                        last[4]};
-  std::size_t count = 6;
+                                        {"part_o", partO},
+                                        {"part_lse", partLse},
+                                        {"scale", scale},
+                                        {"has_lengths", args.lengths ? 1 : 0},
+                                        firm,
+                                        firm,
+                                        firm,
+                                        firm,
+                                        firm};
+  std::size_t count = 11;
   if (args.pages) arguments[count++] = Argument("pages", *args.pages);
-  for (const Argument& argument : last) arguments[count++] = argument;
+  if (config.append) arguments[count++] = Argument("new_k", *args.new_k), arguments[count++] = Argument("new_v", *args.new_v);
+  if (config.window) arguments[count++] = Argument("window", std::min(args.window, kWidestWindow));
   const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], keysOf(config, args), splits};
   kernel.decode.launch(stream, extents, std::span(arguments).first(count));
   if (splits == 1) return;

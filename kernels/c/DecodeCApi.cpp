@@ -30,6 +30,9 @@ fattn::DecodeArgs decodeArgsOf(const fattn_attention_decode_args* args) {
   if (given.scale != nullptr) operands.scale = *given.scale;
   if (given.keys > 0) operands.keys = given.keys;
   operands.splits = static_cast<int>(std::clamp<std::int64_t>(given.splits, -1, INT32_MAX));
+  if (!isAllZero(given.new_k)) operands.new_k = viewOf("new_k", given.new_k);
+  if (!isAllZero(given.new_v)) operands.new_v = viewOf("new_v", given.new_v);
+  operands.window = given.window;
   operands.workspace = given.workspace, operands.workspace_bytes = given.workspace_bytes;
   return operands;
 }

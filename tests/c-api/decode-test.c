@@ -34,22 +34,53 @@ static fattn_attention_decode_args make_args(void) {
   return args;
 }
 
-/* By the definition. */
-static int wrong(void) {
+/* By the definition, over the last keys. */
+static int wrong(int seen) {
   double weights[KEYS], sum = 0, want;
   int t, d, count = 0;
-  for (t = 0; t < KEYS; t++) {
+  for (t = KEYS - seen; t < KEYS; t++) {
     const float* key = k + (pages[t / PAGE] * PAGE + t % PAGE) * D;
     double score = 0;
     for (d = 0; d < D; d++) score += (double)q[d] * key[d];
     sum += weights[t] = exp(score / sqrt(D));
   }
   for (d = 0; d < D; d++) {
-    for (want = 0, t = 0; t < KEYS; t++) want += weights[t] / sum * v[(pages[t / PAGE] * PAGE + t % PAGE) * D + d];
+    for (want = 0, t = KEYS - seen; t < KEYS; t++) want += weights[t] / sum * v[(pages[t / PAGE] * PAGE + t % PAGE) * D + d];
     count += !(fabs(o[d] - want) < 1e-5);
     o[d] = -1;
   }
   return count + !(fabs(lse - log(sum)) < 1e-5);
+}
+
+/* The last two of the keys are appended: NaN in the cache before the launch. Of the nine keys the row sees seven. */
+static void append_in_a_window(void) {
+  fattn_decode_kernel* kernel = NULL;
+  fattn_attention_decode_args args = make_args();
+  static float expected[D], rows[2][2 * D];
+  float *first = k + (pages[1] * PAGE + 3) * D, *second = k + (pages[2] * PAGE) * D;
+  const fattn_tensor appended = {rows[0], FATTN_F32, 4, {1, 1, 2, D}, {2 * D, 2 * D, D, 1}};
+  int i;
+  EXPECT(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 1, \"page_size\": 4, \"window\": true, \"append\": true, "
+                              "\"target\": \"host\"}",
+                              &kernel) == FATTN_OK);
+  REFUSED(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+          "fattn_attention_decode: new_k: this kernel was compiled to append rows, and needs them");
+  for (i = 0; i < D; i++) {
+    rows[0][i] = first[i], rows[0][D + i] = second[i];
+    rows[1][i] = v[first - k + i], rows[1][D + i] = v[second - k + i];
+    first[i] = second[i] = v[first - k + i] = v[second - k + i] = (float)NAN;
+  }
+  args.new_k = appended, args.new_v = appended, args.new_v.data = rows[1], args.window = 7;
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(first[0] == rows[0][0] && second[D - 1] == rows[0][2 * D - 1] && v[second - k] == rows[1][D]);
+  memcpy(expected, o, sizeof o);
+  args.window = KEYS;
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(memcmp(expected, o, sizeof o) != 0 && wrong(KEYS) == 0);
+  args.window = 7;
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(memcmp(expected, o, sizeof o) == 0 && wrong(7) == 0);
+  fattn_decode_kernel_release(kernel);
 }
 
 int main(void) {
@@ -67,10 +98,10 @@ int main(void) {
   EXPECT(fattn_decode_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == 2 * (D + 1) * 4);
   EXPECT(fattn_decode_workspace(kernel, NULL, &bytes) == FATTN_OK && bytes > 0);
   EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
-  EXPECT(wrong() == 0);
+  EXPECT(wrong(KEYS) == 0);
   args.splits = 1, args.workspace = NULL, args.workspace_bytes = 0;
   EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
-  EXPECT(wrong() == 0);
+  EXPECT(wrong(KEYS) == 0);
   args.splits = 2;
   REFUSED(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
           "fattn_attention_decode: workspace: it has 0 bytes; a launch of 2 splits needs 72");
@@ -85,6 +116,7 @@ int main(void) {
           "fattn_compile_decode: configuration: the key \"head_dim\" is missing");
   REFUSED(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 17, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
           "fattn_compile_decode: rows is 17; it must be 1 to 16");
+  append_in_a_window();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 
 #include "tools/io/Convert.h"
 
@@ -35,14 +36,16 @@ DecodeData::DecodeData(const DecodeShape& shape, std::uint64_t seed) : shape_(sh
   }
   q_ = put(qs_, shape.dtype, {B, H, S, shape.dim});
   k_ = putCache(ks_, shape.dim), v_ = putCache(vs_, shape.dimV);
+  if (shape.appended > 0) newK_ = putNew(ks_, shape.dim), newV_ = putNew(vs_, shape.dimV);
   o_ = put(std::vector<float>(nth(B * H * S * shape.dimV), kNaN), shape.dtype, {B, H, S, shape.dimV});
   lse_ = put(std::vector<float>(nth(B * H * S), kNaN), DType::F32, {B, H, S});
   lengths_ = putInts(shape.lengths, {B});
   if (shape.pageSize > 0) {
     std::vector<std::int32_t> poisoned = table_;
     for (std::int64_t b = 0; b < B; ++b)
-      for (std::int64_t p = (shape.lengths[nth(b)] + shape.pageSize - 1) / shape.pageSize; p < pagesOfSequence(); ++p)
-        poisoned[nth(b * pagesOfSequence() + p)] = p % 2 == 0 ? kNoPage : -kNoPage;
+      for (std::int64_t p = 0; p < pagesOfSequence(); ++p)
+        if (p < std::clamp<std::int64_t>(lengthOf(b) - shape.appended, 0, firstOf(b)) / shape.pageSize || p * shape.pageSize >= lengthOf(b))
+          poisoned[nth(b * pagesOfSequence() + p)] = p % 2 == 0 ? kNoPage : -kNoPage;
     pages_ = putInts(poisoned, {B, pagesOfSequence()});
   }
   workspace_ = put(std::vector<float>(kWorkspace / sizeof(float), kNaN), DType::F32, {kWorkspace / 4}).offset;
@@ -77,21 +80,59 @@ DecodeData::Tensor DecodeData::putInts(const std::vector<std::int32_t>& values, 
   return {offset, TensorView(nullptr, DType::I32, shape)};
 }
 
+std::int64_t DecodeData::lengthOf(std::int64_t sequence) const {
+  return std::clamp<std::int64_t>(shape_.lengths[nth(sequence)], 0, shape_.capacity);
+}
+
+std::int64_t DecodeData::firstOf(std::int64_t sequence) const {
+  return shape_.window > 0 ? std::max<std::int64_t>(lengthOf(sequence) - shape_.queries + 1 - shape_.window, 0) : 0;
+}
+
 // Keys [B, Hkv, T, width] to where the cache has them; everything else of it is NaN.
-DecodeData::Tensor DecodeData::putCache(const std::vector<float>& values, std::int64_t width) {
+std::vector<std::byte> DecodeData::cacheOf(const std::vector<float>& values, std::int64_t width, bool appended) const {
   const std::int64_t Hk = shape_.headsKv, T = shape_.capacity, P = shape_.pageSize;
   const std::int64_t blocks = P > 0 ? batch() * pagesOfSequence() + kSparePages : batch(), rows = P > 0 ? P : T;
   std::vector<float> cache(nth(blocks * Hk * rows * width), kNaN);
   for (std::int64_t b = 0; b < batch(); ++b)
-    for (std::int64_t t = 0; t < std::min<std::int64_t>(shape_.lengths[nth(b)], T); ++t)
+    for (std::int64_t t = 0; t < lengthOf(b); ++t) {
+      const bool isNew = t >= lengthOf(b) - shape_.appended;
+      if (isNew ? !appended : t < firstOf(b)) continue;
       for (std::int64_t h = 0; h < Hk; ++h) {
         const std::int64_t block = P > 0 ? table_[nth(b * pagesOfSequence() + t / P)] : b, row = P > 0 ? t % P : t;
         const std::int64_t to = shape_.rowsFirst ? (block * rows + row) * Hk + h : (block * Hk + h) * rows + row;
         std::copy_n(values.begin() + ((b * Hk + h) * T + t) * width, width, cache.begin() + to * width);
       }
-  Tensor tensor = put(cache, shape_.dtype, shape_.rowsFirst ? std::vector{blocks, rows, Hk, width} : std::vector{blocks, Hk, rows, width});
-  if (shape_.rowsFirst) tensor.view = tensor.view.transposed(1, 2);
-  return tensor;
+    }
+  std::vector<std::byte> bytes(cache.size() * nth(sizeInBytes(shape_.dtype)));
+  io::fromFloat(shape_.dtype, cache.data(), bytes.data(), cache.size());
+  return bytes;
+}
+
+DecodeData::Tensor DecodeData::putCache(const std::vector<float>& values, std::int64_t width) {
+  const std::int64_t Hk = shape_.headsKv, P = shape_.pageSize;
+  const std::int64_t blocks = P > 0 ? batch() * pagesOfSequence() + kSparePages : batch(), rows = P > 0 ? P : shape_.capacity;
+  const std::vector<std::byte> bytes = cacheOf(values, width, false);
+  const std::size_t offset = reserve(bytes.size());
+  std::ranges::copy(bytes, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
+  const TensorView view(nullptr, shape_.dtype,
+                        shape_.rowsFirst ? std::vector{blocks, rows, Hk, width} : std::vector{blocks, Hk, rows, width});
+  return {offset, shape_.rowsFirst ? view.transposed(1, 2) : view};
+}
+
+// The last keys of each sequence; NaN where it has fewer.
+DecodeData::Tensor DecodeData::putNew(const std::vector<float>& values, std::int64_t width) {
+  const std::int64_t Hk = shape_.headsKv, T = shape_.capacity, Sn = shape_.appended;
+  std::vector<float> rows(nth(batch() * Hk * Sn * width), kNaN);
+  for (std::int64_t i = 0; i < batch() * Hk * Sn; ++i) {
+    const std::int64_t row = i / Sn, t = lengthOf(row / Hk) - Sn + i % Sn;
+    if (t >= 0) std::copy_n(values.begin() + (row * T + t) * width, width, rows.begin() + i * width);
+  }
+  return put(rows, shape_.dtype, {batch(), Hk, Sn, width});
+}
+
+bool DecodeData::isCache(const Tensor& tensor, const std::vector<float>& values, std::int64_t width) const {
+  return std::ranges::equal(cacheOf(values, width, true),
+                            std::span(memory_).subspan(tensor.offset).first(nth(tensor.view.elements() * sizeInBytes(shape_.dtype))));
 }
 
 DecodeConfig DecodeData::config(const std::string& target) const {
@@ -101,6 +142,8 @@ DecodeConfig DecodeData::config(const std::string& target) const {
           .rows = shape_.headsQ / shape_.headsKv * shape_.queries,
           .causal = shape_.causal,
           .page_size = shape_.pageSize,
+          .window = shape_.window > 0,
+          .append = shape_.appended > 0,
           .target = target};
 }
 
@@ -112,6 +155,8 @@ DecodeArgs DecodeData::at(std::byte* base) const {
   };
   DecodeArgs args{.q = view(q_), .k = view(k_), .v = view(v_), .o = view(o_), .lse = view(lse_), .lengths = view(lengths_)};
   if (shape_.pageSize > 0) args.pages = view(pages_);
+  if (shape_.appended > 0) args.new_k = view(newK_), args.new_v = view(newV_);
+  args.window = shape_.window;
   args.workspace = base + workspace_;
   args.workspace_bytes = kWorkspace;
   return args;
@@ -127,11 +172,13 @@ DecodeData::Errors DecodeData::errors() const {
   const std::int64_t H = shape_.headsQ, Hk = shape_.headsKv, S = shape_.queries, T = shape_.capacity, D = shape_.dim, Dv = shape_.dimV;
   const std::vector<float> o = read(o_), lse = read(lse_);
   double difference = 0, norm = 0, worst = 0;
+  if (!isCache(k_, ks_, D) || !isCache(v_, vs_, Dv)) return {std::numeric_limits<double>::infinity(), 0};
   std::vector<double> scores, sums(nth(Dv));
   for (std::int64_t row = 0; row < batch() * H * S; ++row) {
-    const std::int64_t b = row / (H * S), h = row / S % H, i = row % S, first = (b * Hk + h / (H / Hk)) * T;
-    const std::int64_t length = std::clamp<std::int64_t>(shape_.lengths[nth(b)], 0, T);
-    const std::int64_t seen = shape_.causal ? std::clamp<std::int64_t>(i + 1 + length - S, 0, length) : length;
+    const std::int64_t b = row / (H * S), h = row / S % H, i = row % S;
+    const std::int64_t length = lengthOf(b), end = shape_.causal ? std::clamp<std::int64_t>(i + 1 + length - S, 0, length) : length;
+    const std::int64_t least = shape_.window > 0 ? std::max<std::int64_t>(i + 1 + length - S - shape_.window, 0) : 0;
+    const std::int64_t seen = std::max<std::int64_t>(end - least, 0), first = (b * Hk + h / (H / Hk)) * T + least;
     scores.assign(nth(seen), 0);
     double largest = -std::numeric_limits<double>::infinity(), sum = 0;
     for (std::int64_t t = 0; t < seen; ++t) {

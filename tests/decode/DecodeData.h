@@ -20,8 +20,10 @@ struct DecodeShape {
   std::int64_t capacity = 40;                ///< keys that the cache has room for; with pages, rounded up to whole ones
   bool causal = false;
   std::int64_t pageSize = 0;
-  bool rowsFirst = false;  ///< the heads of a key lie side by side: [B, T, Hkv, D]
-  float scoreScale = 1;    ///< multiplies q
+  bool rowsFirst = false;     ///< the heads of a key lie side by side: [B, T, Hkv, D]
+  float scoreScale = 1;       ///< multiplies q
+  std::int64_t window = 0;    ///< 0: rows see all keys before them
+  std::int64_t appended = 0;  ///< 0: the launch appends no rows
 };
 
 class DecodeData {
@@ -37,7 +39,8 @@ class DecodeData {
   DecodeArgs here() { return at(memory_.data()); }
   static constexpr std::int64_t kWorkspace = 1 << 16;
 
-  /// What memory() holds, against float64. Infinity where a row that sees nothing is not o = 0, lse = -infinity.
+  /// What memory() holds, against float64. Infinity where a row that sees nothing is not o = 0, lse = -infinity, and where the cache is not
+  /// what it was with the appended rows.
   struct Errors {
     double o;    ///< relative Frobenius norm of the difference
     double lse;  ///< the largest difference
@@ -53,7 +56,12 @@ class DecodeData {
   };
   Tensor put(const std::vector<float>& values, DType dtype, const std::vector<std::int64_t>& shape);
   Tensor putInts(const std::vector<std::int32_t>& values, const std::vector<std::int64_t>& shape);
+  std::vector<std::byte> cacheOf(const std::vector<float>& values, std::int64_t width, bool appended) const;
   Tensor putCache(const std::vector<float>& values, std::int64_t width);
+  Tensor putNew(const std::vector<float>& values, std::int64_t width);
+  bool isCache(const Tensor& tensor, const std::vector<float>& values, std::int64_t width) const;
+  std::int64_t lengthOf(std::int64_t sequence) const;
+  std::int64_t firstOf(std::int64_t sequence) const;  ///< the first key that any row sees
   std::size_t reserve(std::size_t bytes);
   std::vector<float> rounded(std::size_t count, double scale);
   std::vector<float> read(const Tensor& tensor) const;
@@ -65,7 +73,7 @@ class DecodeData {
   std::vector<std::byte> memory_;
   std::vector<float> qs_, ks_, vs_;  ///< [B, H, S, D], as rounded
   std::vector<std::int32_t> table_;
-  Tensor q_, k_, v_, o_, lse_, lengths_, pages_;
+  Tensor q_, k_, v_, o_, lse_, lengths_, pages_, newK_, newV_;
   std::size_t workspace_ = 0;
 };
 

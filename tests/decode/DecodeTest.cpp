@@ -68,6 +68,45 @@ TEST_P(OnDevice, HeadsBesideEachOtherAndUnequalWidths) {
 
 TEST_P(OnDevice, LargeScoresKeepTheirMaximum) { expectRight({.lengths = {100, 37}, .capacity = 100, .scoreScale = 30}, {1, 4}); }
 
+TEST_P(OnDevice, WindowsHideWhatLiesBeforeThem) {
+  for (const std::int64_t page : {0, 5, 16})
+    expectRight({.queries = 3,
+                 .lengths = {0, 1, 2, 9, 64, 65, 77, 130},
+                 .capacity = 130,
+                 .causal = page != 0,
+                 .pageSize = page,
+                 .window = page == 5 ? 1 : 13},
+                {1, 3});
+  expectRight({.lengths = {200, 127, 129, 63, 90}, .capacity = 200, .window = 64}, {1, 2});
+  expectRight({.lengths = {30, 7}, .capacity = 30, .window = std::int64_t{1} << 40}, {1});
+}
+
+TEST_P(OnDevice, AppendedRowsAreSeenAndBecomeKeys) {
+  for (const auto& [page, appended] : {std::pair<std::int64_t, std::int64_t>{0, 18}, {5, 3}, {16, 1}, {64, 18}})
+    expectRight({.queries = appended == 3 ? 3 : 1,
+                 .lengths = {0, 1, 2, 9, 64, 65, 77, 130},
+                 .capacity = 130,
+                 .causal = page != 5,
+                 .pageSize = page,
+                 .rowsFirst = page == 16,
+                 .appended = appended},
+                {1, 3});
+}
+
+TEST_P(OnDevice, AppendedRowsMoveTheWindow) {
+  for (const std::int64_t page : {0, 16})
+    expectRight({.queries = 2,
+                 .dim = 40,
+                 .dimV = 72,
+                 .lengths = {0, 1, 12, 64, 81, 130, 3000},
+                 .capacity = 130,
+                 .causal = true,
+                 .pageSize = page,
+                 .window = 11,
+                 .appended = page == 0 ? 2 : 17},
+                {1, 3});
+}
+
 TEST_P(OnDevice, ManySequencesOfMixedLengths) {
   DecodeShape shape{.headsQ = 2, .headsKv = 1, .dim = 16, .dimV = 16, .lengths = {}, .capacity = 150};
   for (int i = 0; i < 60; ++i) shape.lengths.push_back((i * 7919 + 13) % 151);

@@ -66,6 +66,32 @@ TEST(Decode, CachesOfPagesNeedTheirNumbers) {
             "k: page_size (dimension 2) is 4; it must be 8, the page_size that this kernel was compiled for");
 }
 
+TEST(Decode, WindowsAndAppendedRowsNeedKernelsForThem) {
+  DecodeData plain({.lengths = {40, 20}}), data({.lengths = {40, 20}, .window = 8, .appended = 2});
+  const DecodeKernel without = compile(plain.config("host")), kernel = compile(data.config("host"));
+  auto refuses = [&](const DecodeKernel& of, DecodeData& from, const std::function<void(DecodeArgs&)>& spoil) {
+    DecodeArgs args = from.here();
+    spoil(args);
+    return refusal([&] { of.launch({}, args); });
+  };
+  EXPECT_EQ(refuses(without, plain, [](DecodeArgs& a) { a.window = 4; }),
+            "window is 4; this kernel was compiled without one: it must be 0");
+  EXPECT_EQ(refuses(without, plain, [](DecodeArgs& a) { a.new_k = a.k; }), "new_k: this kernel was compiled without `append`");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.window = 0; }), "window is 0; it must be 1 or more");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.new_v.reset(); }),
+            "new_v: this kernel was compiled to append rows, and needs them");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.new_k = a.new_k->narrowed(1, 0, 1); }),
+            "new_k: heads (dimension 1) is 1; it must be 2 as in k");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.new_v = a.new_v->narrowed(2, 0, 1); }),
+            "new_v: length (dimension 2) is 1; it must be 2 as in new_k");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.new_k = a.k.narrowed(2, 0, 2); }),
+            "k: it shares memory with new_k, and launches read and write in no particular order");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.v = a.k; }),
+            "k: it shares memory with v, and launches read and write in no particular order");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs& a) { a.k.strides[0] = 0; }).substr(0, 3), "k: ");
+  EXPECT_EQ(refuses(kernel, data, [](DecodeArgs&) {}), "no error");
+}
+
 TEST(Decode, WrongConfigurationsAreRefused) {
   auto refuses = [](const DecodeConfig& config) {
     const auto verdict = supports(config);

@@ -26,7 +26,9 @@ Parameters decodeParameters(const DecodeShape& shape) {
           {"head_dim_v", shape.dimV},
           {"rows", shape.headsQ / shape.headsKv * shape.queries},
           {"causal", shape.causal},
-          {"page_size", shape.pageSize}};
+          {"page_size", shape.pageSize},
+          {"window", shape.window > 0},
+          {"append", shape.appended > 0}};
 }
 
 /// Both programs on the data, as the door launches them.
@@ -39,6 +41,8 @@ void decodeBy(const test::RunProgram& run, DecodeData& data, std::int64_t splits
   std::vector<Argument> arguments = {{"q", args.q}, {"k", args.k},      {"v", args.v},
                                      {"o", args.o}, {"lse", *args.lse}, {"lengths", *args.lengths}};
   if (args.pages) arguments.emplace_back("pages", *args.pages);
+  if (args.new_k) arguments.emplace_back("new_k", *args.new_k), arguments.emplace_back("new_v", *args.new_v);
+  if (args.window > 0) arguments.emplace_back("window", args.window);
   const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
   for (const Argument& last : {Argument("part_o", partO), Argument("part_lse", partLse), Argument("scale", scale),
                                Argument("has_lengths", 1), Argument("write_lse", 1)})
@@ -57,10 +61,11 @@ void expectRight(const DecodeData& data, const std::string& what) {
   EXPECT_LE(data.errors().lse, data.tolerance().lse) << what;
 }
 
+void interpret(const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
+  interpreter::run(test::functionOf(program), test::bySlot(program, arguments), grid);
+}
+
 TEST(DecodePrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
-  const test::RunProgram run = [](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
-    interpreter::run(test::functionOf(program), test::bySlot(program, arguments), grid);
-  };
   for (const std::int64_t page : {0, 1, 5, 8, 16})
     for (const std::int64_t splits : {1, 3}) {
       DecodeData data({.dtype = page == 8 ? DType::BF16 : DType::F32,
@@ -69,16 +74,33 @@ TEST(DecodePrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
                        .capacity = 40,
                        .causal = page != 1,
                        .pageSize = page});
-      decodeBy(run, data, splits, {.block_n = 8}, {.block_n = 2});
+      decodeBy(interpret, data, splits, {.block_n = 8}, {.block_n = 2});
       expectRight(data, "page_size " + std::to_string(page) + ", " + std::to_string(splits) + " splits");
     }
+}
+
+TEST(DecodePrograms, WindowsAndAppendedRowsStayInsideTheirArrays) {
+  for (const std::int64_t page : {0, 5, 8})
+    for (const std::int64_t appended : {0, 2})
+      for (const std::int64_t window : {0, 7}) {
+        DecodeData data({.queries = 2,
+                         .lengths = {0, 1, 3, 33, 40, 1000},
+                         .capacity = 40,
+                         .causal = true,
+                         .pageSize = page,
+                         .window = window,
+                         .appended = appended});
+        decodeBy(interpret, data, 2, {.block_n = 8}, {.block_n = 2});
+        expectRight(data,
+                    "page_size " + std::to_string(page) + ", window " + std::to_string(window) + ", " + std::to_string(appended) + " new");
+      }
 }
 
 struct BlockCase {
   std::string target, tile;
   std::int64_t pageSize = 0, splits = 1;
   bool causal = false;
-  std::int64_t schedule = 0;
+  std::int64_t schedule = 0, window = 0, appended = 0;
 };
 
 class DecodeBlocks : public testing::TestWithParam<BlockCase> {};
@@ -93,7 +115,9 @@ TEST_P(DecodeBlocks, HaveNoFaultsUnderTheAdversary) {
                    .lengths = {70},
                    .capacity = 90,
                    .causal = one.causal,
-                   .pageSize = one.pageSize});
+                   .pageSize = one.pageSize,
+                   .window = one.window,
+                   .appended = one.appended});
   const TileConfig merge{.block_n = 4, .stages = 1, .warps = 2};
   const test::RunProgram run = [&](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
     const TileConfig& used = program.name() == "attention_merge" ? merge : tile;
@@ -112,7 +136,10 @@ INSTANTIATE_TEST_SUITE_P(Small, DecodeBlocks,
                                          BlockCase{"nvidia:sm_90", "BLOCK_N=32,STAGES=3,WARPS=2", 0, 1, false, 1},
                                          BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=4", 16, 2},
                                          BlockCase{"nvidia:sm_86", "BLOCK_N=16,STAGES=3,WARPS=1", 32, 1, true, 1},
-                                         BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 1}),
+                                         BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 1},
+                                         BlockCase{"nvidia:sm_80", "BLOCK_N=16,STAGES=2,WARPS=4", 0, 2, true, 0, 23, 2},
+                                         BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=2", 16, 1, true, 0, 40, 18},
+                                         BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 2, false, 0, 0, 3}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 Parameters wide(DType dtype, std::int64_t width, std::int64_t page) {
@@ -127,6 +154,11 @@ TEST(DecodePrograms, CompileForEveryChip) {
       EXPECT_NO_THROW(
           EXPECT_NE(test::ptxOf(kernels::decodeTemplate(), wide(DType::BF16, 128, page), target).find(".entry"), std::string::npos))
           << target << " page_size " << page;
+    for (const std::int64_t page : {0, 16}) {
+      Parameters all = wide(DType::BF16, 128, page);
+      all.set("window", true), all.set("append", true);
+      EXPECT_NO_THROW(test::ptxOf(kernels::decodeTemplate(), all, target)) << target << " page_size " << page;
+    }
     EXPECT_NO_THROW(test::ptxOf(kernels::decodeTemplate(), wide(DType::F32, 256, 0), target)) << target;
     EXPECT_NO_THROW(test::ptxOf(kernels::mergeTemplate(), {{"out", std::string("bf16")}}, target)) << target;
   }
@@ -148,6 +180,9 @@ TEST(DecodePrograms, DoNotSpill) {
       for (const std::int64_t width : {64, 128})
         expectRegistersOnly(test::ptxOf(kernels::decodeTemplate(), wide(DType::BF16, width, page), std::string("nvidia:") + chip), chip,
                             std::string(chip) + " width " + std::to_string(width) + " page_size " + std::to_string(page));
+    Parameters all = wide(DType::BF16, 128, 16);
+    all.set("window", true), all.set("append", true);
+    expectRegistersOnly(test::ptxOf(kernels::decodeTemplate(), all, std::string("nvidia:") + chip), chip, "window and append");
     expectRegistersOnly(test::ptxOf(kernels::mergeTemplate(), {{"out", std::string("bf16")}}, std::string("nvidia:") + chip), chip, chip);
   }
   std::filesystem::remove_all(folder);

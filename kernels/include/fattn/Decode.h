@@ -35,6 +35,8 @@ struct DecodeConfig {
   std::int64_t rows = 16;
   bool causal = false;         ///< query row i of n sees the keys up to i + (m - n) of the m of its sequence; needless for one row
   std::int64_t page_size = 0;  ///< keys of a page of the cache, from 1; 0 = each sequence lies in one piece
+  bool window = false;         ///< a sliding window: rows see as many keys as DecodeArgs::window says, and no more
+  bool append = false;         ///< rows of the launch, DecodeArgs::new_k and new_v, become the last keys of the cache
   std::string target{};        ///< as in AttentionConfig
   /// BLOCK_N, STAGES, WARPS; none = what was tuned, else the defaults; what is unset is taken from them. Pages whose size is a multiple of
   /// BLOCK_N are read fastest.
@@ -60,6 +62,15 @@ struct DecodeArgs {
   std::optional<TensorView> lengths{};
   /// i32 [B, P], device data, of caches with pages: key t of sequence b is row t % page_size of page pages[b, t / page_size].
   std::optional<TensorView> pages{};
+  /// [B, Hkv, Sn, head_dim] and [B, Hkv, Sn, head_dim_v], of kernels that append: new row j of a sequence of m keys is its key m - Sn + j,
+  /// so that `lengths` count the new rows. They are written to k and v, and read from here: what k and v hold there before does not matter.
+  /// Of a sequence of fewer keys than Sn the first rows are neither read nor written. Lengths beyond the cache count as its end, as above:
+  /// then its last rows are overwritten. k and v are written, and so share memory with nothing else; no two sequences may have a new key on
+  /// the same row of a page.
+  std::optional<TensorView> new_k{}, new_v{};
+  /// Of kernels with a window, from 1: query row i of n, which stands where key p = i + (m - n) of the m of its sequence does, sees no key
+  /// below p - window + 1. What no row of a sequence sees is not read, as beyond lengths; new rows are written all the same.
+  std::int64_t window = 0;
   std::optional<float> scale{};      ///< factor of Q K^T; none = 1 / sqrt(head_dim)
   int splits = 0;                    ///< programs that share a sequence; 0 = as many as fill the device
   void* workspace = nullptr;         ///< device memory of the caller, 16-byte aligned; its contents do not matter

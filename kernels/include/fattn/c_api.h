@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 4
+#define FATTN_C_API_VERSION 5
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -241,6 +241,8 @@ typedef struct fattn_decode_kernel fattn_decode_kernel; /* a reference-counted h
  *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
  *   rows        the most query heads of a key head times query rows: 1 to 16         (left out: 16)
  *   page_size   keys of a page of the cache, from 1                                    (left out: no pages)
+ *   window      true: rows see so many keys only as `window` of a launch says (version 5) (left out: false)
+ *   append      true: new_k and new_v of a launch become the last keys (version 5)        (left out: false)
  *   tile        {"block_n": 64, "stages": 2, "warps": 4}, any of them                  (left out: what was tuned, else fattn's defaults)
  *
  * dtype and head_dim have to be there. */
@@ -266,6 +268,10 @@ typedef struct fattn_attention_decode_args {
   int64_t splits;          /* programs that share a sequence; 0 = as many as fill the device */
   void* workspace;         /* device memory, 16-byte aligned */
   int64_t workspace_bytes; /* what fattn_decode_workspace() says, or more */
+  /* Version 5: */
+  fattn_tensor new_k; /* [B, Hkv, Sn, head_dim], of kernels that append: the last keys of each sequence, written to k */
+  fattn_tensor new_v; /* the same of head_dim_v, written to v */
+  int64_t window;     /* of kernels with a window: how many keys a row sees, its own among them; else 0 */
 } fattn_attention_decode_args;
 
 /* The bytes of workspace that such a launch needs, of which only shapes, keys and splits are looked at; of NULL those that are enough for
