@@ -51,6 +51,8 @@ DecodeKernel compiled(const Options& options, const DecodeOptions& decode, DType
                       .rows = decode.headsQ / decode.headsKv * decode.queries,
                       .causal = decode.causal,
                       .page_size = decode.pageSize,
+                      .window = decode.window > 0,
+                      .append = decode.append,
                       .target = options.target};
   if (options.config != TileConfig{}) config.tile = options.config;
   return compile(config);
@@ -75,6 +77,8 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
   args_.k = memory_.put(cacheOf(k_, table)), args_.v = memory_.put(cacheOf(v_, table));
   args_.lengths = memory_.put(integers(lengths_, {B}));
   if (decode.pageSize > 0) args_.pages = memory_.put(integers(table, {B, pagesOf(decode)}));
+  if (decode.append) args_.new_k = memory_.put(newRowsOf(k_)), args_.new_v = memory_.put(newRowsOf(v_));
+  args_.window = decode.window;
   args_.splits = decode.splits;
   args_.workspace_bytes = kernel_.workspaceBytes(args_);
   args_.workspace = memory_.allocate(args_.workspace_bytes);
@@ -82,10 +86,11 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
   target = code.target, device = code.device, config = code.tile.toString(), compileMs = code.compile_ms, fromCache = code.from_cache;
   const DecodeConfig& used = kernel_.config();
   parameters = "dtype=" + std::string(name(dtype)) + ",rows=" + std::to_string(used.rows) + ",causal=" + (used.causal ? "true" : "false") +
-               ",page_size=" + std::to_string(used.page_size) + ",splits=" + std::to_string(splits());
+               ",page_size=" + std::to_string(used.page_size) + ",window=" + std::to_string(args_.window) +
+               ",append=" + (used.append ? "true" : "false") + ",splits=" + std::to_string(splits());
 }
 
-// Each row to its page, or to its sequence; the rest is NaN.
+// Each row that the launch does not append to its page, or to its sequence; the rest is NaN.
 io::HostTensor DecodeEngine::cacheOf(const io::HostTensor& values, const std::vector<std::int32_t>& table) const {
   const std::int64_t P = decode_.pageSize, pages = pagesOf(decode_), rows = P > 0 ? P : decode_.keys,
                      blocks = decode_.batch * (P > 0 ? pages : 1);
@@ -97,12 +102,28 @@ io::HostTensor DecodeEngine::cacheOf(const io::HostTensor& values, const std::ve
   for (std::int64_t at = 0; at < cache.bytes(); at += bytes) std::memcpy(cache.data() + at, nothing.data(), nothing.size());
   for (std::int64_t b = 0; b < decode_.batch; ++b)
     for (std::int64_t h = 0; h < decode_.headsKv; ++h)
-      for (std::int64_t t = 0; t < lengths_[nth(b)]; ++t) {
+      for (std::int64_t t = 0; t < lengths_[nth(b)] - (decode_.append ? decode_.queries : 0); ++t) {
         const std::int64_t block = P > 0 ? table[nth(b * pages + t / P)] : b, row = P > 0 ? t % P : t;
         std::memcpy(cache.data() + ((block * decode_.headsKv + h) * rows + row) * bytes,
                     values.data() + ((b * decode_.headsKv + h) * decode_.keys + t) * bytes, nth(bytes));
       }
   return cache;
+}
+
+// The last keys of each sequence; zeros where it has fewer than query rows.
+io::HostTensor DecodeEngine::newRowsOf(const io::HostTensor& values) const {
+  const std::int64_t heads = decode_.headsKv, count = decode_.queries, bytes = decode_.dim * sizeInBytes(dtype_);
+  io::HostTensor rows = io::HostTensor::allocate(dtype_, {decode_.batch, heads, count, decode_.dim});
+  for (std::int64_t head = 0; head < decode_.batch * heads; ++head)
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t key = lengths_[nth(head / heads)] - count + i;
+      std::byte* to = rows.data() + (head * count + i) * bytes;
+      if (key < 0)
+        std::memset(to, 0, nth(bytes));
+      else
+        std::memcpy(to, values.data() + (head * decode_.keys + key) * bytes, nth(bytes));
+    }
+  return rows;
 }
 
 double DecodeEngine::launch() {
@@ -115,9 +136,51 @@ double DecodeEngine::launch() {
 
 double DecodeEngine::bytes() const {
   double keys = 0;
-  for (const std::int32_t length : lengths_) keys += length;
+  for (const std::int32_t length : lengths_)
+    keys += static_cast<double>(decode_.window > 0 ? std::min<std::int64_t>(length, decode_.window + decode_.queries - 1) : length);
   return 2 * static_cast<double>(decode_.dim * sizeInBytes(dtype_)) *
          (keys * static_cast<double>(decode_.headsKv) + static_cast<double>(rows()));
+}
+
+// With a window each query row sees keys of its own.
+std::vector<DecodeEngine::Rows> DecodeEngine::pieces() const {
+  std::vector<Rows> all;
+  for (std::int64_t b = 0; b < decode_.batch; ++b) {
+    const std::int64_t length = lengths_[nth(b)], S = decode_.queries;
+    if (decode_.window == 0) all.push_back({b, 0, S, 0, length, decode_.causal});
+    for (std::int64_t i = 0; decode_.window > 0 && i < S; ++i) {
+      const std::int64_t place = length - S + i, first = std::max<std::int64_t>(place + 1 - decode_.window, 0);
+      const std::int64_t end = decode_.causal ? std::max<std::int64_t>(place + 1, 0) : length;
+      all.push_back({b, i, 1, std::min(first, end), end, false});
+    }
+  }
+  return all;
+}
+
+std::int64_t DecodeEngine::compare(const Rows& rows, std::uint64_t seed, double budget, double& error, double& norm) const {
+  const auto partOf = [&](const io::HostTensor& tensor, std::int64_t first, std::int64_t count) {
+    io::View4 view = tensor.view(io::Layout::BHSD);
+    view.data += (rows.sequence * view.strides[0] + first * view.strides[2]) * sizeInBytes(dtype_);
+    view.shape[0] = 1, view.shape[2] = count;
+    return view;
+  };
+  const std::int64_t D = decode_.dim, keys = rows.endKey - rows.firstKey;
+  const io::AttentionShape shape{1, decode_.headsQ, decode_.headsKv, rows.count, keys, D, D, rows.causal};
+  const std::vector<std::int64_t> chosen = io::chooseRows(shape, seed, budget);
+  const io::Reference want = io::attentionReference(shape, 1 / std::sqrt(static_cast<double>(D)), partOf(q_, rows.first, rows.count),
+                                                    partOf(k_, rows.firstKey, keys), partOf(v_, rows.firstKey, keys), chosen);
+  std::vector<float> got(nth(D));
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const std::int64_t head = rows.sequence * decode_.headsQ + chosen[i] / rows.count;
+    const std::int64_t row = head * decode_.queries + rows.first + chosen[i] % rows.count;
+    io::toFloat(dtype_, o_.data() + row * D * sizeInBytes(dtype_), got.data(), got.size());
+    for (std::size_t d = 0; d < got.size(); ++d) {
+      const double expected = want.o[i * got.size() + d], difference = static_cast<double>(got[d]) - expected;
+      error += std::isfinite(difference) ? difference * difference : INFINITY;
+      norm += expected * expected;
+    }
+  }
+  return static_cast<std::int64_t>(chosen.size());
 }
 
 KernelCheck DecodeEngine::check(std::uint64_t seed) {
@@ -125,30 +188,8 @@ KernelCheck DecodeEngine::check(std::uint64_t seed) {
   KernelCheck check{.allowed = dtype_ == DType::F32 ? 4e-6 : dtype_ == DType::F16 ? 2e-3 : 6e-3};
   constexpr double kBudget = 6e9;
   double error = 0, norm = 0;
-  const double scale = 1 / std::sqrt(static_cast<double>(decode_.dim));
-  for (std::int64_t b = 0; b < decode_.batch; ++b) {
-    const auto ofSequence = [&](const io::HostTensor& tensor, std::int64_t length) {
-      io::View4 view = tensor.view(io::Layout::BHSD);
-      view.data += b * view.strides[0] * sizeInBytes(dtype_), view.shape[0] = 1, view.shape[2] = length;
-      return view;
-    };
-    const io::AttentionShape shape{1,           decode_.headsQ, decode_.headsKv, decode_.queries, lengths_[nth(b)],
-                                   decode_.dim, decode_.dim,    decode_.causal};
-    const std::vector<std::int64_t> chosen = io::chooseRows(shape, seed, kBudget / static_cast<double>(decode_.batch));
-    const io::Reference want = io::attentionReference(shape, scale, ofSequence(q_, decode_.queries), ofSequence(k_, shape.lenKv),
-                                                      ofSequence(v_, shape.lenKv), chosen);
-    std::vector<float> got(nth(decode_.dim));
-    for (std::size_t i = 0; i < chosen.size(); ++i) {
-      const std::int64_t row = b * decode_.headsQ * decode_.queries + chosen[i];
-      io::toFloat(dtype_, o_.data() + row * decode_.dim * sizeInBytes(dtype_), got.data(), got.size());
-      for (std::size_t d = 0; d < got.size(); ++d) {
-        const double expected = want.o[i * got.size() + d], difference = static_cast<double>(got[d]) - expected;
-        error += std::isfinite(difference) ? difference * difference : INFINITY;
-        norm += expected * expected;
-      }
-    }
-    check.rows += static_cast<std::int64_t>(chosen.size());
-  }
+  const std::vector<Rows> all = pieces();
+  for (const Rows& rows : all) check.rows += compare(rows, seed, kBudget / static_cast<double>(all.size()), error, norm);
   check.relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   return check;
 }

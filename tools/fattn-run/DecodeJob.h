@@ -30,6 +30,15 @@ class DecodeEngine : public Engine {
 
  private:
   io::HostTensor cacheOf(const io::HostTensor& values, const std::vector<std::int32_t>& table) const;
+  io::HostTensor newRowsOf(const io::HostTensor& values) const;
+  /// Query rows [first, first + count) of a sequence, which see keys [firstKey, endKey), or causally.
+  struct Rows {
+    std::int64_t sequence, first, count, firstKey, endKey;
+    bool causal;
+  };
+  std::vector<Rows> pieces() const;
+  /// Adds the squares of the difference to float64, and of the result, to both sums; returns how many rows were compared.
+  std::int64_t compare(const Rows& rows, std::uint64_t seed, double budget, double& error, double& norm) const;
 
   DecodeOptions decode_;
   DType dtype_;

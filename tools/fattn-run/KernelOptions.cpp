@@ -51,6 +51,8 @@ void declareDecode(CLI::App* command, KernelText& text) {
   command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
   command->add_flag("--ragged", text.ragged, "sequences of different lengths, from 1 key on")->group("Operands");
   command->add_option("--pages", text.pages, "keys of a page of the cache (one piece a sequence)")->type_name("N")->group("Kernel");
+  command->add_option("--window", text.window, "keys that a row sees, its own among them (all)")->type_name("N")->group("Kernel");
+  command->add_flag("--append", text.append, "the launch writes the keys of its query rows to the cache")->group("Kernel");
   command->add_option("--splits", text.splits, "programs that share a sequence (as many as fill the device)")
       ->type_name("N")
       ->group("Kernel");
@@ -80,7 +82,7 @@ BackwardOptions interpretBackward(const KernelText& text) {
 
 DecodeOptions interpretDecode(const KernelText& text) {
   constexpr const char* kForm = "B,Hq[:Hkv],Sq,KEYS,D";
-  DecodeOptions options{.causal = text.causal, .ragged = text.ragged};
+  DecodeOptions options{.causal = text.causal, .ragged = text.ragged, .append = text.append};
   if (!text.shape.empty()) {
     std::vector<std::string> fields = tool::split(text.shape, ',');
     if (fields.size() != 5) failKernel(fmt::format("--shape {}: expected {}", io::quote(text.shape), kForm));
@@ -93,6 +95,7 @@ DecodeOptions interpretDecode(const KernelText& text) {
       failKernel(fmt::format("--shape {}: {} query heads are no multiple of {}", io::quote(text.shape), options.headsQ, options.headsKv));
   }
   if (!text.pages.empty()) options.pageSize = parseCount("--pages", text.pages, 1 << 20);
+  if (!text.window.empty()) options.window = parseCount("--window", text.window, INT32_MAX);
   if (!text.splits.empty()) options.splits = static_cast<int>(parseCount("--splits", text.splits, 1024));
   return options;
 }

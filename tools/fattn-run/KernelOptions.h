@@ -22,8 +22,10 @@ struct DecodeOptions {
   std::int64_t batch = 4, headsQ = 32, headsKv = 8, queries = 1, keys = 4096, dim = 128;
   std::int64_t pageSize = 0;  ///< 0: each sequence in one piece
   int splits = 0;             ///< 0: as many as fill the device
+  std::int64_t window = 0;    ///< 0: rows see all keys before them
   bool causal = false;
   bool ragged = false;  ///< lengths differ, from 1 to keys
+  bool append = false;  ///< the launch appends the keys of its query rows
 };
 
 /// What `fattn-run backward` asks for beside the element type.
@@ -46,8 +48,8 @@ struct KernelOptions {
 
 /// The texts of the options that only subcommands have.
 struct KernelText {
-  std::string shape, dtype, layout, activation, pages, splits, configDq;
-  bool bias = false, residual = false, causal = false, ragged = false, deterministic = false;
+  std::string shape, dtype, layout, activation, pages, splits, window, configDq;
+  bool bias = false, residual = false, causal = false, ragged = false, append = false, deterministic = false;
 };
 
 /// Throws UsageError.

@@ -195,12 +195,12 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
   EXPECT_EQ(refused("softmax --shape 1,0"), "--shape \"1,0\": \"0\" is no integer from 1 to 2147483647");
   EXPECT_EQ(refused("softmax --dtype i8"), "--dtype \"i8\": expected f32, f16 or bf16");
   EXPECT_EQ(refused("gemm --dtype i8 --activation gelu"), "--activation gelu: there is none of i32 | choose another --dtype");
-  const Options decode = accepted("decode --shape 2,8:4,3,1000,64 --dtype bf16 --pages 5 --splits 7 --causal --ragged");
+  const Options decode = accepted("decode --shape 2,8:4,3,1000,64 --dtype bf16 --pages 5 --splits 7 --causal --ragged --window 9 --append");
   ASSERT_TRUE(decode.kernel);
   const DecodeOptions& d = decode.kernel->decode;
   EXPECT_EQ((std::vector{d.batch, d.headsQ, d.headsKv, d.queries, d.keys, d.dim, d.pageSize}),
             (std::vector<std::int64_t>{2, 8, 4, 3, 1000, 64, 5}));
-  EXPECT_TRUE(d.splits == 7 && d.causal && d.ragged);
+  EXPECT_TRUE(d.splits == 7 && d.causal && d.ragged && d.window == 9 && d.append);
   EXPECT_EQ(refused("decode --shape 2,8,3,64"), "--shape \"2,8,3,64\": expected B,Hq[:Hkv],Sq,KEYS,D");
   EXPECT_EQ(refused("decode --shape 2,8:3,1,9,64"), "--shape \"2,8:3,1,9,64\": 8 query heads are no multiple of 3");
   const Options backward = accepted("backward --shape 2,8:4,30:50,64:32 --dtype bf16 --causal --deterministic --config-dq BLOCK_M=32");
