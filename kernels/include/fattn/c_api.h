@@ -333,6 +333,22 @@ FATTN_C_API fattn_status fattn_backward_workspace(const fattn_backward_kernel* k
 FATTN_C_API fattn_status fattn_attention_backward(const fattn_backward_kernel* kernel, void* stream,
                                                   const fattn_attention_backward_args* args);
 
+/* ---- Memory (version 5) ---------------------------------------------------------------------------------------------------- */
+
+/* For programs that have no other way to a GPU's memory. `target` as in configurations: "cuda:1", "host" ...; NULL is the default. */
+
+/* Memory of a device, 64-byte aligned at least, with undefined contents; NULL for 0 bytes. It is yours until fattn_memory_free(), which
+ * accepts NULL, and before which the work that uses it must have finished. FATTN_OUT_OF_MEMORY, FATTN_NO_DEVICE. */
+FATTN_C_API fattn_status fattn_memory_allocate(const char* target, int64_t bytes, void** memory);
+FATTN_C_API fattn_status fattn_memory_free(const char* target, void* memory);
+
+/* Copies between any two of this device's memory and the host's, in the stream's order: `stream` as in fattn_attention_forward(). Host
+ * memory has to stay as it is until then; ranges must not overlap. */
+FATTN_C_API fattn_status fattn_memory_copy(const char* target, void* stream, void* to, const void* from, int64_t bytes);
+
+/* Waits until all work of the stream has finished, and reports what went wrong in it. */
+FATTN_C_API fattn_status fattn_synchronize(const char* target, void* stream);
+
 /* ---- Host device ----------------------------------------------------------------------------------------------------------- */
 
 /* Threads a launch on the host uses, the calling one among them: 1 to 1024. At first the environment's FATTN_NUM_THREADS, or the
