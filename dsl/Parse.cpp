@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/dialect/Tile.h"
+#include "compiler/text/TextLimits.h"
 #include "dsl/ProgramImpl.h"
 #include "dsl/Recorder.h"
 #include "mlir/IR/Diagnostics.h"
@@ -65,6 +66,7 @@ std::vector<Param> paramsOf(mlir::func::FuncOp kernel) {
 }  // namespace
 
 Program parse(std::string_view text) {
+  if (const std::string broken = compiler::brokenLimit(text); !broken.empty()) failText(broken);
   auto impl = std::make_unique<Program::Impl>();
   impl->own = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   internal::loadDialects(*impl->own);

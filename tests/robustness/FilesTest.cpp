@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "compiler/text/TextLimits.h"
 #include "fattn/Error.h"
 #include "tests/robustness/Attack.h"
 #include "tools/io/File.h"
@@ -181,10 +182,13 @@ TEST(HostileMlir, EveryLimitIsNamedBeforeAnythingIsParsed) {
       {std::string(20000, 'a'), "line 1: a name has 20000 characters; at most 10000 are read"},
       {std::string((std::size_t{16} << 20) + 1, ' '), "the text has 16777217 bytes; at most 16777216 are read"},
   };
-  for (const auto& [text, said] : hostile) EXPECT_EQ(brokenLimit(text), said);
+  for (const auto& [text, said] : hostile) EXPECT_EQ(compiler::brokenLimit(text), said);
   std::string doubling = "#a0 = [1]\n";
   for (int i = 1; i <= 60; ++i) doubling += fmt::format("#a{} = [#a{}, #a{}]\n", i, i - 1, i - 1);
-  EXPECT_EQ(brokenLimit(doubling), "line 23: aliases that name others stand for more than 5000000 attributes or types");
+  EXPECT_EQ(compiler::brokenLimit(doubling), "line 23: aliases that name others stand for more than 5000000 attributes or types");
+  std::string deepening = "#a0 = [1]\n";
+  for (int i = 1; i <= 200000; ++i) deepening += fmt::format("#a{} = [#a{}]\n", i, i - 1);
+  EXPECT_EQ(compiler::brokenLimit(deepening), "line 101: brackets are nested more than 100 deep");
 }
 
 TEST(HostileMlir, WhatProgramsHaveIsWithinTheLimits) {
@@ -193,7 +197,7 @@ TEST(HostileMlir, WhatProgramsHaveIsWithinTheLimits) {
         "#s = affine_set<(d0) : (d0 >= 0, d0 - 1 >= 0)>\n" + repeated("#s\n", 1000),
         repeated("#l = [1]\n\"x\"() {a = #l, b = dense<-1> : tensor<4x4xi32>} : () -> ()\n", 5000),
         "%0 = arith.constant dense<\"0x" + std::string(100000, 'F') + "\"> : tensor<50000xi8>", repeated("{}()[]<>", 100000)})
-    EXPECT_EQ(brokenLimit(text), "") << text.substr(0, 100);
+    EXPECT_EQ(compiler::brokenLimit(text), "") << text.substr(0, 100);
 }
 
 TEST(HostileMlir, TwentyThousandRandomTextsAreScanned) {
@@ -203,7 +207,7 @@ TEST(HostileMlir, TwentyThousandRandomTextsAreScanned) {
   for (int i = 0; i < 20000; ++i) {
     std::string text;
     for (unsigned n = random() % 60; n > 0; --n) text += pieces[random() % std::size(pieces)];
-    brokenLimit(text, {.bytes = 100, .nesting = 5, .digits = 3, .operators = 3, .expanded = 20});
+    compiler::brokenLimit(text, {.bytes = 100, .nesting = 5, .digits = 3, .operators = 3, .expanded = 20});
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/driver/Compile.h"
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/text/TextLimits.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -19,10 +20,10 @@ namespace {
 
 // Looks at the limits of what comes from the standard input, and gives it back there.
 void checkStandardInput() {
-  const std::size_t most = fattn::io::MlirLimits{}.bytes;
+  const std::size_t most = fattn::compiler::TextLimits{}.bytes;
   std::string text(most + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), stdin));
-  if (const std::string broken = fattn::io::brokenLimit(text); !broken.empty())
+  if (const std::string broken = fattn::compiler::brokenLimit(text); !broken.empty())
     throw fattn::Error(fattn::ErrorCode::CompileError, "the standard input: " + broken);
   const int copy = memfd_create("stdin", MFD_CLOEXEC);
   if (copy < 0 || fattn::writeAll(copy, text) != 0 || lseek(copy, 0, SEEK_SET) != 0 || dup2(copy, STDIN_FILENO) < 0)

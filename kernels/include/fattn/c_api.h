@@ -164,7 +164,7 @@ typedef struct fattn_tile_kernel fattn_tile_kernel; /* a reference-counted handl
  *
  *   {"target": "cuda", "tile": {"stages": 2, "warps": 4, "schedule": "A B1 a"}}
  *
- * FATTN_COMPILE_ERROR where the text is not valid, with its line. */
+ * FATTN_COMPILE_ERROR where the text is not valid, with its line, or beyond the limits of docs/robustness.md. */
 FATTN_C_API fattn_status fattn_compile_ir(const char* ir, const char* options, fattn_tile_kernel** kernel);
 
 /* Compiles a template that is known by its name: one of fattn's own (fattn/Library.h), or one that a C++ part of the program has registered

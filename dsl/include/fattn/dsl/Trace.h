@@ -94,7 +94,8 @@ class Program {
 Program trace(std::string_view name, const std::function<void(Params&)>& kernel, Loc loc = Loc::current());
 
 /// The program that a text of `tile` IR records, as Program::mlir() prints it: a module with one function that has the attribute
-/// tile.kernel. Arguments are called by their attributes tile.name, else arg0, arg1 ... Throws Error{CompileError} with the text's line.
+/// tile.kernel. Arguments are called by their attributes tile.name, else arg0, arg1 ... Throws Error{CompileError} with the text's line
+/// where it is not valid, or beyond the limits of docs/robustness.md (16 MiB, brackets nested 100 deep).
 Program parse(std::string_view text);
 
 }  // namespace fattn::dsl
