@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "compiler/driver/Stage.h"
-#include "compiler/emit/Binary.h"
 #include "fattn/TileConfig.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::compiler {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Attention.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::kernels {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Device.h"
 #include "fattn/Kernel.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::kernels {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::kernels {
 

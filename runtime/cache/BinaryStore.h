@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 #include "runtime/cache/Directory.h"
 #include "runtime/cache/Hash.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 #include "runtime/cuda/DriverApi.h"
 
 namespace fattn::cuda {

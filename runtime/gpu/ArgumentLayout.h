@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
+#include "runtime/base/Binary.h"
 #include "runtime/base/Log.h"
 #include "runtime/gpu/ArgumentLayout.h"
 #include "runtime/gpu/DriverLibrary.h"

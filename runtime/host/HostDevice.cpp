@@ -11,9 +11,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
 #include "fattn/Host.h"
+#include "runtime/base/Binary.h"
 #include "runtime/base/HostLevel.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/host/ObjectLoader.h"

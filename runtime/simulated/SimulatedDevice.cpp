@@ -11,8 +11,8 @@
 #include <mutex>
 #include <new>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
+#include "runtime/base/Binary.h"
 #include "runtime/base/Lifecycle.h"
 #include "simulator/Run.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 #include "tests/generator/Draw.h"
 
 namespace fattn::random {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler/driver/Stage.h"
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 #include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Options.h"
 

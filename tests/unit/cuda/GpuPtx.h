@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::test {
 

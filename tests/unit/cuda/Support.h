@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "compiler/emit/Binary.h"
 #include "fattn/Error.h"
+#include "runtime/base/Binary.h"
 #include "runtime/cuda/System.h"
 #include "tests/unit/cuda/FakeDriver.h"
 

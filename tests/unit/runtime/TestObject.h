@@ -3,7 +3,7 @@
 #ifndef FATTN_TESTS_UNIT_RUNTIME_TESTOBJECT_H
 #define FATTN_TESTS_UNIT_RUNTIME_TESTOBJECT_H
 
-#include "compiler/emit/Binary.h"
+#include "runtime/base/Binary.h"
 
 namespace fattn::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compilation yields: bytes for one target and what a runtime must know to run them. Names no MLIR or LLVM type.
-#ifndef FATTN_COMPILER_EMIT_BINARY_H
-#define FATTN_COMPILER_EMIT_BINARY_H
+// What a compilation yields and a runtime loads: bytes for one target and what one must know to run them. Names no MLIR or LLVM type.
+#ifndef FATTN_RUNTIME_BASE_BINARY_H
+#define FATTN_RUNTIME_BASE_BINARY_H
 
 #include <cstdint>
 #include <string>
