@@ -7,6 +7,7 @@
 #include "fattn/Error.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
+#include "runtime/base/TargetName.h"
 #include "runtime/cuda/System.h"
 #include "runtime/hip/HipDevice.h"
 #include "runtime/host/HostDevice.h"
@@ -53,27 +54,32 @@ Device& openDevice(std::string_view target) {
     const char* chosen = std::getenv("FATTN_TARGET");
     return chosen != nullptr && *chosen != '\0' ? openDevice(chosen) : *listDevices().front();
   }
-  if (target == "host") return host::device();
-  if (target.starts_with("host:")) {
-    host::requireTarget(target);
-    return host::device();
+  switch (const TargetName name = parseTarget(target); name.kind) {
+    case TargetKind::Host:
+      if (target != "host") host::requireTarget(target);
+      return host::device();
+    case TargetKind::Cuda: {
+      cuda::ordinalOf(target);  // a name that no machine has is not blamed on this machine's driver
+      const Busy busy;
+      return cuda::System::instance().open(target);
+    }
+    case TargetKind::Hip: {
+      hip::ordinalOf(target);
+      const Busy busy;
+      return hip::System::instance().open(target);
+    }
+    case TargetKind::Simulated:
+      return simulated::open(target);
+    case TargetKind::Nvidia:
+    case TargetKind::Amd:
+      throw Error(ErrorCode::InvalidArgument, "target '" + std::string(target) + "' names a chip to compile for, not a device",
+                  name.kind == TargetKind::Nvidia
+                      ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
+                      : "a GPU of AMD's is 'hip' or 'hip:N'; 'simulated:" + std::string(name.part) + "' executes its code on the CPU");
+    case TargetKind::Default:
+    case TargetKind::Unknown:
+      break;
   }
-  if (target == "cuda" || target.starts_with("cuda:")) {
-    cuda::ordinalOf(target);  // a name that no machine has is not blamed on this machine's driver
-    const Busy busy;
-    return cuda::System::instance().open(target);
-  }
-  if (target == "hip" || target.starts_with("hip:")) {
-    hip::ordinalOf(target);
-    const Busy busy;
-    return hip::System::instance().open(target);
-  }
-  if (target.starts_with("simulated")) return simulated::open(target);
-  if (target.starts_with("nvidia:") || target.starts_with("amd:"))
-    throw Error(ErrorCode::InvalidArgument, "target '" + std::string(target) + "' names a chip to compile for, not a device",
-                target.starts_with("nvidia:")
-                    ? "the NVIDIA GPUs of this machine are 'cuda' (the first) or 'cuda:N'"
-                    : "a GPU of AMD's is 'hip' or 'hip:N'; 'simulated:" + std::string(target.substr(4)) + "' executes its code on the CPU");
   std::string known;
   for (Device* device : listDevices()) known.append(known.empty() ? "" : ", ").append(device->name());
   throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);

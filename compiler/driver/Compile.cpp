@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/base/Headroom.h"
+#include "runtime/base/TargetName.h"
 
 using namespace mlir;
 
@@ -191,7 +192,7 @@ void compileForNvidia(Job& job) {
   job.attachLineTables(emit::LineTables::Directives);
   const Headroom headroom(toGenerate(job.module));
   std::string llvmIR;
-  std::string chip(target.name.substr(std::string_view("nvidia:").size()));
+  std::string chip(parseTarget(target.name).part);
   job.binary.bytes = emit::emitPtx(job.module, chip, job.dump.on() ? &llvmIR : nullptr);
   job.dump.write("optimized.ll", llvmIR);
   job.dump.write("kernel.ptx", job.binary.bytes);
@@ -212,7 +213,7 @@ void compileForAmd(Job& job) {
   if (job.schedules != nullptr || job.onlyPasses) return;
   job.attachLineTables(emit::LineTables::Sections);
   const Headroom headroom(toGenerate(job.module));
-  std::string chip(target.name.substr(std::string_view("amd:").size()));
+  std::string chip(parseTarget(target.name).part);
   emit::HsacoCode code = emit::emitHsaco(job.module, chip, job.binary.entry, job.dump.on());
   job.dump.write("optimized.ll", code.llvmIR);
   job.dump.write("kernel.s", code.assembly);
@@ -227,9 +228,14 @@ void compileForAmd(Job& job) {
 
 /// What compiles for a target.
 void (*backEndOf(const std::string& target))(Job&) {
-  if (target.starts_with("nvidia:")) return compileForNvidia;
-  if (target.starts_with("amd:")) return compileForAmd;
-  return compileForHost;
+  switch (parseTarget(target).kind) {
+    case TargetKind::Nvidia:
+      return compileForNvidia;
+    case TargetKind::Amd:
+      return compileForAmd;
+    default:
+      return compileForHost;  // says what is wrong with a target that is none
+  }
 }
 
 }  // namespace
@@ -264,7 +270,7 @@ Binary compile(ModuleOp module, const CompileOptions& options) { return compileO
 
 std::vector<std::string> offeredSchedules(ModuleOp module, const CompileOptions& options) {
   std::vector<std::string> schedules;
-  if (!options.target.starts_with("host")) compileOr(module, options, &schedules);
+  if (!parseTarget(options.target).isHost()) compileOr(module, options, &schedules);
   return schedules;
 }
 

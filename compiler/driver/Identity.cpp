@@ -6,6 +6,7 @@
 #include "fattn/Version.h"
 #include "llvm-c/Core.h"
 #include "llvm/Support/raw_ostream.h"
+#include "runtime/base/TargetName.h"
 
 using namespace mlir;
 
@@ -22,7 +23,7 @@ const std::string& version() {
 }
 
 std::string targetIdentity(const std::string& target) {
-  if (!target.starts_with("host")) return target;  // names a chip, or is no target, which compile() says
+  if (!parseTarget(target).isHost()) return target;  // names a chip, or is no target, which compile() says
   cpu::HostTarget machine = emit::hostTarget(target);
   return target + " (" + machine.cpu + "; " + machine.features + ")";
 }

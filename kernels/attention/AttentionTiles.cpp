@@ -72,10 +72,10 @@ bool fits(const AttentionConfig& config, const TileConfig& tile, const gpu::Targ
 }  // namespace
 
 TileConfig defaultTile(const AttentionConfig& config) {
-  if (config.target.starts_with("host")) return {.block_m = 64, .block_n = 64};
+  if (namesHost(config.target)) return {.block_m = 64, .block_n = 64};
   const gpu::Target& machine = gpu::findTarget(codeTarget(config.target));
   const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
-  if (machine.name.starts_with("amd:")) return amdTile(machine, config.dtype, width);
+  if (parseTarget(machine.name).kind == TargetKind::Amd) return amdTile(machine, config.dtype, width);
   const bool unit = machine.warpGroup && machine.name.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(config.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });

@@ -49,10 +49,11 @@ Kernel compile(const AttentionConfig& config) {
 
 std::expected<void, Error> supports(const AttentionConfig& config) try {
   kernels::requireSupported(config);
-  // The defaults fit, and so does whatever the host is asked for.
-  if (kernels::leavesTileOpen(config)) return {};
   const AttentionConfig resolved = kernels::resolve(config);
-  if (!kernels::namesHost(resolved.target)) kernels::asErrors([&] { kernels::requireFit(jobOf(resolved)); });
+  const TargetKind kind = parseTarget(kernels::codeTarget(resolved.target)).kind;
+  // Whatever the host is asked for fits, and so do the defaults for NVIDIA's chips. Some of AMD's have no dots of some types.
+  if (kind == TargetKind::Host || (kind == TargetKind::Nvidia && kernels::leavesTileOpen(config))) return {};
+  kernels::asErrors([&] { kernels::requireFit(jobOf(resolved)); });
   return {};
 } catch (const Error& error) {
   return std::unexpected(error);

@@ -69,7 +69,7 @@ Compiled compileProgram(const ProgramJob& job) {
     plain.trace = [text = std::move(text)] { return dsl::parse(text); };
     return [plain] { return compileProgram(plain); };
   };
-  std::string text = job.boxes && options.target.starts_with("nvidia:") ? compiler::textOf(module) : std::string();
+  std::string text = job.boxes && parseTarget(options.target).kind == TargetKind::Nvidia ? compiler::textOf(module) : std::string();
   if (options.dumpDir.empty() && !cache::alwaysCompile())
     if (std::optional<compiler::Binary> found = binaryStore().load(key)) {
       Compiled result(std::move(*found), [job] { return compiled(job); }, keep);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/core/Target.h"
 
+#include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "compiler/gpu/Target.h"
 #include "fattn/Device.h"
@@ -14,27 +16,49 @@ const std::string& defaultTarget() {
   return *name;
 }
 
-bool namesChip(std::string_view target) { return target.starts_with("nvidia:") || target.starts_with("amd:"); }
-
 std::string resolveTarget(const std::string& target) {
   const std::string& named = target.empty() ? defaultTarget() : target;
   return namesHost(named) || namesChip(named) ? named : openDevice(named).name();
 }
 
+namespace {
+
+/// The number in "sm_90a", and whether a letter stands behind it.
+struct Architecture {
+  int number = 0;
+  bool isSpecific = false;
+  explicit Architecture(std::string_view chip) : isSpecific(!chip.empty() && !std::isdigit(static_cast<unsigned char>(chip.back()))) {
+    const std::size_t begin = std::min(chip.find('_') + 1, chip.size());
+    std::from_chars(chip.data() + begin, chip.data() + chip.size(), number);
+  }
+};
+
+/// The newest row of the table whose code a chip of NVIDIA's runs. One with a letter behind its number has all instructions of that chip,
+/// and runs on no other.
+std::string newestFor(std::string_view have) {
+  std::string best;
+  int bestNumber = 0;
+  for (std::string_view row : gpu::targetNames()) {
+    const TargetName name = parseTarget(row);
+    if (name.kind != TargetKind::Nvidia) continue;
+    const Architecture chip(name.part);
+    const int number = Architecture(have).number;
+    if (chip.isSpecific && chip.number == number) return std::string(row);
+    if (chip.isSpecific || chip.number > number || chip.number <= bestNumber) continue;
+    bestNumber = chip.number;
+    best = row;
+  }
+  return best;
+}
+
+}  // namespace
+
 std::string codeTarget(const std::string& target) {
   if (namesHost(target) || namesChip(target)) return target;
-  // Names are "nvidia:sm_<number>". One with a letter behind it has all instructions of that chip, and runs on no other.
-  std::string have = openDevice(target).chip();
-  if (have.starts_with("amd:")) return std::string(gpu::findTarget(have).name);
-  for (std::string_view name : gpu::targetNames())
-    if (name.size() == have.size() + 1 && name.starts_with(have) && !std::isdigit(static_cast<unsigned char>(name.back())))
-      return std::string(name);
-  auto number = [](std::string_view name) { return std::stoi(std::string(name.substr(std::string_view("nvidia:sm_").size()))); };
-  std::string best;
-  for (std::string_view name : gpu::targetNames())
-    if (name.starts_with("nvidia:") && name.back() >= '0' && name.back() <= '9' && number(name) <= number(have) &&
-        (best.empty() || number(name) > number(best)))
-      best = name;
+  const std::string have = openDevice(target).chip();
+  const TargetName chip = parseTarget(have);
+  if (chip.kind == TargetKind::Amd) return std::string(gpu::findTarget(have).name);
+  std::string best = newestFor(chip.part);
   if (best.empty())
     throw Error(ErrorCode::Unsupported, "target is '" + target + "', which is " + have + "; fattn compiles for sm_80 and later");
   return best;
@@ -42,11 +66,8 @@ std::string codeTarget(const std::string& target) {
 
 void requireTarget(const std::string& target) {
   if (target.empty()) return;
-  if (!namesChip(target)) return void(codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name()));
-  if (target.starts_with("amd:"))
-    throw Error(ErrorCode::Unsupported, "target is '" + target + "', a chip that fattn compiles for but does not run on",
-                "the nearest supported target is 'host'");
-  gpu::findTarget(target);
+  if (namesChip(target)) return void(gpu::findTarget(target));
+  codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name());
 }
 
 }  // namespace fattn::kernels

@@ -6,14 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/base/TargetName.h"
+
 namespace fattn::kernels {
 
 /// The name of the device that target "" means.
 const std::string& defaultTarget();
 
 /// Whether a target names a chip, for which code can be made without a device.
-bool namesChip(std::string_view target);
-inline bool namesHost(std::string_view target) { return target.starts_with("host"); }
+inline bool namesChip(std::string_view target) { return parseTarget(target).isChip(); }
+inline bool namesHost(std::string_view target) { return parseTarget(target).isHost(); }
 
 /// The full name: of "" the default's, of "cuda" "cuda:0". Throws where there is no such device.
 std::string resolveTarget(const std::string& target);

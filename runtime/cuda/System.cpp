@@ -22,7 +22,7 @@ System& System::instance() {
 }
 
 int ordinalOf(std::string_view target) {
-  return fattn::ordinalOf(target, "cuda", "an NVIDIA GPU is 'cuda' (the first) or 'cuda:N', N from 0");
+  return fattn::ordinalOf(target, TargetKind::Cuda, "an NVIDIA GPU is 'cuda' (the first) or 'cuda:N', N from 0");
 }
 
 CudaDevice& System::open(std::string_view target) {

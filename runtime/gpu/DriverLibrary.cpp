@@ -3,8 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <charconv>
-
 #include "fattn/Error.h"
 
 namespace fattn {
@@ -23,15 +21,11 @@ void* openDriverLibrary(const std::vector<std::string>& names, std::string& open
   throw Error(ErrorCode::NoDevice, none + ": looked for " + tried + " (" + reasons + ")", hint);
 }
 
-int ordinalOf(std::string_view target, std::string_view kind, std::string_view hint) {
-  if (target == kind) return 0;
-  const bool isNumbered = target.size() > kind.size() && target.starts_with(kind) && target[kind.size()] == ':';
-  const std::string_view digits = isNumbered ? target.substr(kind.size() + 1) : "";
-  int ordinal = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || ordinal < 0)
+int ordinalOf(std::string_view target, TargetKind kind, std::string_view hint) {
+  const TargetName name = parseTarget(target);
+  if (name.kind != kind || name.index < 0)
     throw Error(ErrorCode::InvalidArgument, "there is no target '" + std::string(target) + "'", std::string(hint));
-  return ordinal;
+  return name.index;
 }
 
 }  // namespace fattn

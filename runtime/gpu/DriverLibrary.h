@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/TargetName.h"
+
 namespace fattn {
 
 /// Opens the first of these libraries that is there, and puts its name into `opened`. It is never closed: its threads and its handlers for
@@ -15,7 +17,7 @@ void* openDriverLibrary(const std::vector<std::string>& names, std::string& open
 
 /// The number of a target: N of "cuda:N" where `kind` is "cuda", 0 of "cuda". Allocates nothing. Throws Error{InvalidArgument} with `hint`
 /// for anything else.
-int ordinalOf(std::string_view target, std::string_view kind, std::string_view hint);
+int ordinalOf(std::string_view target, TargetKind kind, std::string_view hint);
 
 }  // namespace fattn
 

@@ -238,7 +238,7 @@ System& System::instance() {
 }
 
 int ordinalOf(std::string_view target) {
-  return fattn::ordinalOf(target, "hip", "a GPU of AMD's is 'hip' (the first) or 'hip:N', N from 0");
+  return fattn::ordinalOf(target, TargetKind::Hip, "a GPU of AMD's is 'hip' (the first) or 'hip:N', N from 0");
 }
 
 HipDevice& System::open(std::string_view target) {

@@ -16,6 +16,7 @@
 #include "runtime/base/Binary.h"
 #include "runtime/base/HostLevel.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/TargetName.h"
 #include "runtime/host/ObjectLoader.h"
 #include "runtime/host/ThreadPool.h"
 
@@ -131,7 +132,7 @@ class HostDevice : public Device {
   }
 
   std::unique_ptr<Module> load(const compiler::Binary& binary) override {
-    if (binary.target != "host" && !binary.target.starts_with("host:"))
+    if (!parseTarget(binary.target).isHost())
       throw Error(ErrorCode::InvalidArgument, "the host device cannot load code for target '" + binary.target + "'",
                   "compile it for 'host'");
     if (!isRunnable(binary.target))

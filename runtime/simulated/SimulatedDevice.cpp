@@ -14,6 +14,7 @@
 #include "fattn/Error.h"
 #include "runtime/base/Binary.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/TargetName.h"
 #include "simulator/Run.h"
 
 namespace fattn::simulated {
@@ -210,8 +211,8 @@ SimulatedDevice* make(const simulator::Chip& chip) {
 }  // namespace
 
 Device& open(std::string_view target) {
-  static constexpr std::string_view kPrefix = "simulated:";
-  const simulator::Chip* chip = target.starts_with(kPrefix) ? simulator::findChip(target.substr(kPrefix.size())) : nullptr;
+  const TargetName name = parseTarget(target);
+  const simulator::Chip* chip = name.kind == TargetKind::Simulated ? simulator::findChip(name.part) : nullptr;
   if (chip == nullptr)
     throw Error(ErrorCode::InvalidArgument, fmt::format("there is no target '{}'", target),
                 fmt::format("chips that are simulated are {}: 'simulated:gfx942'", simulator::chipNames()));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fattn/dsl/Dsl.h"
+#include "runtime/base/TargetName.h"
 #include "tools/io/Random.h"
 
 namespace fattn::bench {
@@ -45,7 +46,7 @@ class BoundKernel : public Ceiling {
   TileKernel kernel_;
 };
 
-bool isHost(const std::string& target) { return target.starts_with("host"); }
+bool isHost(const std::string& target) { return parseTarget(target).isHost(); }
 
 /// Elements that one program copies.
 std::int64_t copyBlock(const std::string& target) { return isHost(target) ? 16384 : 2048; }

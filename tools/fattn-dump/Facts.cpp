@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler/gpu/Target.h"
+#include "runtime/base/TargetName.h"
 
 namespace fattn::dump {
 namespace {
@@ -92,12 +93,10 @@ Occupancy occupancyOf(const std::string& target, int threads, int registers, lon
 
 std::vector<Fact> collectFacts(const Options& options, const Compilation& compilation, const std::optional<Usage>& usage) {
   std::vector<Fact> facts;
-  if (options.target.starts_with("host"))
-    addHost(compilation, facts);
-  else if (options.target.starts_with("nvidia:"))
-    addNvidia(options, compilation, usage, facts);
-  else if (options.target.starts_with("amd:"))
-    addAmd(options, compilation, facts);
+  const TargetName target = parseTarget(options.target);
+  if (target.isHost()) addHost(compilation, facts);
+  if (target.kind == TargetKind::Nvidia) addNvidia(options, compilation, usage, facts);
+  if (target.kind == TargetKind::Amd) addAmd(options, compilation, facts);
   return facts;
 }
 

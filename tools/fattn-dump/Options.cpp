@@ -12,6 +12,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
+#include "runtime/base/TargetName.h"
 #include "tools/common/Manual.h"
 
 namespace fattn::dump {
@@ -134,11 +135,17 @@ void interpret(const Text& text, Options& options) {
 std::string_view name(Kind kind) { return kNames[static_cast<std::size_t>(kind)]; }
 
 std::vector<Kind> kindsOf(const std::string& target) {
-  if (target == "host" || target.starts_with("host:")) return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Obj};
-  if (target.starts_with("nvidia:")) return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
-  if (target.starts_with("amd:")) return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Gcn, Kind::Obj};
-  throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
-              "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");
+  switch (parseTarget(target).kind) {
+    case TargetKind::Host:
+      return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Obj};
+    case TargetKind::Nvidia:
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
+    case TargetKind::Amd:
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Gcn, Kind::Obj};
+    default:
+      throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
+                  "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");
+  }
 }
 
 std::expected<Options, UsageError> parseCommandLine(const std::vector<std::string>& arguments) {

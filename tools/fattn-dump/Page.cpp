@@ -16,6 +16,7 @@
 #include <unordered_set>
 
 #include "fattn/Version.h"
+#include "runtime/base/TargetName.h"
 #include "tools/fattn-dump/LineTables.h"
 #include "tools/fattn-dump/Sources.h"
 
@@ -81,7 +82,7 @@ std::string titleOf(const Stage& stage, const std::string& target) {
   if (stage.extension == "ll") return "LLVM IR";
   if (stage.extension == "ptx") return "PTX";
   if (stage.extension == "sass") return "SASS";
-  if (stage.extension == "s") return target.starts_with("amd:") ? "GCN" : "x86-64 assembly";
+  if (stage.extension == "s") return parseTarget(target).kind == TargetKind::Amd ? "GCN" : "x86-64 assembly";
   return stage.name == "tile" ? "tile IR" : "after " + stage.name;
 }
 

@@ -174,7 +174,7 @@ Compilation compileStages(const Options& options) {
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html;
   compile.onStage = keep;
-  if (options.html && !options.target.starts_with("host"))
+  if (options.html && !kernels::namesHost(options.target))
     result.loop = loopOf(input.module(), result.config, gpu::findTarget(options.target).warpSize);
   result.binary = compiler::compile(input.module(), compile);
   return result;

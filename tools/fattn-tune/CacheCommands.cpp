@@ -115,7 +115,7 @@ int exportShipped(const Options& options) {
   std::map<fs::path, TuneRecord> files;
   for (TuneRecord& record : selected(options)) {
     const std::string target = record.key.target.substr(0, record.key.target.find(' '));
-    const bool host = target.starts_with("host");
+    const bool host = kernels::namesHost(target);
     Device& device = openDevice(host ? target : "");
     if (!record.winner || record.key.device != device.description() || (!host && kernels::codeTarget(device.name()) != target)) continue;
     TuneRecord& file =

@@ -67,8 +67,18 @@ TEST(AttentionSupport, AChipIsATargetWithoutADevice) {
   EXPECT_EQ(kernels::codeTarget("nvidia:sm_80"), "nvidia:sm_80");
   std::string message = verdict({.head_dim = 64, .target = "nvidia:sm_70"}, ErrorCode::InvalidArgument);
   EXPECT_NE(message.find("nvidia:sm_80"), std::string::npos) << message;
-  EXPECT_EQ(verdict({.head_dim = 64, .target = "amd:gfx942"}),
-            "target is 'amd:gfx942', a chip that fattn compiles for but does not run on\n  hint: the nearest supported target is 'host'");
+}
+
+TEST(AttentionSupport, AChipOfAMDsIsATargetWhereItHasTheDots) {
+  for (const char* target : {"amd:gfx942", "amd:gfx1100", "simulated:gfx1100"})
+    EXPECT_EQ(verdict({.dtype = DType::BF16, .head_dim = 64, .target = target}), "supported") << target;
+  EXPECT_EQ(verdict({.dtype = DType::F32, .head_dim = 64, .target = "amd:gfx942"}), "supported");
+  for (const char* target : {"amd:gfx1100", "simulated:gfx1100"}) {
+    const AttentionConfig config{.dtype = DType::F32, .head_dim = 64, .target = target};
+    const auto kernel = try_compile(config);
+    ASSERT_FALSE(kernel) << target;
+    EXPECT_EQ(verdict(config, kernel.error().code()), kernel.error().what());
+  }
 }
 
 TEST(AttentionSupport, AlignmentIsAPowerOfTwoFromTheElementTo16) {
