@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts how often the banks of shared memory have to be read for one access.
+#include "compiler/layout/BankConflicts.h"
+
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <set>
-
-#include "compiler/layout/Shared.h"
 
 namespace fattn::layout {
 namespace {
@@ -57,6 +57,17 @@ int passesOf(const std::vector<std::int64_t>& addresses, int accessBytes, const 
 
 }  // namespace
 
+BankPasses passesOfAccess(std::span<const std::int64_t> addresses, int accessBytes, const Banks& banks) {
+  BankPasses result;
+  for (const std::vector<int>& group : laneGroups(static_cast<int>(addresses.size()), accessBytes, banks)) {
+    std::vector<std::int64_t> together;
+    for (int lane : group) together.push_back(addresses[static_cast<std::size_t>(lane)]);
+    result.passes += passesOf(together, accessBytes, banks);
+    ++result.ideal;
+  }
+  return result;
+}
+
 int sharedVector(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int maxBytes) {
   LinearLayout map = toOffset(registers, shared);
   f2::Span own(map.columns(kRegister));
@@ -105,19 +116,14 @@ BankReport bankConflicts(const LinearLayout& registers, const SharedLayout& shar
     groups.resize(1);
     warps = 1;
   }
-  auto phases = laneGroups(static_cast<int>(lanes), accessBytes, banks);
-  report.ideal = static_cast<int>(phases.size());
   for (const auto& group : groups) {
     for (std::int64_t warp = 0; warp < warps; ++warp) {
-      int passes = 0;
-      for (const auto& phase : phases) {
-        std::vector<std::int64_t> addresses;
-        for (int lane : phase) {
-          addresses.push_back(shared.offsetOf(tile.apply({group.front(), lane, warp})) * elementBits / 8);
-        }
-        passes += passesOf(addresses, accessBytes, banks);
-      }
-      report.passes = std::max(report.passes, passes);
+      std::vector<std::int64_t> addresses;
+      for (std::int64_t lane = 0; lane < lanes; ++lane)
+        addresses.push_back(shared.offsetOf(tile.apply({group.front(), lane, warp})) * elementBits / 8);
+      const BankPasses access = passesOfAccess(addresses, accessBytes, banks);
+      report.passes = std::max(report.passes, access.passes);
+      report.ideal = access.ideal;
     }
   }
   return report;

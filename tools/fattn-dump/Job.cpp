@@ -14,6 +14,7 @@
 #include "tools/common/Terminal.h"
 #include "tools/fattn-dump/Facts.h"
 #include "tools/fattn-dump/Page.h"
+#include "tools/fattn-dump/Remarks.h"
 #include "tools/fattn-dump/Sass.h"
 #include "tools/io/File.h"
 #include "tools/io/MlirText.h"
@@ -25,17 +26,17 @@ bool wants(const Options& options, Kind kind) { return std::ranges::find(options
 
 bool isBinary(const Stage& stage) { return stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco"; }
 
-/// Adds the cubin and SASS. A page does without what cannot be had.
+/// Adds the cubin and SASS. A page and remarks do without what cannot be had.
 void addNative(const Options& options, Compilation& compilation, std::optional<Usage>& usage) {
   const Stage* ptx = compilation.find(Kind::Ptx);
-  if (ptx == nullptr || !(options.html || wants(options, Kind::Sass) || wants(options, Kind::Obj))) return;
+  if (ptx == nullptr || !(options.html || options.remarks || wants(options, Kind::Sass) || wants(options, Kind::Obj))) return;
   try {
     Assembled assembled = assemble(ptx->text, options.target.substr(options.target.find(':') + 1));
     usage = assembled.usage;
-    if (options.html || wants(options, Kind::Sass)) compilation.stages.push_back(disassemble(assembled.cubin));
+    if (options.html || options.remarks || wants(options, Kind::Sass)) compilation.stages.push_back(disassemble(assembled.cubin));
     compilation.stages.push_back({"kernel", "cubin", std::move(assembled.cubin), {}});
   } catch (const Error& error) {
-    if (!options.html || error.code() != ErrorCode::Unsupported) throw;
+    if (!(options.html || options.remarks) || error.code() != ErrorCode::Unsupported) throw;
   }
 }
 
@@ -135,6 +136,13 @@ void execute(const Options& options, tool::Progress& progress) {
   std::optional<Usage> usage;
   progress.step("assembling");
   addNative(options, compilation, usage);
+  if (options.remarks) {
+    const std::string text = remarksOf(options, compilation, usage);
+    progress.clear();
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");
+    return;
+  }
   const std::vector<const Stage*> stages = selected(options, compilation);
   const std::string page = options.html ? pageOf(options, compilation, usage) : "";
   progress.clear();

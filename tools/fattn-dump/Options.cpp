@@ -33,6 +33,8 @@ Examples:
       numbered files in a folder
   fattn-dump kernel.mlir --after tile-fold-scales
       a program of one's own, as that pass leaves it
+  fattn-dump kernel.mlir --target nvidia:sm_90 --remarks
+      how wide each line accesses memory, bank conflicts, spills, what limits occupancy
   fattn-dump --target nvidia:sm_90a --html > kernel.html
       one page that needs no network: stages side by side, registers, the schedule
 
@@ -68,6 +70,9 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->type_name("DIR")
       ->group("Output");
   app.add_flag("--html", options.html, "one self-contained page (index.html with -o)")->group("Output");
+  app.add_flag("--remarks", options.remarks,
+               "say by source line how wide memory is accessed, where banks conflict and registers spill, and what limits occupancy")
+      ->group("Output");
   app.add_flag("-g,--line-tables", options.lineTables, "let llvm, asm, ptx and obj say which source lines they come from")->group("Output");
   app.set_version_flag("--version", std::string(version()));
   app.footer(kFooter);
@@ -113,7 +118,10 @@ void interpret(const Text& text, Options& options) {
   if (!text.target.empty()) options.target = text.target;
   options.config = TileConfig::parse(text.config);
   if (options.allPasses && !options.after.empty()) fail("--after and --all-passes exclude each other", "--all-passes shows that pass, too");
-  const bool wantsDefault = text.emit.empty() && options.after.empty() && !options.allPasses && !options.html;
+  const bool wantsStages = !text.emit.empty() || !options.after.empty() || options.allPasses || options.html;
+  if (options.remarks && (wantsStages || !options.folder.empty()))
+    fail("--remarks is printed alone", "leave --emit, --after, --all-passes, --html and -o out");
+  const bool wantsDefault = !wantsStages && !options.remarks;
   options.emit.clear();
   kindsOf(options.target);  // says what is wrong with the target
   if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? "tile" : text.emit, options.target);

@@ -30,7 +30,7 @@ struct Options {
   std::string target = "host";
   std::vector<Kind> emit;  ///< not empty unless after or allPasses is given
   std::string after;       ///< a pass
-  bool allPasses = false, html = false, lineTables = false;
+  bool allPasses = false, html = false, lineTables = false, remarks = false;
   std::string folder;  ///< empty: standard output
 
   std::string text;  ///< not empty for --help and the like: print this and do nothing else

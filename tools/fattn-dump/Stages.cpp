@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "compiler/dialect/Tile.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/StageDump.h"
 #include "compiler/gpu/Target.h"
@@ -113,8 +114,21 @@ bool hasOperations(const std::string& text, std::string_view dialect) {
   return false;
 }
 
+std::vector<std::string> undividedArguments(mlir::ModuleOp module) {
+  std::vector<std::string> names;
+  for (auto func : module.getOps<mlir::func::FuncOp>()) {
+    if (!func->hasAttr("tile.kernel")) continue;
+    for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+      const bool counts = mlir::isa<tile::PtrType>(func.getArgument(i).getType()) || func.getArgument(i).getType().isInteger(64);
+      auto name = func.getArgAttrOfType<mlir::StringAttr>(i, "tile.name");
+      if (counts && !func.getArgAttr(i, "tile.divisibility")) names.push_back(name ? name.str() : fmt::format("argument {}", i));
+    }
+  }
+  return names;
+}
+
 bool needsCompiler(const Options& options) {
-  return options.html || options.allPasses || !options.after.empty() ||
+  return options.html || options.remarks || options.allPasses || !options.after.empty() ||
          std::ranges::any_of(options.emit, [](Kind kind) { return kind > Kind::Tile; });
 }
 
@@ -172,10 +186,11 @@ Compilation compileStages(const Options& options) {
   compiler::CompileOptions compile;
   compile.target = options.target;
   compile.config = result.config;
-  compile.lineTables = options.lineTables || options.html;
+  compile.lineTables = options.lineTables || options.html || options.remarks;
   compile.onStage = keep;
   if (options.html && !kernels::namesHost(options.target))
     result.loop = loopOf(input.module(), result.config, gpu::findTarget(options.target).warpSize);
+  result.undivided = undividedArguments(input.module());
   result.binary = compiler::compile(input.module(), compile);
   return result;
 }

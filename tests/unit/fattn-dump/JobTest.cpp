@@ -147,6 +147,18 @@ TEST(Dump, AFileOfTheDialectIsItsOwnSource) {
   EXPECT_NE(r.out.find("twice:"), std::string::npos);
 }
 
+TEST(Dump, RemarksNameTheKernelsLines) {
+  const TemporaryFile file("twice.mlir", kModule);
+  const Result r = run(file.path() + " --remarks --target amd:gfx1100");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find(fmt::format("{}:6: 1 load of 4 bytes a thread from global memory\n", file.path())), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find(fmt::format("{}:8: 1 store of 4 bytes a thread to global memory\n", file.path())), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("kernel: 2 accesses of global memory below 16 bytes; these arguments come without a divisibility"),
+            std::string::npos)
+      << r.out;
+  EXPECT_NE(r.out.find("kernel: occupancy: "), std::string::npos) << r.out;
+}
+
 TEST(Dump, FailuresAreSentencesWithExitCodes) {
   const Result unread = run("no-such-file.mlir");
   EXPECT_EQ(unread.code, tool::kFailure);

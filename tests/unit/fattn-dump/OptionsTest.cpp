@@ -51,6 +51,7 @@ TEST(DumpOptions, AcceptEverythingTheyDocument) {
   EXPECT_EQ(accepted("k.mlir --after cse").file, "k.mlir");
   EXPECT_TRUE(accepted("--after cse").emit.empty());
   EXPECT_TRUE(accepted("--html").emit.empty());
+  EXPECT_TRUE(accepted("--remarks").emit.empty());
 }
 
 TEST(DumpOptions, NameWhatIsWrongAndWhatIsLegal) {
@@ -68,6 +69,9 @@ TEST(DumpOptions, NameWhatIsWrongAndWhatIsLegal) {
       refused("k.mlir --causal"),
       "--dtype, --head-dim, --head-dim-v and --causal describe the kernel that is dumped without a file | leave them or the file out");
   EXPECT_EQ(refused("--after cse --all-passes"), "--after and --all-passes exclude each other | --all-passes shows that pass, too");
+  for (const char* other : {"--html", "--emit tile", "--after cse", "--all-passes", "-o out"})
+    EXPECT_EQ(refused(std::string("--remarks ") + other),
+              "--remarks is printed alone | leave --emit, --after, --all-passes, --html and -o out");
   EXPECT_EQ(refused("--html --emit tile"),
             "--html holds every stage; --emit, --after and --all-passes go with it only where there is a folder | give one with -o");
   EXPECT_EQ(refused("--emmit tile"), "unknown option '--emmit' | did you mean --emit?");
