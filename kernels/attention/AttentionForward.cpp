@@ -15,8 +15,6 @@
 #include <limits>
 #include <numbers>
 
-#include "kernels/attention/CarefulRows.h"
-
 namespace fattn {
 namespace {
 
@@ -82,56 +80,87 @@ RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
   return {o2, l2, m2};
 }
 
+template <typename Row>
+BlockPtr windowOf(const HeadRows& rows, const Row& row, std::int64_t count) {
+  return make_block_ptr(rows.base, {rows.length, rows.elements}, {rows.stride, 1}, {row, 0}, {count, rows.elements});
+}
+
 void forward(const AttentionConfig& config, const TileConfig& tile, Params& params) {
-  const std::int64_t M = tile.block_m, N = tile.block_n, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
+  const std::int64_t M = tile.block_m, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
   Arguments a = declare(params, config.dtype, std::max<std::int64_t>(config.alignment, sizeInBytes(config.dtype)));
   // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
   Scalar block = config.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
   Scalar row0 = block * M, head = program_id(1), batch = program_id(2), kvHead = head / a.group;
   Scalar seqQ = cast(a.seqQ, DType::I64), seqK = cast(a.seqK, DType::I64);
-
-  Tile q = load(make_block_ptr(a.q.slice(batch, head), {seqQ, D}, {a.q.row, 1}, {row0, 0}, {M, D}), {0});
-  BlockPtr kPtr = make_block_ptr(a.k.slice(batch, kvHead), {seqK, D}, {a.k.row, 1}, {0, 0}, {N, D});
-  BlockPtr vPtr = make_block_ptr(a.v.slice(batch, kvHead), {seqK, Dv}, {a.v.row, 1}, {0, 0}, {N, Dv});
-  Scalar scale = a.scale * std::numbers::log2e_v<float>;                   // exponentials to base 2
-  scale = where(scale == 0.0f, std::numeric_limits<float>::min(), scale);  // so that hidden * scale is -inf
-  Scalar hidden = where(scale < 0.0f, kInfinity, -kInfinity);
-  Scalar shift = a.seqK - a.seqQ;  // aligned at the bottom right
-  Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
-  Scalar end = config.causal ? min(a.seqK, row0 + M + shift) : a.seqK;
-
-  auto [o, l, m] =
-      for_(0, end, N, carry(zeros({M, Dv}), zeros({M}), full({M}, -kInfinity, DType::F32)), [&](Scalar n, Tile o, Tile l, Tile m) {
-        Tile products = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
-        Tile column = columns + n;
-        Tile visible = config.causal ? (column <= rows) & (column < a.seqK) : broadcast(column < a.seqK, {M, N});
-        Tile s = where(visible, products, hidden);
-        Tile p = exp2(fma(s, scale, -expand(m, 1)));
-        Tile sum = reduce_sum(p, 1);
-        auto [p2, l2, m2, o2] = select_lazy(
-            !(sum < redoLimit(config.dtype)),
-            [&] {
-              Tile top = max(max(m, reduce_max(s * scale, 1)), -kLargest);
-              Tile alpha = exp2(m - top);
-              Tile exact = exp2(fma(s, scale, -expand(top, 1)));
-              return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
-            },
-            p, l + sum, m, o);
-        Tile v = load(advance(vPtr, {n, 0}), {0});
-        return carry(dot(cast(p2, config.dtype), v, o2), l2, m2);
-      });
-
-  HeadRows qs = {a.q.slice(batch, head), seqQ, a.q.row, D}, ks = {a.k.slice(batch, kvHead), seqK, a.k.row, D};
-  HeadRows vs = {a.v.slice(batch, kvHead), seqK, a.v.row, Dv};
-  RowSums sums = corrected({qs, ks, vs, row0, a.seqK, scale, shift, config.causal}, {o, l, m});
-  Tile empty = sums.l == 0.0f;
-  Tile out = sums.o * expand(rcp(where(empty, 1.0f, sums.l)), 1);
-  store(make_block_ptr(a.o.slice(batch, head), {seqQ, Dv}, {a.o.row, 1}, {row0, 0}, {M, Dv}), cast(out, config.dtype), {0});
-  Tile lse = where(empty, -kInfinity, (sums.m + log2(sums.l)) * std::numbers::ln2_v<float>);
-  if_(a.writeLse != 0, [&] { store(make_block_ptr(a.lse.slice(batch, head), {seqQ}, {a.lse.row}, {row0}, {M}), lse, {0}); });
+  auto rowsOf = [](const Strided& x, const Scalar& b, const Scalar& h, const Scalar& length, std::int64_t elements) {
+    return [=] { return HeadRows{x.slice(b, h), length, x.row, elements}; };
+  };
+  forwardRows({.q = rowsOf(a.q, batch, head, seqQ, D),
+               .k = rowsOf(a.k, batch, kvHead, seqK, D),
+               .v = rowsOf(a.v, batch, kvHead, seqK, Dv),
+               .o = rowsOf(a.o, batch, head, seqQ, Dv),
+               .lse = rowsOf(a.lse, batch, head, seqQ, 1),
+               .row0 = row0,
+               .seqQ = a.seqQ,
+               .seqK = a.seqK,
+               .scale = a.scale,
+               .writeLse = a.writeLse,
+               .dtype = config.dtype,
+               .causal = config.causal},
+              tile);
 }
 
 }  // namespace
+
+void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
+  const std::int64_t M = tile.block_m, N = tile.block_n;
+  const DType dtype = rows.dtype;
+  const Scalar &row0 = rows.row0, &seqK = rows.seqK;
+  Tile q = load(windowOf(rows.q(), row0, M), {0});
+  const HeadRows kRows = rows.k();
+  BlockPtr kPtr = windowOf(kRows, 0, N);
+  const HeadRows vRows = rows.v();
+  BlockPtr vPtr = windowOf(vRows, 0, N);
+  Scalar scale = rows.scale * std::numbers::log2e_v<float>;                // exponentials to base 2
+  scale = where(scale == 0.0f, std::numeric_limits<float>::min(), scale);  // so that hidden * scale is -inf
+  Scalar hidden = where(scale < 0.0f, kInfinity, -kInfinity);
+  Scalar shift = seqK - rows.seqQ;  // aligned at the bottom right
+  Tile numbers = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
+  Scalar end = rows.causal ? min(seqK, row0 + M + shift) : seqK;
+
+  auto [o, l, m] = for_(0, end, N, carry(zeros({M, vRows.elements}), zeros({M}), full({M}, -kInfinity, DType::F32)),
+                        [&](Scalar n, Tile o, Tile l, Tile m) {
+                          Tile products = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
+                          Tile column = columns + n;
+                          Tile visible = rows.causal ? (column <= numbers) & (column < seqK) : broadcast(column < seqK, {M, N});
+                          Tile s = where(visible, products, hidden);
+                          Tile p = exp2(fma(s, scale, -expand(m, 1)));
+                          Tile sum = reduce_sum(p, 1);
+                          auto [p2, l2, m2, o2] = select_lazy(
+                              !(sum < redoLimit(dtype)),
+                              [&] {
+                                Tile top = max(max(m, reduce_max(s * scale, 1)), -kLargest);
+                                Tile alpha = exp2(m - top);
+                                Tile exact = exp2(fma(s, scale, -expand(top, 1)));
+                                return carry(exact, l * alpha + reduce_sum(exact, 1), top, o * expand(alpha, 1));
+                              },
+                              p, l + sum, m, o);
+                          Tile v = load(advance(vPtr, {n, 0}), {0});
+                          return carry(dot(cast(p2, dtype), v, o2), l2, m2);
+                        });
+
+  // In this order: what is traced first is computed first.
+  const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
+  RowSums sums = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal}, {o, l, m});
+  Tile empty = sums.l == 0.0f;
+  Tile out = sums.o * expand(rcp(where(empty, 1.0f, sums.l)), 1);
+  store(windowOf(rows.o(), row0, M), cast(out, dtype), {0});
+  Tile lse = where(empty, -kInfinity, (sums.m + log2(sums.l)) * std::numbers::ln2_v<float>);
+  if_(rows.writeLse != 0, [&] {
+    const HeadRows to = rows.lse();
+    store(make_block_ptr(to.base, {to.length}, {to.stride}, {row0}, {M}), lse, {0});
+  });
+}
 
 dsl::Program traceAttentionForward(const AttentionConfig& config, const TileConfig& tile) {
   return dsl::trace("attention_forward", [&](dsl::Params& params) { forward(config, tile, params); });

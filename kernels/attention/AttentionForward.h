@@ -3,11 +3,28 @@
 #ifndef FATTN_KERNELS_ATTENTIONFORWARD_H
 #define FATTN_KERNELS_ATTENTIONFORWARD_H
 
+#include <functional>
+
 #include "fattn/Attention.h"
 #include "fattn/TileConfig.h"
 #include "fattn/dsl/Dsl.h"
+#include "kernels/attention/CarefulRows.h"
 
 namespace fattn {
+
+/// A block of query rows of one head, and all keys of that head. Operands are made where the program uses them, which computes their
+/// addresses there.
+struct ForwardRows {
+  std::function<HeadRows()> q, k, v, o, lse;
+  dsl::Scalar row0;             ///< the first row of the block
+  dsl::Scalar seqQ, seqK;       ///< i32: query rows, keys
+  dsl::Scalar scale, writeLse;  ///< f32; i32, not 0 where lse is written
+  DType dtype;
+  bool causal;
+};
+
+/// Records attention of BLOCK_M rows, in blocks of BLOCK_N keys: o, and the logarithm of each row's sum of exponentials.
+void forwardRows(const ForwardRows& rows, const TileConfig& tile);
 
 /// Grid (ceil(Sq / BLOCK_M), Hq, B). Arguments, by name: of each operand (q, k, v, o, lse) the pointer and the i64 strides NAME_batch,
 /// NAME_head and NAME_row in elements; i32 heads (Hq), group (query heads a key/value head serves), seq_q, seq_k; f32 scale; i32 write_lse

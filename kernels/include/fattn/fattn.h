@@ -15,6 +15,7 @@
 #include "fattn/Template.h"
 #include "fattn/TensorView.h"
 #include "fattn/TileConfig.h"
+#include "fattn/Varlen.h"
 #include "fattn/Version.h"
 
 #endif

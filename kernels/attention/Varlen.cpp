@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The door of attention on packed sequences: checks, and the launch of its template.
+#include "fattn/Varlen.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "fattn/Attention.h"
+#include "kernels/attention/AttentionVarlen.h"
+#include "kernels/attention/OperandChecks.h"
+#include "kernels/core/CompileProgram.h"
+#include "kernels/core/Target.h"
+
+namespace fattn {
+
+struct VarlenKernel::Impl {
+  VarlenConfig config;
+  TemplateKernel kernel;
+};
+
+namespace {
+
+using namespace kernels;
+
+constexpr DimensionNames kPacked = {"rows", "heads", "head_dim"}, kSequences = {"batch + 1"};
+constexpr const char* kOwnMemory = "give it memory of its own; o may also be exactly q: the same pointer and strides";
+
+VarlenConfig completedVarlen(VarlenConfig config) {
+  config.target = resolveTarget(config.target);
+  config.alignment = completedAlignment(config.target, config.dtype, config.alignment);
+  if (config.head_dim_v == 0) config.head_dim_v = config.head_dim;
+  return config;
+}
+
+void requireLegalVarlen(const VarlenConfig& config) {
+  requireTarget(config.target);
+  requireAlignment(config.dtype, config.alignment);
+  if (config.tile && config.tile->block_k != 0)
+    throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_K is not a choice of attention",
+                "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
+}
+
+Parameters varlenParameters(const VarlenConfig& config) {
+  return {{"dtype", std::string(name(config.dtype))},
+          {"head_dim", config.head_dim},
+          {"head_dim_v", config.head_dim_v},
+          {"causal", config.causal},
+          {"alignment", std::int64_t{config.alignment}}};
+}
+
+void checkPacked(const char* tensor, const TensorView& view, const VarlenConfig& config, std::int64_t width) {
+  const std::int64_t bytes = checkView(tensor, view, config.dtype, 3, kPacked, kOtherType);
+  checkExtent(tensor, view, 2, width, ", which this kernel was compiled for", kPacked);
+  if (bytes != 0 && view.strides[2] != 1)
+    failOperand(tensor, "the stride of " + dimensionText(kPacked, 2) + " is " + std::to_string(view.strides[2]) + "; it must be 1",
+                "the other strides are free; copy the tensor so that the elements of a row lie side by side");
+  checkAligned(tensor, view, config.alignment);
+}
+
+void checkVarlenApart(const VarlenArgs& args) {
+  const std::array<Spanned, 7> all = {
+      Spanned{"o", args.o, args.o.checkedBytes()},  {"lse", args.lse ? *args.lse : args.o, args.lse ? args.lse->checkedBytes() : 0},
+      {"q", args.q, args.q.checkedBytes()},         {"k", args.k, args.k.checkedBytes()},
+      {"v", args.v, args.v.checkedBytes()},         {"cu_q", args.cu_q, args.cu_q.checkedBytes()},
+      {"cu_k", args.cu_k, args.cu_k.checkedBytes()}};
+  const bool inPlace = args.o.data == args.q.data && args.o.shape == args.q.shape && haveSameRows(args.o, args.q);
+  for (std::size_t written = 0; written < 2; ++written)
+    for (std::size_t other = written + 1; other < all.size(); ++other) {
+      const bool isSame = written == 0 && other == 2 && inPlace;
+      if (!isSame && all[written].bytes > 0 && all[other].bytes > 0) checkApart(all[written], all[other], kOwnMemory);
+    }
+}
+
+/// Returns the number of sequences.
+std::int64_t checkVarlen(const VarlenConfig& config, const VarlenArgs& args) {
+  checkPacked("q", args.q, config, config.head_dim);
+  checkPacked("k", args.k, config, config.head_dim);
+  checkPacked("v", args.v, config, config.head_dim_v);
+  checkPacked("o", args.o, config, config.head_dim_v);
+  for (int d = 0; d < 2; ++d) {
+    checkExtent("v", args.v, d, args.k.shape[d], " as in k", kPacked);
+    checkExtent("o", args.o, d, args.q.shape[d], " as in q", kPacked);
+  }
+  checkGroups(args.q, args.k);
+  checkDistinct("o", args.o);
+  if (args.lse) {
+    checkView("lse", *args.lse, DType::F32, 2, kPacked);
+    for (int d = 0; d < 2; ++d) checkExtent("lse", *args.lse, d, args.q.shape[d], " as in q", kPacked);
+    checkDistinct("lse", *args.lse);
+  }
+  checkView("cu_q", args.cu_q, DType::I32, 1, kSequences);
+  checkView("cu_k", args.cu_k, DType::I32, 1, kSequences);
+  if (args.cu_q.shape[0] < 1) failOperand("cu_q", "it has no elements; it must have one more than there are sequences");
+  checkExtent("cu_k", args.cu_k, 0, args.cu_q.shape[0], " as in cu_q", kSequences);
+  if (args.max_q && *args.max_q < 0)
+    throw Error(ErrorCode::InvalidArgument, "max_q is " + std::to_string(*args.max_q) + "; it must not be negative");
+  checkVarlenApart(args);
+  return args.cu_q.shape[0] - 1;
+}
+
+const VarlenKernel::Impl& requiredVarlen(const std::shared_ptr<const VarlenKernel::Impl>& impl) {
+  if (!impl) [[unlikely]]
+    throw Error(ErrorCode::InvalidArgument, "this VarlenKernel is empty", "assign the result of fattn::compile to it");
+  return *impl;
+}
+
+}  // namespace
+
+void VarlenKernel::launch(Stream stream, const VarlenArgs& args) const {
+  const Impl& kernel = requiredVarlen(impl_);
+  const std::int64_t batch = checkVarlen(kernel.config, args), heads = args.q.shape[1];
+  const std::int64_t length = std::min(args.max_q.value_or(args.q.shape[0]), args.q.shape[0]);
+  if (batch == 0 || heads == 0 || length == 0) return;
+  static const TensorView noLse(nullptr, DType::F32, {0, 0});
+  const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(kernel.config.head_dim)));
+  const std::array<std::int64_t, 3> extents = {batch, heads, length};
+  const Argument arguments[] = {{"q", args.q},
+                                {"k", args.k},
+                                {"v", args.v},
+                                {"o", args.o},
+                                {"lse", args.lse ? *args.lse : noLse},
+                                {"cu_q", args.cu_q},
+                                {"cu_k", args.cu_k},
+                                {"scale", scale},
+                                {"write_lse", args.lse ? 1 : 0}};
+  kernel.kernel.launch(stream, extents, arguments);
+}
+
+const VarlenConfig& VarlenKernel::config() const { return requiredVarlen(impl_).config; }
+const KernelCode& VarlenKernel::info() const { return requiredVarlen(impl_).kernel.info(); }
+std::span<const dsl::Param> VarlenKernel::args() const { return requiredVarlen(impl_).kernel.args(); }
+
+VarlenKernel compile_varlen(const VarlenConfig& given) {
+  VarlenKernel kernel;
+  asErrors([&] {
+    requireLegalVarlen(given);
+    auto made = std::make_shared<VarlenKernel::Impl>();
+    made->config = completedVarlen(given);
+    made->kernel = compile(varlenTemplate(), varlenParameters(made->config), {.target = made->config.target, .tile = made->config.tile});
+    kernel = VarlenKernel(std::move(made));
+  });
+  return kernel;
+}
+
+std::expected<VarlenKernel, Error> try_compile_varlen(const VarlenConfig& config) try {
+  return compile_varlen(config);
+} catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+std::expected<void, Error> supports_varlen(const VarlenConfig& config) try {
+  requireLegalVarlen(config);
+  varlenTemplate().check(varlenParameters(completedVarlen(config)));
+  if (config.tile) config.tile->validate();
+  return {};
+} catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+}  // namespace fattn
