@@ -139,6 +139,12 @@ DecodeConfig parseDecodeConfig(std::string_view text) {
   return config;
 }
 
+VarlenConfig parseVarlenConfig(std::string_view text) {
+  const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "causal": true})");
+  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "causal", "target", "tile", "alignment"});
+  return commonConfig<VarlenConfig>(json);
+}
+
 BackwardConfig parseBackwardConfig(std::string_view text) {
   const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "causal": true})");
   requireKeys(json, {"dtype", "head_dim", "head_dim_v", "causal", "deterministic", "target", "tile", "tile_dq", "alignment"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs, templates and configurations of decode and of the backward pass as JSON, for the C interface.
+// Programs, templates and configurations of decode, packed sequences and the backward pass as JSON, for the C interface.
 #ifndef FATTN_KERNELS_C_TEMPLATEJSON_H
 #define FATTN_KERNELS_C_TEMPLATEJSON_H
 
@@ -10,6 +10,7 @@
 #include "fattn/Backward.h"
 #include "fattn/Decode.h"
 #include "fattn/Template.h"
+#include "fattn/Varlen.h"
 
 namespace fattn::kernels {
 
@@ -27,6 +28,7 @@ TemplateRequest parseTemplateRequest(std::string_view text);
 
 /// {"dtype": ..., "head_dim": ..., ...}; fattn/c_api.h specifies the keys. Checks the form only. Throws Error{InvalidArgument}.
 DecodeConfig parseDecodeConfig(std::string_view text);
+VarlenConfig parseVarlenConfig(std::string_view text);
 BackwardConfig parseBackwardConfig(std::string_view text);
 
 std::string toJson(const KernelCode& code, std::span<const dsl::Param> args);

@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 5
+#define FATTN_C_API_VERSION 6
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -280,6 +280,44 @@ FATTN_C_API fattn_status fattn_decode_workspace(const fattn_decode_kernel* kerne
 
 /* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
 FATTN_C_API fattn_status fattn_attention_decode(const fattn_decode_kernel* kernel, void* stream, const fattn_attention_decode_args* args);
+
+/* ---- Packed sequences (version 6) ------------------------------------------------------------------------------------------ */
+
+/* Attention of sequences of different lengths that lie behind each other (docs/decode.md). What fattn/Varlen.h says holds here. */
+typedef struct fattn_varlen_kernel fattn_varlen_kernel; /* a reference-counted handle to compiled code */
+
+/* Compiles a kernel for packed sequences, or finds it. `config` is a JSON object:
+ *
+ *   {"dtype": "bf16", "head_dim": 128, "causal": true}
+ *
+ *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
+ *   tile   {"block_m": 128, "block_n": 64, "stages": 2, "warps": 4}, any of them   (left out: fattn's defaults)
+ *
+ * dtype and head_dim have to be there. */
+FATTN_C_API fattn_status fattn_compile_varlen(const char* config, fattn_varlen_kernel** kernel);
+
+/* As fattn_kernel_retain(), fattn_kernel_release(), and fattn_tile_kernel_info(). */
+FATTN_C_API fattn_status fattn_varlen_kernel_retain(fattn_varlen_kernel* kernel);
+FATTN_C_API void fattn_varlen_kernel_release(fattn_varlen_kernel* kernel);
+FATTN_C_API fattn_status fattn_varlen_kernel_info(const fattn_varlen_kernel* kernel, char** json);
+
+/* B sequences of Tq query rows and Tk keys in all, Hq and Hkv heads (Hq a multiple of Hkv). Fill it with zeros, then set struct_size and
+ * the rest. */
+typedef struct fattn_attention_varlen_args {
+  size_t struct_size; /* sizeof(fattn_attention_varlen_args) */
+  fattn_tensor q;     /* [Tq, Hq, head_dim] */
+  fattn_tensor k;     /* [Tk, Hkv, head_dim] */
+  fattn_tensor v;     /* [Tk, Hkv, head_dim_v] */
+  fattn_tensor o;     /* [Tq, Hq, head_dim_v], written; may be exactly q */
+  fattn_tensor lse;   /* f32 [Tq, Hq], written; all zeros = not wanted */
+  fattn_tensor cu_q;  /* i32 [B + 1], device data: where each sequence's query rows begin, and the last one's end */
+  fattn_tensor cu_k;  /* i32 [B + 1], device data: the same of the keys */
+  int64_t max_q;      /* the most query rows of a sequence, beyond which none are computed; 0 = Tq */
+  const float* scale; /* factor of Q K^T, in host memory; NULL = 1 / sqrt(head_dim) */
+} fattn_attention_varlen_args;
+
+/* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
+FATTN_C_API fattn_status fattn_attention_varlen(const fattn_varlen_kernel* kernel, void* stream, const fattn_attention_varlen_args* args);
 
 /* ---- Backward (version 4) -------------------------------------------------------------------------------------------------- */
 
