@@ -37,7 +37,7 @@ class DecodeData {
   /// The operands where a copy of memory() lies at `base`.
   DecodeArgs at(std::byte* base) const;
   DecodeArgs here() { return at(memory_.data()); }
-  static constexpr std::int64_t kWorkspace = 1 << 16;
+  static constexpr std::int64_t kWorkspace = 1 << 17;
 
   /// What memory() holds, against float64. Infinity where a row that sees nothing is not o = 0, lse = -infinity, and where the cache is not
   /// what it was with the appended rows.

@@ -109,16 +109,21 @@ TEST_P(OnDevice, AppendedRowsMoveTheWindow) {
 
 TEST_P(OnDevice, ManySequencesOfMixedLengths) {
   DecodeShape shape{.headsQ = 2, .headsKv = 1, .dim = 16, .dimV = 16, .lengths = {}, .capacity = 150};
-  for (int i = 0; i < 60; ++i) shape.lengths.push_back((i * 7919 + 13) % 151);
+  const int count = target().starts_with("simulated:") ? 60 : 300;
+  for (int i = 0; i < count; ++i) shape.lengths.push_back((i * 7919 + 13) % 151);
   expectRight(shape, {2});
 }
 
 TEST_P(OnDevice, TheSameLaunchGivesTheSameBits) {
   const DecodeShape shape{.dtype = dtype(), .lengths = {200, 150, 3}, .capacity = 200};
   const DecodeKernel kernel = compile(DecodeData(shape).config(target()));
-  DecodeData first(shape), second(shape);
-  launch(kernel, first, 5), launch(kernel, second, 5);
-  EXPECT_TRUE(first.memory() == second.memory());
+  DecodeData first(shape);
+  launch(kernel, first, 5);
+  for (int i = 0; i < 3; ++i) {
+    DecodeData again(shape);
+    launch(kernel, again, 5);
+    EXPECT_TRUE(first.memory() == again.memory());
+  }
 }
 
 }  // namespace fattn::decode
