@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <string>
+#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -94,12 +97,21 @@ class Scanner {
     if (!open_.empty()) open_.pop_back();
   }
 
+  // "%values#3": the parser makes as many places for the values of an operation before it looks whether there are.
+  void result(std::string_view number) {
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+    if (error != std::errc() || index > limits_.results)
+      broken_ = fmt::format("result {} of an operation is named; at most {} are read", number.substr(0, 20), limits_.results);
+  }
+
   // Written out, an alias is as long as all that it names, and as deep: definitions of two uses each double it.
   void alias() {
     const std::size_t begin = at_++;
     while (isWord(peek())) ++at_;
     const std::string name(text_.substr(begin, at_ - begin));
     if (name.size() == 1) return;
+    if (isDigit(name[1])) return result(std::string_view(name).substr(1));
     std::size_t next = at_;
     while (next < text_.size() && (text_[next] == ' ' || text_[next] == '\t')) ++next;
     if (open_.empty() && next < text_.size() && text_[next] == '=' && !aliases_.contains(name)) {

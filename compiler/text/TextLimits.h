@@ -16,6 +16,7 @@ struct TextLimits {
   int nesting = 100;               ///< of brackets: regions, attributes, types, affine expressions; aliases count as what they stand for
   int digits = 200;                ///< of a number
   int operators = 1000;            ///< of an affine expression
+  std::size_t results = 10000;     ///< of an operation
   std::size_t expanded = 5000000;  ///< uses of aliases, once each is written out
 };
 

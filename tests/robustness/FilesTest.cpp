@@ -179,6 +179,9 @@ TEST(HostileMlir, EveryLimitIsNamedBeforeAnythingIsParsed) {
       {"#m = affine_map<(d0) -> (d0 " + repeated("mod 2 ", 50000), "line 1: an expression has more than 1000 operators"},
       {"#m = affine_map<(d0) -> (d0" + repeated("\n+ d0 ", 50000), "line 1002: an expression has more than 1000 operators"},
       {"%0 = arith.constant " + std::string(200000, '9') + " : i64", "line 1: a number has 200000 digits; at most 200 are read"},
+      {"%0:2 = \"f\"() : () -> (i1, i1)\n\"g\"(%0#2147483648) : (i1) -> ()",
+       "line 2: result 2147483648 of an operation is named; at most 10000 are read"},
+      {"\"g\"(%0#" + std::string(150, '9') + ")", "line 1: result 99999999999999999999 of an operation is named; at most 10000 are read"},
       {std::string(20000, 'a'), "line 1: a name has 20000 characters; at most 10000 are read"},
       {std::string((std::size_t{16} << 20) + 1, ' '), "the text has 16777217 bytes; at most 16777216 are read"},
   };

@@ -50,6 +50,11 @@ TEST(HostileText, NestedWithoutEndEndsInAnErrorAndNotTheProcess) {
   for (const std::string& text : texts) EXPECT_EQ(endOf(text), "") << text.substr(0, 60);
 }
 
+// The parser made two thousand million places for the operation's values.
+TEST(HostileText, AResultThatNoOperationHasTakesNoMemory) {
+  EXPECT_EQ(endOf("%0:2 = \"f\"() : () -> (i1, i1)\n\"g\"(%0#2147483648) : (i1) -> ()"), "");
+}
+
 // What keeps the limits is parsed on the stack of an ordinary thread.
 TEST(HostileText, AsDeepAsTheLimitsAllowIsParsed) {
   std::string deepening = "#a0 = [1]\n";
