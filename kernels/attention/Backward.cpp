@@ -80,8 +80,9 @@ struct Workspace {
 };
 
 std::int64_t bytesOf(const BackwardConfig& config, const TensorView& q) {
+  checkShape("q", q, 4);
   const std::int64_t perRow = 2 + (config.deterministic ? 0 : config.head_dim);
-  return q.shape[0] * q.shape[1] * statisticsRows(q.shape[2]) * perRow * sizeInBytes(DType::F32);
+  return workspaceProduct({q.shape[0], q.shape[1], statisticsRows(q.shape[2]), perRow, sizeInBytes(DType::F32)});
 }
 
 void checkLikeQ(const BackwardArgs& args, const char* tensor, const TensorView& view) {

@@ -73,7 +73,10 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   if (args.splits < 0 || args.splits > kMostSplits)
     throw Error(ErrorCode::InvalidArgument, "splits is " + std::to_string(args.splits) + "; it must be 1 to " +
                                                 std::to_string(kMostSplits) + ", or 0 for as many as fill the device");
+  checkShape("q", args.q, 4);
   if (args.splits > 0) return args.splits;
+  checkShape("k", args.k, 4, kernel.config.page_size > 0 ? kPaged : kDimensions);
+  if (args.pages) checkShape("pages", *args.pages, 2, kTable);
   const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
   if (programs <= 0) return 1;
   std::int64_t most = keysOf(kernel.config, args);
@@ -86,7 +89,7 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
 std::int64_t partBytes(const DecodeConfig& config) { return (config.head_dim_v + 1) * sizeInBytes(DType::F32); }
 
 std::int64_t workspaceFor(const DecodeConfig& config, const DecodeArgs& args, std::int64_t splits) {
-  return splits == 1 ? 0 : splits * args.q.shape[0] * args.q.shape[1] * args.q.shape[2] * partBytes(config);
+  return splits == 1 ? 0 : workspaceProduct({splits, args.q.shape[0], args.q.shape[1], args.q.shape[2], partBytes(config)});
 }
 
 void checkCache(const DecodeConfig& config, const DecodeArgs& args, std::int64_t kBytes, std::int64_t vBytes) {

@@ -21,21 +21,24 @@ std::string dimensionText(const DimensionNames& names, int d) {
   return std::string(names[static_cast<std::size_t>(d)]) + " (dimension " + std::to_string(d) + ")";
 }
 
-std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank, const DimensionNames& names,
-                       const char* otherType) {
+void checkShape(const char* tensor, const TensorView& view, int rank, const DimensionNames& names) {
   if (view.rank != rank) {
     std::string legal;
     for (int d = 0; d < rank; ++d) legal += (d ? ", " : ": ") + std::string(names[static_cast<std::size_t>(d)]);
     failOperand(tensor, "rank is " + std::to_string(view.rank) + "; it must be " + std::to_string(rank) + legal);
   }
+  for (int d = 0; d < rank; ++d)
+    if (view.shape[d] < 0 || view.shape[d] > INT32_MAX)
+      failOperand(tensor, dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; legal extents are 0 to 2147483647");
+}
+
+std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank, const DimensionNames& names,
+                       const char* otherType) {
+  checkShape(tensor, view, rank, names);
   if (view.dtype != dtype)
     failOperand(tensor, "dtype is " + std::string(name(view.dtype)) + "; it must be " + std::string(name(dtype)), otherType);
   bool negative = false;
-  for (int d = 0; d < rank; ++d) {
-    if (view.shape[d] < 0 || view.shape[d] > INT32_MAX)
-      failOperand(tensor, dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; legal extents are 0 to 2147483647");
-    negative |= view.shape[d] > 1 && view.strides[d] < 0;
-  }
+  for (int d = 0; d < rank; ++d) negative |= view.shape[d] > 1 && view.strides[d] < 0;
   std::int64_t bytes = view.checkedBytes();
   if (bytes < 0) failOperand(tensor, view.toString() + " spans more bytes than 63 bits count");
   if (bytes == 0) return 0;  // its strides are nobody's: those of NumPy's empty arrays are 0
@@ -104,6 +107,18 @@ void checkGroups(const TensorView& q, const TensorView& k) {
   if (kvHeads == 0 ? heads != 0 : heads % kvHeads != 0)
     failOperand("q", dimensionText(kDimensions, 1) + " is " + std::to_string(heads) + "; it must be a multiple of the " +
                          std::to_string(kvHeads) + " heads of k and v");
+}
+
+std::int64_t workspaceProduct(std::initializer_list<std::int64_t> factors) {
+  std::int64_t product = 1;
+  bool overflow = false, empty = false;
+  for (const std::int64_t factor : factors) {
+    empty |= factor == 0;
+    overflow |= __builtin_mul_overflow(product, factor, &product);
+  }
+  if (empty) return 0;
+  if (overflow) failOperand("workspace", "a launch of these shapes needs more bytes than 63 bits count");
+  return product;
 }
 
 void checkWorkspaceAddress(const void* workspace) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ std::string dimensionText(const DimensionNames& names, int d);
 /// Everything that concerns one tensor alone: type, rank, extents, strides, address. Returns the bytes it spans.
 std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, int rank, const DimensionNames& names = kDimensions,
                        const char* otherType = "");
+/// Of that only the rank and the extents: for tensors whose shapes alone are asked about.
+void checkShape(const char* tensor, const TensorView& view, int rank, const DimensionNames& names = kDimensions);
 void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because,
                  const DimensionNames& names = kDimensions);
 /// Dimension 3 of a tensor of heads, whose elements lie side by side.
@@ -53,6 +56,8 @@ void checkAllApart(std::span<const Spanned> all, std::size_t written);
 /// The heads of q are a multiple of those of k.
 void checkGroups(const TensorView& q, const TensorView& k);
 /// A workspace is aligned to the widest load of a GPU.
+/// The product of numbers that are not negative, the bytes of a workspace. Throws where 63 bits do not count them.
+std::int64_t workspaceProduct(std::initializer_list<std::int64_t> factors);
 void checkWorkspaceAddress(const void* workspace);
 
 /// Of a configuration: what pointers and strides are multiples of, in bytes. 0 is the widest load; the host needs no more than its

@@ -102,6 +102,26 @@ TEST(Backward, TheWorkspaceIsAsLargeAsThePageSays) {
   EXPECT_EQ(compile(configOf(shape, "host", false)).workspaceBytes(args), 2 * 3 * 256 * 8);
 }
 
+// The product overflowed: a workspace of a negative size was enough.
+TEST(Backward, AWorkspaceThatNoMemoryHasIsRefused) {
+  const BackwardKernel kernel = compile(configOf({.dim = 24}, "host", false));
+  const auto said = [&](std::initializer_list<std::int64_t> shape) -> std::string {
+    BackwardArgs args;
+    args.q = TensorView(nullptr, DType::F32, shape);
+    try {
+      return std::to_string(kernel.workspaceBytes(args));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+      return error.constraint();
+    }
+  };
+  EXPECT_EQ(said({1 << 30, 1 << 30, 1 << 30, 24}), "workspace: a launch of these shapes needs more bytes than 63 bits count");
+  EXPECT_EQ(said({1 << 30, 1 << 30, 0, 24}), "0");
+  EXPECT_EQ(said({-1, 1, 1, 24}), "q: batch (dimension 0) is -1; legal extents are 0 to 2147483647");
+  EXPECT_EQ(said({1, 1, INT64_MAX, 24}), "q: length (dimension 2) is 9223372036854775807; legal extents are 0 to 2147483647");
+  EXPECT_EQ(said({1, 24}), "q: rank is 2; it must be 4: batch, heads, length, head_dim");
+}
+
 // Random statistics made dS of f16 infinite, so that candidates of the tuner failed that are right.
 TEST(Backward, ResultsOfTheTunersOperandsAreFinite) {
   for (const char* name :

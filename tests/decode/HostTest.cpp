@@ -121,6 +121,28 @@ TEST(Decode, LaunchesThatLeaveSplitsOpenFitIntoTheWorkspaceForAll) {
       }
 }
 
+// The product overflowed: a workspace of a negative size was enough.
+TEST(Decode, AWorkspaceThatNoMemoryHasIsRefused) {
+  const DecodeKernel kernel = compile(DecodeConfig{.dtype = DType::F32, .head_dim = 16, .rows = 4, .target = "host"});
+  const auto said = [&](std::initializer_list<std::int64_t> q, std::initializer_list<std::int64_t> k, int splits) -> std::string {
+    DecodeArgs args;
+    args.q = {nullptr, DType::F32, q}, args.k = {nullptr, DType::F32, k}, args.splits = splits;
+    try {
+      return std::to_string(kernel.workspaceBytes(args));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+      return error.constraint();
+    }
+  };
+  EXPECT_EQ(said({1 << 30, 1 << 30, 4, 16}, {1, 1, 1, 16}, 1024),
+            "workspace: a launch of these shapes needs more bytes than 63 bits count");
+  EXPECT_EQ(said({1 << 30, 1 << 30, 4, 16}, {1, 1, 1, 16}, 1), "0");
+  EXPECT_EQ(said({1, INT64_MIN, 4, 16}, {1, 1, 1, 16}, 2),
+            "q: heads (dimension 1) is -9223372036854775808; legal extents are 0 to 2147483647");
+  EXPECT_EQ(said({1, 1, 4, 16}, {1, INT64_MAX, 1, 16}, 0),
+            "k: heads (dimension 1) is 9223372036854775807; legal extents are 0 to 2147483647");
+}
+
 TEST(Decode, LaunchesAllocateNothing) {
   DecodeData data({.lengths = {40, 20}});
   const DecodeKernel kernel = compile(data.config("host"));

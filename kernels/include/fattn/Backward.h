@@ -81,7 +81,7 @@ class BackwardKernel {
   void launch(Stream stream, const BackwardArgs& args) const;
 
   /// The bytes of workspace that such a launch needs; only the shape of q is looked at: 8 bytes for each query row of each head, of which
-  /// there are counted a multiple of 128, and 4 head_dim more where the mode is not deterministic.
+  /// there are counted a multiple of 128, and 4 head_dim more where the mode is not deterministic. Refuses shapes as launch() does.
   std::int64_t workspaceBytes(const BackwardArgs& args) const;
 
   const BackwardConfig& config() const;  ///< as compiled: head_dim_v, target, alignment and deterministic are filled in

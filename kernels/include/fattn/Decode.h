@@ -90,9 +90,9 @@ class DecodeKernel {
   /// at the same time need workspaces of their own. Throws Error{InvalidArgument} naming tensor and dimension.
   void launch(Stream stream, const DecodeArgs& args) const;
 
-  /// How many programs share a sequence in such a launch; only shapes are looked at.
+  /// How many programs share a sequence in such a launch; only shapes are looked at, and refused as by launch().
   int splits(const DecodeArgs& args) const;
-  /// The workspace that such a launch needs; 0 where sequences are not split.
+  /// The workspace that such a launch needs; 0 where sequences are not split. Shapes are refused as by launch().
   std::int64_t workspaceBytes(const DecodeArgs& args) const;
   /// Enough for every launch that leaves `splits` open.
   std::int64_t workspaceBytes() const;
