@@ -229,6 +229,34 @@ TEST_F(Tools, HostileModulesEndInADiagnostic) {
   }
 }
 
+// A module's locations are its author's: a page that one passes on must not hold any file that they name, nor wait for a pipe.
+TEST_F(Tools, LocationsOfAModuleNameNoFilesButSources) {
+  ASSERT_EQ(mkfifo(file("pipe.cpp").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", file("zero.cpp").c_str()), 0);
+  written("large.cpp", std::string(std::size_t{5} << 20, '\n'));
+  const auto shown = [&](const std::string& path) {
+    return run(FATTN_DUMP, {written("kernel.mlir",
+                                    "func.func @f(%x: !tile.ptr<f32>) attributes {tile.kernel} {\n"
+                                    "  %id = tile.program_id x : i32 loc(\"" +
+                                        path + "\":1:1)\n  return\n}\n"),
+                            "--target", "host", "--emit", "dsl"});
+  };
+  for (const std::string& path : {file("pipe.cpp"), file("zero.cpp"), file("large.cpp"), written("key.pem", "secret\n")}) {
+    const Ended ended = shown(path);
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_NE(ended.out.find("the text is not at hand"), std::string::npos) << path << "\n" << ended.out;
+    EXPECT_EQ(ended.out.find("secret"), std::string::npos) << ended.out;
+  }
+  EXPECT_NE(shown(written("mine.cpp", "// my own source\n")).out.find("my own source"), std::string::npos);
+}
+
+// The sequences' lengths were made before the sizes were looked at: 8 GB, and minutes.
+TEST_F(Tools, SizesOfDecodeThatAreNoneAreRefusedAtOnce) {
+  const Ended ended = run(FATTN_RUN, {"decode", "--target", "host", "--shape", "2147483647,2147483647,1,2147483647,64"});
+  EXPECT_EQ(ended.code, 2) << ended.out;
+  EXPECT_NE(ended.out.find("has more than 2^63 - 1 elements"), std::string::npos) << ended.out;
+}
+
 TEST_F(Tools, AnInterruptedBenchmarkSavesWhatItHasAndEndsWith130) {
   const std::string saved = file("saved.json");
   pid_t child = fork();

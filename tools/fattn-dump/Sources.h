@@ -12,7 +12,8 @@ namespace fattn::dump {
 /// A file as it was when this program was built: a source of the kernels, or a part of the page. Nothing for other names.
 std::optional<std::string_view> embedded(std::string_view file);
 
-/// A kernel's source that is built in, else the file of that name; nothing where there is none, or it is no text.
+/// A kernel's source that is built in, else the file of that name; nothing where there is none, where it has not the name of a source, or
+/// where it is no text of at most 4 MiB in a regular file.
 std::optional<std::string> sourceText(const std::string& file);
 
 }  // namespace fattn::dump

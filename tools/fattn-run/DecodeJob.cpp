@@ -65,13 +65,13 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
       dtype_(dtype),
       kernel_(compiled(options, decode, dtype)),
       device_(openDevice(kernel_.info().target)),
-      memory_(device_),
-      lengths_(lengthsOf(decode, options.seed)) {
+      memory_(device_) {
   const std::int64_t B = decode.batch;
   q_ = drawn(dtype, {B, decode.headsQ, decode.queries, decode.dim}, options.seed, 0);
   k_ = drawn(dtype, {B, decode.headsKv, decode.keys, decode.dim}, options.seed, 1);
   v_ = drawn(dtype, {B, decode.headsKv, decode.keys, decode.dim}, options.seed, 2);
   o_ = io::HostTensor::allocate(dtype, q_.shape());
+  lengths_ = lengthsOf(decode, options.seed);  // behind the tensors, which refuse sizes that are none
   const std::vector<std::int32_t> table = tableOf(decode);
   args_.q = memory_.put(q_), args_.o = memory_.put(o_);
   args_.k = memory_.put(cacheOf(k_, table)), args_.v = memory_.put(cacheOf(v_, table));
