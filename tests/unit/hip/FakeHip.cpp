@@ -44,6 +44,9 @@ Memory& memory() {
 }
 
 Result begin(const char* function) {
+  const int call = state().begun++;
+  if (state().failAt >= 0 && (call == state().failAt || (state().failOn && call > state().failAt)))
+    return call == state().failAt ? state().failed = function : state().failed, state().failWith;
   auto found = state().results.find(function);
   return found == state().results.end() ? kSuccess : found->second;
 }
@@ -157,14 +160,17 @@ Result hipModuleLaunchKernel(Function function, unsigned gx, unsigned gy, unsign
   return state().fault.empty() ? kSuccess : kInvalidValue;
 }
 Result hipStreamCreateWithFlags(StreamHandle* stream, unsigned flags) {
+  if (flags != kStreamNonBlocking) return kInvalidValue;
+  if (Result result = begin("hipStreamCreateWithFlags"); result != kSuccess) return result;
   ++state().streams;
-  return *stream = reinterpret_cast<StreamHandle>(&number), flags == kStreamNonBlocking ? begin("hipStreamCreateWithFlags") : kInvalidValue;
+  return *stream = reinterpret_cast<StreamHandle>(&number), kSuccess;
 }
 Result hipStreamDestroy(StreamHandle) { return --state().streams, begin("hipStreamDestroy"); }
 Result hipStreamSynchronize(StreamHandle) { return begin("hipStreamSynchronize"); }
 Result hipEventCreate(EventHandle* event) {
+  if (Result result = begin("hipEventCreate"); result != kSuccess) return result;
   ++state().events;
-  return *event = reinterpret_cast<EventHandle>(&number), begin("hipEventCreate");
+  return *event = reinterpret_cast<EventHandle>(&number), kSuccess;
 }
 Result hipEventDestroy(EventHandle) { return --state().events, begin("hipEventDestroy"); }
 Result hipEventRecord(EventHandle, StreamHandle) { return begin("hipEventRecord"); }

@@ -15,6 +15,12 @@ struct FakeHip {
   std::map<std::string, int, std::less<>> results;  ///< what a function returns, by its exported name, where it is not success
   int modules = 0, streams = 0, events = 0, allocations = 0;
   std::string fault;  ///< of the last launch
+
+  int begun = 0;        ///< calls
+  int failAt = -1;      ///< this call fails, counted from 0; -1 = none
+  int failWith = 2;     ///< with this; 2 is out of memory
+  bool failOn = false;  ///< and every one behind it
+  std::string failed;   ///< which function was the first
 };
 
 }  // namespace fattn::test
