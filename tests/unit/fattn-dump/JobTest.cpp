@@ -188,14 +188,6 @@ TEST(Dump, AmdsKernelNeedsNothingOfAmds) {
     EXPECT_NE(r.out.find(figure), std::string::npos) << figure;
 }
 
-TEST(Dump, TheDefaultsForAmdStoreNoRegisters) {
-  for (const char* target : {"amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"}) {
-    const Result r = run(std::string("--target ") + target + " --head-dim 128 --dtype f16 --emit gcn");
-    ASSERT_EQ(r.code, tool::kOk) << r.err;
-    EXPECT_NE(r.out.find(".private_segment_fixed_size: 0\n"), std::string::npos) << target;
-  }
-}
-
 TEST(Dump, APageShowsWhatAnAmdKernelTakes) {
   const Result r = run("--target amd:gfx942 --head-dim 64 --html");
   ASSERT_EQ(r.code, tool::kOk) << r.err;

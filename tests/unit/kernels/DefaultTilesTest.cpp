@@ -24,15 +24,17 @@ struct Case {
   bool causal;
 };
 
-std::string ptxOf(const Case& one, const std::string& target) {
+compiler::Binary binaryOf(const Case& one, const std::string& target) {
   AttentionConfig config{.dtype = one.dtype, .head_dim = one.headDim, .causal = one.causal, .target = target};
   const AttentionConfig resolved = kernels::resolve(config);
   return kernels::compileProgram({.target = target,
                                   .tile = *resolved.tile,
                                   .folder = "",
                                   .trace = [&] { return traceAttentionForward(resolved, *resolved.tile); }})
-      .binary.bytes;
+      .binary;
 }
+
+std::string ptxOf(const Case& one, const std::string& target) { return binaryOf(one, target).bytes; }
 
 std::string nameOf(const Case& one, const std::string& target) {
   return std::string(name(one.dtype)) + ", head_dim " + std::to_string(one.headDim) + (one.causal ? ", causal, " : ", ") + target;
@@ -89,6 +91,16 @@ TEST(DefaultTiles, DoNotSpillInTheLoop) {
       expectRegistersOnly({headDim, DType::BF16, causal}, "sm_90a");
     }
   std::filesystem::remove_all(folder);
+}
+
+// Scratch memory of AMD's chips is what NVIDIA calls local memory. The metadata of a code object tell all of it, in the loop or not.
+TEST(DefaultTiles, HaveNoScratchMemoryOnAmd) {
+  for (const std::string target : {"amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"})
+    for (const Case& one : {Case{64, DType::BF16, true}, Case{128, DType::BF16, true}, Case{128, DType::F16, false}}) {
+      const compiler::Binary binary = binaryOf(one, target);
+      EXPECT_EQ(binary.spillBytes, 0) << nameOf(one, target);
+      EXPECT_GT(binary.registers, 0) << nameOf(one, target);
+    }
 }
 
 }  // namespace
