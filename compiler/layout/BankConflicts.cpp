@@ -4,8 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
-#include <set>
+#include <optional>
 
 namespace fattn::layout {
 namespace {
@@ -16,8 +15,8 @@ LinearLayout toOffset(const LinearLayout& registers, const SharedLayout& shared)
   return registers.linearPart().then(shared.offsets().linearPart());
 }
 
-/// Lanes served together, as lists.
-std::vector<std::vector<int>> laneGroups(int lanes, int accessBytes, const Banks& banks) {
+/// What leads from any lane to those that are served together with it.
+std::vector<int> servedTogether(int lanes, int accessBytes, const Banks& banks) {
   std::vector<int> basis;
   if (accessBytes >= 16) {
     basis = banks.wideGroup;
@@ -29,14 +28,19 @@ std::vector<std::vector<int>> laneGroups(int lanes, int accessBytes, const Banks
     if (vector >= lanes) continue;
     for (std::size_t i = 0, n = members.size(); i < n; ++i) members.push_back(members[i] ^ vector);
   }
+  return members;
+}
+
+/// Lanes served together, as lists.
+std::vector<std::vector<int>> laneGroups(int lanes, const std::vector<int>& members) {
   std::vector<std::vector<int>> groups;
-  std::set<int> seen;
+  std::vector<bool> seen(lanes);
   for (int lane = 0; lane < lanes; ++lane) {
-    if (seen.contains(lane)) continue;
+    if (seen[lane]) continue;
     groups.emplace_back();
     for (int member : members) {
       groups.back().push_back(lane ^ member);
-      seen.insert(lane ^ member);
+      seen[lane ^ member] = true;
     }
   }
   return groups;
@@ -44,22 +48,38 @@ std::vector<std::vector<int>> laneGroups(int lanes, int accessBytes, const Banks
 
 /// How often the fullest bank is read for these lanes' addresses (in bytes).
 int passesOf(const std::vector<std::int64_t>& addresses, int accessBytes, const Banks& banks) {
-  std::set<std::int64_t> words;
+  std::vector<std::int64_t> words;
   for (std::int64_t address : addresses) {
     for (std::int64_t byte = 0; byte < accessBytes; byte += std::min(accessBytes, banks.bytes))
-      words.insert((address + byte) / banks.bytes);
+      words.push_back((address + byte) / banks.bytes);
   }
-  std::map<std::int64_t, int> load;
+  std::ranges::sort(words);
+  const auto repeated = std::ranges::unique(words);
+  words.erase(repeated.begin(), repeated.end());
+  std::vector<int> load(banks.count);
   int result = 0;
   for (std::int64_t word : words) result = std::max(result, ++load[word % banks.count]);
   return result;
+}
+
+/// The passes of one group of lanes where all groups, of every register and warp, take the same: what tells two apart xors a constant into
+/// their offsets (or adds multiples of the linear part), which permutes the banks. The layout search asks for this most of its time.
+std::optional<int> passesOfAnyGroup(const LinearLayout& tile, const SharedLayout& shared, const std::vector<int>& members, int elementBits,
+                                    int vector, const Banks& banks) {
+  const f2::Columns lanes = toOffset(tile, shared).columns(kLane);
+  const bool aligned = std::ranges::none_of(lanes, [&](f2::Vector column) { return (column & static_cast<f2::Vector>(vector - 1)) != 0; });
+  if (shared.interval() != 0 || !aligned || std::int64_t{1} << lanes.size() != tile.inputSize(kLane)) return std::nullopt;
+  std::vector<std::int64_t> addresses;
+  for (int member : members) addresses.push_back(static_cast<std::int64_t>(f2::multiply(lanes, member)) * elementBits / 8);
+  return passesOf(addresses, vector * elementBits / 8, banks);
 }
 
 }  // namespace
 
 BankPasses passesOfAccess(std::span<const std::int64_t> addresses, int accessBytes, const Banks& banks) {
   BankPasses result;
-  for (const std::vector<int>& group : laneGroups(static_cast<int>(addresses.size()), accessBytes, banks)) {
+  const int lanes = static_cast<int>(addresses.size());
+  for (const std::vector<int>& group : laneGroups(lanes, servedTogether(lanes, accessBytes, banks))) {
     std::vector<std::int64_t> together;
     for (int lane : group) together.push_back(addresses[static_cast<std::size_t>(lane)]);
     result.passes += passesOf(together, accessBytes, banks);
@@ -109,12 +129,13 @@ BankReport bankConflicts(const LinearLayout& registers, const SharedLayout& shar
   auto groups = vectorGroups(registers, shared, report.vector);
   report.instructions = static_cast<int>(groups.size());
   LinearLayout tile = registers.withInputs({std::string(kRegister), std::string(kLane), std::string(kWarp)});
-  int accessBytes = report.vector * elementBits / 8;
   std::int64_t lanes = tile.inputSize(kLane), warps = tile.inputSize(kWarp);
-  if (!shared.interval()) {
-    // Another register group or warp xors a constant into all offsets (or adds multiples of the linear part), which permutes the banks.
-    groups.resize(1);
-    warps = 1;
+  int accessBytes = report.vector * elementBits / 8;
+  const std::vector<int> members = servedTogether(static_cast<int>(lanes), accessBytes, banks);
+  report.ideal = static_cast<int>(lanes) / static_cast<int>(members.size());
+  if (auto passes = passesOfAnyGroup(tile, shared, members, elementBits, report.vector, banks)) {
+    report.passes = *passes * report.ideal;
+    return report;
   }
   for (const auto& group : groups) {
     for (std::int64_t warp = 0; warp < warps; ++warp) {
