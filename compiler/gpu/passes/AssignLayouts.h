@@ -57,6 +57,8 @@ class LayoutPool {
   std::vector<layout::LinearLayout> layouts_;
   std::multimap<size_t, LayoutId> byHash_;
   std::map<std::pair<LayoutId, Rule>, LayoutId> derived_;
+  std::map<std::tuple<layout::Coords, int, int, int>, LayoutId> blocked_;
+  std::map<std::tuple<LayoutId, int, int>, LayoutId> inVectors_;
   struct Move {
     double cycles = 0;
     bool inShared = false;

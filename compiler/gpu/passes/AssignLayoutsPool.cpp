@@ -69,6 +69,8 @@ LayoutId LayoutPool::scalar() {
 
 LayoutId LayoutPool::blocked(llvm::ArrayRef<int64_t> shape, int contiguous, int bits, int bytes) {
   if (shape.empty()) return scalar();
+  auto [entry, isNew] = blocked_.try_emplace({layout::Coords(shape.begin(), shape.end()), contiguous, bits, bytes}, kNoLayout);
+  if (!isNew) return entry->second;
   int rank = static_cast<int>(shape.size());
   layout::BlockedOptions options{.shape = layout::Coords(shape.begin(), shape.end()), .elementBits = bits, .lanes = target_.warpSize};
   options.warps = warps_;
@@ -76,12 +78,15 @@ LayoutId LayoutPool::blocked(llvm::ArrayRef<int64_t> shape, int contiguous, int 
   options.order = {contiguous < 0 ? rank - 1 : contiguous};
   for (int d = rank - 1; d >= 0; --d)
     if (d != options.order[0]) options.order.push_back(d);
-  return number(layout::blocked(options));
+  return entry->second = number(layout::blocked(options));
 }
 
 LayoutId LayoutPool::inVectors(LayoutId id, int contiguous, int bits, int bytes) {
   if (contiguous < 0 || bits > 8 * bytes) return id;
-  return number(layout::withVectors((*this)[id], contiguous, 8 * bytes / bits));
+  const int elements = 8 * bytes / bits;
+  auto [entry, isNew] = inVectors_.try_emplace({id, contiguous, elements}, kNoLayout);
+  if (isNew) entry->second = number(layout::withVectors((*this)[id], contiguous, elements));
+  return entry->second;
 }
 
 const LayoutPool::Move& LayoutPool::move(LayoutId from, LayoutId to, int bits) {
