@@ -16,6 +16,7 @@
 #include "compiler/layout/Nvidia.h"
 #include "compiler/layout/Queries.h"
 #include "fattn/Error.h"
+#include "fattn/Version.h"
 #include "tools/common/Manual.h"
 #include "tools/io/File.h"
 
@@ -186,6 +187,7 @@ std::string run(const Options& options) {
 
 void addOptions(CLI::App& app, Options& options) {
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string(version()));
   app.add_option("layout", options.name, "A name of --list");
   app.add_flag("--list", options.list, "List the layouts");
   app.add_option("--shape", options.shape, "The tile, ROWSxCOLUMNS; default: one fragment a warp");
@@ -215,6 +217,8 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
     return {0, run(options), ""};
   } catch (const CLI::CallForHelp&) {
     return {0, app.help(), ""};
+  } catch (const CLI::CallForVersion&) {
+    return {0, fmt::format("fattn-layout {}\n", version()), ""};
   } catch (const CLI::ParseError& error) {
     return {2, "", fmt::format("fattn-layout: {}\n  hint: fattn-layout --help\n", error.what())};
   } catch (const Error& error) {

@@ -14,6 +14,7 @@
 #include "compiler/gpu/schedule/Gantt.h"
 #include "compiler/gpu/schedule/Search.h"
 #include "fattn/Error.h"
+#include "fattn/Version.h"
 #include "tools/common/Manual.h"
 #include "tools/fattn-schedule/Json.h"
 #include "tools/io/File.h"
@@ -125,6 +126,7 @@ int runSchedules(std::vector<std::string> arguments, std::istream& in, std::ostr
   Options options;
   CLI::App app(kDescription, "fattn-schedule");
   app.footer(kFooter);
+  app.set_version_flag("--version", std::string(version()));
   app.add_option("file", options.file, "loop model (JSON), or - for the standard input")->required();
   app.add_option("--target", options.target, fmt::format("row of the machine table: {}", fmt::join(gpu::targetNames(), ", ")))
       ->capture_default_str();
@@ -147,6 +149,9 @@ int runSchedules(std::vector<std::string> arguments, std::istream& in, std::ostr
     return 0;
   } catch (const CLI::CallForHelp&) {
     out << app.help();
+    return 0;
+  } catch (const CLI::CallForVersion&) {
+    out << fmt::format("fattn-schedule {}\n", version());
     return 0;
   } catch (const CLI::ParseError& error) {
     err << "fattn-schedule: " << error.what() << "\n  hint: fattn-schedule --help lists the options\n";
