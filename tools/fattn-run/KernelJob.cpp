@@ -15,6 +15,7 @@
 #include "tools/fattn-run/Bench.h"
 #include "tools/fattn-run/DecodeJob.h"
 #include "tools/fattn-run/KernelReference.h"
+#include "tools/fattn-run/VarlenJob.h"
 
 namespace fattn::run {
 namespace {
@@ -171,6 +172,28 @@ KernelResult runDecode(const Options& options, tool::Progress& progress) {
   return reportOf(options, launched, engine, timing, check);
 }
 
+KernelResult runVarlen(const Options& options, tool::Progress& progress) {
+  const VarlenOptions& v = options.kernel->varlen;
+  progress.step("compiling, and drawing operands");
+  VarlenEngine engine(options, v, options.kernel->dtype);
+  const Timing timing = timed(options, engine, progress);
+  std::optional<KernelCheck> check;
+  if (options.check) {
+    progress.step("checking against float64");
+    check = engine.check(options.seed);
+  }
+  progress.clear();
+  const auto sequences = static_cast<std::int64_t>(v.cuQ.size()) - 1;
+  const Launched launched{.parameters = engine.parameters,
+                          .shape = fmt::format("{} sequences of {} rows and {} keys in all, {}:{} heads, D {}", sequences, v.cuQ.back(),
+                                               v.cuK.back(), v.headsQ, v.headsKv, v.dim),
+                          .rows = engine.rows(),
+                          .extents = {sequences, v.headsQ, v.headsKv, v.cuQ.back(), v.cuK.back(), v.dim},
+                          .flops = engine.flops(),
+                          .bytes = 0};
+  return reportOf(options, launched, engine, timing, check);
+}
+
 KernelResult runBackward(const Options& options, tool::Progress& progress) {
   const io::AttentionShape& s = options.kernel->backward.shape;
   progress.step("compiling, drawing operands, and running the forward");
@@ -198,6 +221,7 @@ KernelResult runBackward(const Options& options, tool::Progress& progress) {
 KernelResult runKernel(const Options& options, tool::Progress& progress) {
   if (options.threads > 0) host::setNumThreads(options.threads);
   if (options.kernel->kernel == "decode") return runDecode(options, progress);
+  if (options.kernel->kernel == "varlen") return runVarlen(options, progress);
   if (options.kernel->kernel == "backward") return runBackward(options, progress);
   progress.step("drawing operands");
   KernelProblem problem = makeKernelProblem(*options.kernel, options.seed);

@@ -32,6 +32,7 @@ std::vector<std::int64_t> parseExtents(const std::string& text, std::size_t coun
 
 bool isGemm(const std::string& kernel) { return kernel == "gemm"; }
 bool isDecode(const std::string& kernel) { return kernel == "decode"; }
+bool isVarlen(const std::string& kernel) { return kernel == "varlen"; }
 bool isBackward(const std::string& kernel) { return kernel == "backward"; }
 
 std::int64_t parseCount(const char* option, const std::string& text, std::int64_t most) {
@@ -59,6 +60,18 @@ void declareDecode(CLI::App* command, KernelText& text) {
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
 }
 
+void declareVarlen(CLI::App* command, KernelText& text) {
+  command->add_option("--shape", text.shape, "heads of queries and of keys, D (8,64)")->type_name("Hq[:Hkv],D")->group("Operands");
+  command->add_option("--cu-seqlens", text.cuSeqlens, "where sequences begin, and the last one ends (0,300,1000,1024)")
+      ->type_name("0,N,...")
+      ->group("Operands");
+  command->add_option("--cu-seqlens-k", text.cuSeqlensK, "the same of the keys (as the query rows)")
+      ->type_name("0,N,...")
+      ->group("Operands");
+  command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
+  command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
+}
+
 void declareBackward(CLI::App* command, KernelText& text) {
   command->add_option("--shape", text.shape, "sizes of random inputs (1,8,1024,64)")
       ->type_name("B,Hq[:Hkv],Sq[:Skv],D[:Dv]")
@@ -77,6 +90,38 @@ BackwardOptions interpretBackward(const KernelText& text) {
   } catch (const Error& error) {
     failKernel("--config-dq: " + error.constraint(), error.hint());
   }
+  return options;
+}
+
+std::vector<std::int32_t> parseBegins(const char* option, const std::string& text) {
+  std::vector<std::int32_t> begins;
+  for (const std::string& field : tool::split(text, ',')) {
+    std::int32_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+    if (error != std::errc() || end != field.data() + field.size() || value < 0 || (begins.empty() ? value != 0 : value < begins.back()))
+      failKernel(fmt::format("{} {}: expected 0 and then integers that do not fall", option, io::quote(text)));
+    begins.push_back(value);
+  }
+  if (begins.size() < 2 || begins.back() == 0) failKernel(fmt::format("{} {}: there are no rows", option, io::quote(text)));
+  return begins;
+}
+
+VarlenOptions interpretVarlen(const KernelText& text) {
+  constexpr const char* kForm = "Hq[:Hkv],D";
+  VarlenOptions options{.causal = text.causal};
+  if (!text.shape.empty()) {
+    const std::vector<std::string> fields = tool::split(text.shape, ',');
+    const std::vector<std::string> heads = tool::split(fields.front(), ':');
+    if (fields.size() != 2 || heads.size() > 2) failKernel(fmt::format("--shape {}: expected {}", io::quote(text.shape), kForm));
+    const std::vector<std::int64_t> n = parseExtents(fmt::format("{},{},{}", heads.front(), heads.back(), fields.back()), 3, kForm);
+    options.headsQ = n[0], options.headsKv = n[1], options.dim = n[2];
+    if (options.headsQ % options.headsKv != 0)
+      failKernel(fmt::format("--shape {}: {} query heads are no multiple of {}", io::quote(text.shape), options.headsQ, options.headsKv));
+  }
+  if (!text.cuSeqlens.empty()) options.cuQ = options.cuK = parseBegins("--cu-seqlens", text.cuSeqlens);
+  if (!text.cuSeqlensK.empty()) options.cuK = parseBegins("--cu-seqlens-k", text.cuSeqlensK);
+  if (options.cuK.size() != options.cuQ.size())
+    failKernel(fmt::format("--cu-seqlens-k has {} sequences, --cu-seqlens {}", options.cuK.size() - 1, options.cuQ.size() - 1));
   return options;
 }
 
@@ -103,7 +148,7 @@ DecodeOptions interpretDecode(const KernelText& text) {
 }  // namespace
 
 const std::vector<std::string>& kernelNames() {
-  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm", "decode", "backward"};
+  static const std::vector<std::string> names = {"gemm", "softmax", "layer-norm", "rms-norm", "decode", "varlen", "backward"};
   return names;
 }
 
@@ -113,10 +158,12 @@ CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& te
                                                 "runs a layer norm of rows",
                                                 "runs an RMS norm of rows",
                                                 "runs attention of a few rows against a long cache",
+                                                "runs attention of sequences that are packed behind each other",
                                                 "runs the backward pass of attention, after the forward"};
   const auto index = static_cast<std::size_t>(std::ranges::find(kernelNames(), kernel) - kernelNames().begin());
   CLI::App* command = app.add_subcommand(kernel, what[index]);
   if (isDecode(kernel)) return declareDecode(command, text), command;
+  if (isVarlen(kernel)) return declareVarlen(command, text), command;
   if (isBackward(kernel)) return declareBackward(command, text), command;
   if (!isGemm(kernel)) {
     command->add_option("--shape", text.shape, "sizes of random inputs (4096,1024)")->type_name("ROWS,COLUMNS")->group("Operands");
@@ -144,6 +191,8 @@ KernelOptions interpretKernel(const std::string& kernel, const KernelText& text)
   const bool gemm = isGemm(kernel);
   if (isDecode(kernel))
     options.decode = interpretDecode(text);
+  else if (isVarlen(kernel))
+    options.varlen = interpretVarlen(text);
   else if (isBackward(kernel))
     options.backward = interpretBackward(text);
   else if (gemm)

@@ -28,6 +28,13 @@ struct DecodeOptions {
   bool append = false;  ///< the launch appends the keys of its query rows
 };
 
+/// What `fattn-run varlen` asks for beside the element type. Sequence b has the rows from cuQ[b] to cuQ[b + 1] - 1, and keys likewise.
+struct VarlenOptions {
+  std::int64_t headsQ = 8, headsKv = 8, dim = 64;
+  std::vector<std::int32_t> cuQ = {0, 300, 1000, 1024}, cuK = cuQ;
+  bool causal = false;
+};
+
 /// What `fattn-run backward` asks for beside the element type.
 struct BackwardOptions {
   io::AttentionShape shape;
@@ -37,18 +44,19 @@ struct BackwardOptions {
 
 /// What a subcommand asks for; the target, the configuration, the seed and the actions are in Options.
 struct KernelOptions {
-  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm", "decode", "backward"
+  std::string kernel;                 ///< "gemm", "softmax", "layer-norm", "rms-norm", "decode", "varlen", "backward"
   std::vector<std::int64_t> extents;  ///< m, n, k, or rows, columns; none of the last two
   DType dtype = DType::F32;
   bool aColumns = false, bColumns = false, bias = false, residual = false;
   std::string activation = "none";
   DecodeOptions decode{};
+  VarlenOptions varlen{};
   BackwardOptions backward{};  ///< without its shape, which is parsed as that of attention
 };
 
 /// The texts of the options that only subcommands have.
 struct KernelText {
-  std::string shape, dtype, layout, activation, pages, splits, window, configDq;
+  std::string shape, dtype, layout, activation, pages, splits, window, cuSeqlens, cuSeqlensK, configDq;
   bool bias = false, residual = false, causal = false, ragged = false, append = false, deterministic = false;
 };
 

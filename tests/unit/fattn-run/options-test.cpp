@@ -213,6 +213,15 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
       refused("backward --config-dq BLOCK_M=7"),
       "--config-dq: tile configuration: BLOCK_M is '7'; legal values are 1, 2, 4 and multiples of 8 up to 1024 | leave BLOCK_M out to let "
       "fattn choose");
+  const Options varlen = accepted("varlen --shape 8:4,32 --cu-seqlens 0,5,5,90 --dtype f16 --causal");
+  const VarlenOptions& v = varlen.kernel->varlen;
+  EXPECT_TRUE(v.headsQ == 8 && v.headsKv == 4 && v.dim == 32 && v.causal);
+  EXPECT_EQ(v.cuQ, (std::vector<std::int32_t>{0, 5, 5, 90}));
+  EXPECT_EQ(v.cuK, v.cuQ);
+  EXPECT_EQ(refused("varlen --cu-seqlens 0,7,5"), "--cu-seqlens \"0,7,5\": expected 0 and then integers that do not fall");
+  EXPECT_EQ(refused("varlen --cu-seqlens 0"), "--cu-seqlens \"0\": there are no rows");
+  EXPECT_EQ(refused("varlen --cu-seqlens 0,5 --cu-seqlens-k 0,5,6"), "--cu-seqlens-k has 2 sequences, --cu-seqlens 1");
+  EXPECT_EQ(refused("varlen --shape 8:3,32"), "--shape \"8:3,32\": 8 query heads are no multiple of 3");
   EXPECT_EQ(refused("decode --pages 0"), "--pages \"0\": expected an integer from 1 to 1048576");
   EXPECT_EQ(refused("gemm --layout ab"), "--layout \"ab\": expected nn, nt, tn or tt");
   EXPECT_EQ(refused("gemm --casual"), "unknown option \"--casual\" | fattn-run --help lists the options");
