@@ -193,10 +193,15 @@ Grid decodeGrid(const Parameters&, const TileConfig&, std::span<const std::int64
   return {extents[3], extents[1], extents[0]};
 }
 
+/// Of a block of keys and values.
+std::int64_t blockBytes(const Parameters& parameters, const TileConfig& tile) {
+  const std::int64_t elements = std::int64_t{tile.block_n} * (parameters.integer("head_dim") + parameters.integer("head_dim_v"));
+  return elements * sizeInBytes(parameters.dtype("dtype"));
+}
+
 // The ring of keys and values; a tenth more for what moves between layouts.
 std::int64_t ringBytes(const Parameters& parameters, const TileConfig& tile) {
-  const std::int64_t elements = std::int64_t{tile.block_n} * (parameters.integer("head_dim") + parameters.integer("head_dim_v"));
-  return elements * std::max(tile.stages, 1) * sizeInBytes(parameters.dtype("dtype")) * 11 / 10;
+  return blockBytes(parameters, tile) * std::max(tile.stages, 1) * 11 / 10;
 }
 
 /// As many keys as lie on one page, where those are not too few. Else each row has an address of its own, which take registers.
@@ -214,6 +219,9 @@ TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
   TileConfig tile{.block_n = keysOfBlock(parameters, kUsualKeys), .stages = 2, .warps = 4};
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
+  // Eight warps for blocks of 32 KB: with four, three programs fit on an SM of an H200, and grids that fill two a piece end raggedly.
+  constexpr std::int64_t kLargeBlock = 32 << 10;
+  if (machine.chip.starts_with("nvidia:") && blockBytes(parameters, tile) >= kLargeBlock) tile.warps = 8;
   return tile;
 }
 

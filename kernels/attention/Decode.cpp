@@ -56,6 +56,8 @@ Parameters decodeParameters(const DecodeConfig& config) {
           {"alignment", std::int64_t{config.alignment}}};
 }
 
+std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
 /// Programs that fill a device. On the host a few for each thread, which end at different times.
 std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
   if (kernel.device == nullptr)
@@ -82,7 +84,10 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   std::int64_t most = keysOf(kernel.config, args);
   if (kernel.config.window) most = std::min(most, args.q.shape[2] + std::clamp<std::int64_t>(args.window, 0, kWidestWindow));
   const std::int64_t keys = std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
-  return std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
+  const std::int64_t splits = std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
+  // Shares are whole blocks: with no more programs than get one, where the longest sequence has so many keys.
+  const std::int64_t blocks = ceilDiv(keys, std::max(kernel.decode.info().tile.block_n, 1));
+  return blocks == 0 ? 1 : ceilDiv(blocks, ceilDiv(blocks, splits));
 }
 
 /// Of one row of one part: its o and its lse.

@@ -143,6 +143,18 @@ TEST(Decode, AWorkspaceThatNoMemoryHasIsRefused) {
             "k: heads (dimension 1) is 9223372036854775807; legal extents are 0 to 2147483647");
 }
 
+// 33 programs of 32768 keys in blocks of 64 get 16 blocks each, the last one none.
+TEST(Decode, NoProgramIsWithoutKeys) {
+  const DecodeKernel kernel = compile(DecodeConfig{.dtype = DType::F32, .head_dim = 16, .rows = 4, .target = "host"});
+  const std::int64_t block = kernel.info().tile.block_n;
+  for (const std::int64_t keys : {1024, 2300, 10000, 32768, 100001}) {
+    DecodeArgs args;
+    args.q = {nullptr, DType::F32, {1, 4, 1, 16}}, args.k = {nullptr, DType::F32, {1, 1, keys, 16}};
+    const std::int64_t splits = kernel.splits(args), blocks = (keys + block - 1) / block, share = (blocks + splits - 1) / splits;
+    EXPECT_LT((splits - 1) * share, blocks) << keys;
+  }
+}
+
 TEST(Decode, LaunchesAllocateNothing) {
   DecodeData data({.lengths = {40, 20}});
   const DecodeKernel kernel = compile(data.config("host"));
