@@ -181,6 +181,63 @@ TEST_F(Tools, RandomCommandLinesEndWithAnExitCodeOfTheManual) {
   for (const auto& [code, times] : codes) std::printf("exit code %d: %d times\n", code, times);
 }
 
+// Small sizes, odd ones and those that are none, with options that mostly belong together: what runs has to be right.
+// FATTN_KERNEL_LINES: how many.
+TEST_F(Tools, RandomArgumentsOfKernelsGiveRightResultsOrAreRefused) {
+  using Words = std::vector<std::string>;
+  struct Kind {
+    Words name, shapes, options;
+  };
+  const std::string tile = "BLOCK_M=32,BLOCK_N=32", warps = "WARPS=2,STAGES=3", huge = "2147483647,2147483647,2147483647,64";
+  const std::vector<Kind> kinds = {
+      {{},
+       {"1,1,8,16", "2,4:2,7:33,24:40", "1,3,1:100,64", "1,1,40:5,8", "0,1,8,16", "1,1,8,17", "1,1,8", huge},
+       {"--causal", "--scale=0", "--scale=1e30", "--scale=nan", "--layout=bshd"}},
+      {{"decode"},
+       {"1,1,1,8,16", "3,4:2,1,300,64", "2,8:1,2,33,24", "1,1,1,0,16", "1,2:3,1,8,16", "1,1," + huge},
+       {"--causal", "--ragged", "--pages=1", "--pages=16", "--pages=1048576", "--splits=1", "--splits=3", "--splits=1024", "--window=1",
+        "--window=2147483647", "--append"}},
+      {{"backward"},
+       {"1,1,8,16", "2,4:2,7:33,24:40", "1,3,1:100,64", "1,1,40:5,8", "1,0,8,16", huge},
+       {"--causal", "--deterministic", "--config-dq=" + tile, "--config-dq=BLOCK_M=3"}},
+      {{"gemm"},
+       {"8,8,8", "1,1,1", "33,7,100", "0,1,1", huge},
+       {"--bias", "--residual", "--activation=gelu", "--activation=relu", "--layout=tt", "--layout=nt", "--dtype=i8"}},
+      {{"softmax"}, {"1,1", "3,1000", "33,8", "0,8", "2147483647,2147483647"}, {}},
+      {{"rms-norm"}, {"1,1", "3,1000", "33,8", "8"}, {}},
+      {{"layer-norm"}, {"1,1", "3,1000", "33,8", "8,-1"}, {}}};
+  const Words common = {"--dtype=f16",      "--dtype=bf16",      "--dtype=f32",        "--dtype=f64",           "--seed=-1",
+                        "--seed=7",         "--threads=1",       "--threads=1024",     "--threads=0",           "--json",
+                        "--config=" + tile, "--config=" + warps, "--config=BLOCK_M=8", "--config=BLOCK_N=1024", "--config=STAGES=99"};
+  const std::vector<Words> targets = {{"--target=host"},
+                                      {"--target=host"},
+                                      {"--target=amd:gfx942", "--simulate"},
+                                      {"--target=amd:gfx1201", "--simulate"},
+                                      {"--target=nvidia:sm_90"},
+                                      {"--target=simulated:gfx950"},
+                                      {"--target=host", "--simulate"}};
+  std::minstd_rand random = test::seeded(static_cast<unsigned>(test::timesFrom("FATTN_SEED", 20261123)));
+  std::map<int, int> codes;
+  for (int i = test::timesFrom("FATTN_KERNEL_LINES", 8); i > 0; --i) {
+    const Kind& kind = kinds[random() % kinds.size()];
+    Words line = kind.name;
+    line.insert(line.end(), {"--check", "--shape=" + kind.shapes[random() % kind.shapes.size()]});
+    const Words& target = targets[random() % targets.size()];
+    line.insert(line.end(), target.begin(), target.end());
+    for (unsigned n = random() % 3; n > 0 && !kind.options.empty(); --n) line.push_back(kind.options[random() % kind.options.size()]);
+    if (random() % 2 == 0) line.push_back(common[random() % common.size()]);
+    const Ended ended = run(FATTN_RUN, line, "", 120);
+    ++codes[ended.code];
+    std::string words;
+    for (const std::string& word : line) words += " " + word;
+    const bool refused = ended.code == 1 ? ended.out.find("error: the kernel could not be compiled for") != std::string::npos
+                                         : ended.code >= 2 && ended.code <= 4;
+    EXPECT_TRUE(ended.code == 0 || refused) << words << " ended with " << ended.code << "\n" << ended.out.substr(0, 2000);
+    EXPECT_EQ(ended.out.find("internal error"), std::string::npos) << words << "\n" << ended.out.substr(0, 500);
+  }
+  for (const auto& [code, times] : codes) fmt::print("exit code {}: {} times\n", code, times);
+}
+
 TEST_F(Tools, HelpThatDoesNotArriveIsAFailure) {
   for (const std::string& program : programs()) {
     EXPECT_EQ(run(program, {"--help"}, "/dev/full").code, 1) << program;
