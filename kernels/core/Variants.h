@@ -20,7 +20,7 @@ namespace fattn::kernels {
 struct LoadedCode;
 
 /// Doublings of one extent, and of all together, beyond which a tuning says nothing about a shape.
-inline constexpr int kFarthest = 2, kFarthestInAll = 4;
+inline constexpr int kFarthest = 2, kFarthestInAll = 3;
 
 /// Extents that a kernel may be tuned by.
 inline constexpr std::size_t kMostExtents = 4;

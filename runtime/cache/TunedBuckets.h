@@ -13,7 +13,7 @@
 namespace fattn::cache {
 
 /// Doublings of one extent, and of all together, beyond which a tuning says nothing about a shape.
-inline constexpr int kFarthest = 2, kFarthestInAll = 4;
+inline constexpr int kFarthest = 2, kFarthestInAll = 3;
 
 /// A tuning that finished.
 struct TunedBucket {

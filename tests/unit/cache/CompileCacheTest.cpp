@@ -161,7 +161,7 @@ TEST_F(CompileCacheTest, TheTunedConfigurationIsUsedAndExplained) {
             "supported on host with BLOCK_M=16,BLOCK_N=64: the winner of the tuning for the nearest shape "
             "(heads=32,seq_k=2048,seq_q=2048, 987.6 us)" +
                 where +
-                "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent and 16 "
+                "\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent and 8 "
                 "in all, else "
                 "the above; fattn::warmup compiles what is missing:\n  heads=32,seq_k=2048,seq_q=2048: BLOCK_M=16,BLOCK_N=64 (at hand)");
   EXPECT_EQ(probe(here + " FATTN_TUNE=off").tile, "BLOCK_M=64,BLOCK_N=64");
@@ -183,7 +183,8 @@ TEST_F(CompileCacheTest, TheShapeChoosesAmongTheTuned) {
   };
   EXPECT_EQ(blockFor(500), 8);
   EXPECT_EQ(blockFor(4000), 128);
-  EXPECT_EQ(blockFor(16384), 128);
+  EXPECT_EQ(blockFor(8192), 128);
+  EXPECT_EQ(blockFor(16384), 0);
   EXPECT_EQ(blockFor(1), 0);
   config.tile = TileConfig{.block_m = 24};
   EXPECT_EQ(kernels::tuneKey(config), kernels::tuneKey([&] {

@@ -190,7 +190,7 @@ TEST_F(ShippedTuning, WithoutAShapeTheConfigurationIsThatOfAllLengthsTogether) {
   const TunedLookup far = lookUpTuned(c);
   EXPECT_EQ(far.rule, TunedRule::Default);
   EXPECT_EQ(far.tile, defaultTile(resolve(c)));
-  EXPECT_EQ(far.reason, "the default, as no tuned shape is near: each extent within a factor of 4, and of 16 in all");
+  EXPECT_EQ(far.reason, "the default, as no tuned shape is near: each extent within a factor of 4, and of 8 in all");
 }
 
 // Where a tuning did not finish, or nobody asked for one, a length that is near decides.
@@ -212,7 +212,7 @@ TEST_F(ShippedTuning, ExplainListsTheVariants) {
   c.causal = true;
   const std::string text = explain(c);
   EXPECT_NE(text.find("\na launch takes the kernel of its bucket of shapes, else the nearest at hand within a factor of 4 in each extent "
-                      "and 16 in all, else "
+                      "and 8 in all, else "
                       "the above; fattn::warmup compiles what is missing:\n  heads=32,seq_k=1024,seq_q=1024: BLOCK_M="),
             std::string::npos)
       << text;

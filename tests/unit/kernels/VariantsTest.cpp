@@ -86,13 +86,14 @@ TEST_F(VariantsTest, ALaunchTakesTheKernelOfItsBucketWhereThatIsAtHandElseTheNea
   cache.get(hinted(512));
   EXPECT_EQ(ran(kernel, 512, 512), 16) << "handles that were there before have it, too";
   EXPECT_EQ(ran(kernel, 300, 500), 16) << "the same bucket";
-  EXPECT_EQ(ran(kernel, 2048, 2048), 16) << "two doublings away";
-  EXPECT_EQ(ran(kernel, 4096, 4096), 64) << "three are far";
+  EXPECT_EQ(ran(kernel, 1024, 2048), 16) << "two doublings away";
+  EXPECT_EQ(ran(kernel, 512, 4096), 64) << "three are far";
+  EXPECT_EQ(ran(kernel, 2048, 2048), 64) << "two each are far together";
   cache.get(hinted(4096));
   EXPECT_EQ(ran(kernel, 4096, 4096), 128);
   EXPECT_EQ(ran(kernel, 2048, 2048), 128) << "the nearer one";
   EXPECT_EQ(ran(kernel, 1024, 1024), 16);
-  EXPECT_EQ(ran(kernel, kMostRows, kMostRows), 128);
+  EXPECT_EQ(ran(kernel, 8192, 8192), 128);
   EXPECT_EQ(compiles, 3) << "no launch compiles";
 }
 
