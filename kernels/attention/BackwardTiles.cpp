@@ -35,7 +35,10 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
 std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Machine& machine) {
   const std::int64_t width = widthOf(parameters);
   if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
-  if (hasUnit(parameters, machine)) return {tileOf(64, width <= 128 ? 64 : 32, 4)};
+  if (hasUnit(parameters, machine)) {
+    if (width <= 64) return {tileOf(64, 64, 4)};
+    return {tileOf(128, width <= 128 ? 64 : 32, 8)};
+  }
   if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
   return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4)};
 }
