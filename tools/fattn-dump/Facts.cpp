@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "compiler/gpu/Target.h"
+#include "compiler/gpu/Occupancy.h"
 #include "runtime/base/TargetName.h"
 
 namespace fattn::dump {
@@ -77,18 +77,9 @@ void addAmd(const Options& options, const Compilation& compilation, std::vector<
 
 Occupancy occupancyOf(const std::string& target, int threads, int registers, long sharedBytes) {
   const gpu::Target& machine = gpu::findTarget(target);
-  const int warps = (threads + machine.warpSize - 1) / machine.warpSize, granule = machine.registers.granule;
-  const long perWarp = static_cast<long>((registers + granule - 1) / granule * granule) * machine.warpSize;
-  Occupancy result{machine.maxWarps / warps, 0, machine.maxWarps, "warps"};
-  const auto limit = [&](long programs, const char* by) {
-    if (programs >= result.programs) return;
-    result.programs = static_cast<int>(programs);
-    result.limit = by;
-  };
-  limit(machine.registers.perSM / (perWarp * warps), "registers");
-  limit(machine.shared.bytesPerSM / std::max<long>(sharedBytes + machine.shared.reservedPerBlock, 1), "shared memory");
-  result.warps = result.programs * warps;
-  return result;
+  const int warps = (threads + machine.warpSize - 1) / machine.warpSize;
+  const gpu::Occupancy found = gpu::occupancyOf(machine, {.warps = warps, .registers = registers, .sharedBytes = sharedBytes});
+  return {found.blocks, found.blocks * warps, machine.maxWarps, std::string(found.limit)};
 }
 
 std::vector<Fact> collectFacts(const Options& options, const Compilation& compilation, const std::optional<Usage>& usage) {

@@ -24,6 +24,7 @@
 // from the first of the new one where no other barrier does.
 //
 // Test: tests/lit/gpu/allocate-shared.mlir.
+#include "compiler/gpu/Occupancy.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "fattn/Error.h"
@@ -196,10 +197,7 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
 
   static int64_t allocateForOne(func::FuncOp func, const gpu::Target& target) {
     auto blocks = [&](int64_t bytes) {
-      return bytes > target.shared.bytesPerBlock
-                 ? 0
-                 : std::min(target.shared.bytesPerSM / std::max<int64_t>(bytes + target.shared.reservedPerBlock, 1),
-                            target.maxWarps / warpsOf(func));
+      return gpu::occupancyOf(target, {.warps = static_cast<int>(warpsOf(func)), .sharedBytes = bytes}).blocks;
     };
     int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
     if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();

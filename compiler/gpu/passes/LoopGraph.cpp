@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/gpu/Occupancy.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/MemoryOrder.h"
@@ -320,15 +321,13 @@ class GraphBuilder {
     loop.walk([&](Operation* op) {
       for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
     });
-    int64_t bytes = target.shared.reservedPerBlock;
+    int64_t bytes = 0;
     for (Value buffer : buffers) {
       bool filled = llvm::any_of(buffer.getUsers(), [&](Operation* user) { return isa<CopyAsyncOp>(user) && loop->isAncestor(user); });
       bytes += cast<BufferType>(buffer.getType()).getSlotBytes() * (filled ? ahead + 1 : 1);
     }
-    int64_t registers = int64_t{graph.model.threads} * *graph.model.registerLimit;
-    int64_t blocks = std::min({target.shared.bytesPerSM / std::max<int64_t>(bytes, 1), target.registers.perSM / registers,
-                               int64_t{target.maxWarps} / warpsOf(loop)});
-    return static_cast<int>(std::clamp<int64_t>(blocks, 1, gpu::kMaxGroups));
+    const gpu::BlockNeeds needs{.warps = static_cast<int>(warpsOf(loop)), .registers = *graph.model.registerLimit, .sharedBytes = bytes};
+    return std::clamp(gpu::occupancyOf(target, needs).blocks, 1, gpu::kMaxGroups);
   }
 
   scf::ForOp loop;
