@@ -212,7 +212,7 @@ std::optional<compiler::Binary> BinaryStore::load(const Digest& key) const {
 
 bool BinaryStore::save(const Digest& key, const compiler::Binary& binary) {
   std::string file = encodeBinary(key, binary);
-  if (file.size() > std::min<std::uint64_t>(kMaxBinary, bytes_ / kShards)) return true;  // kept by nobody, and nobody's mistake
+  if (file.size() > std::min<std::uint64_t>(kMaxBinary, bytes_ / kShards)) return true;  // too large to keep, which is not an error
   std::filesystem::path name = fileOf(key);
   if (!directory_.replace(name, file, /*durable=*/false)) return false;
   directory_.prune(name.parent_path(), bytes_ / kShards, name);

@@ -23,7 +23,7 @@ struct Inventory {
   std::vector<Fault> faults;  ///< by name
 };
 
-/// What is being written at the moment is no fault.
+/// Files that a process is writing at the moment are not reported.
 Inventory verify(const Directory& directory);
 
 }  // namespace fattn::cache

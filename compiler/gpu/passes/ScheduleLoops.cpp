@@ -119,7 +119,8 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     }
     try {
       gpu::CostedLoop costed = gpu::cost(graph.model, targetOf(loop));
-      // What the text needs anyway is no reason to refuse an order that needs no more: the code generator spills what is over.
+      // The order of the text may need more registers than there are. Then an order that needs no more than it is allowed, too: the code
+      // generator spills the rest.
       costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, textOrder(costed.size())).registers);
       choice.schedule = forcedFor(loop, costed);
       if (!choice.schedule) {
