@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "kernels/attention/OperandChecks.h"
-#include "kernels/core/SlotTable.h"
 
 namespace fattn::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "fattn/Attention.h"
-#include "runtime/base/Binary.h"
+#include "kernels/core/SlotTable.h"
 
 namespace fattn::kernels {
 

@@ -8,10 +8,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "compiler/gpu/Target.h"
-#include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/core/CompileProgram.h"
 
 namespace fattn::kernels {
 namespace {
@@ -41,11 +38,6 @@ double distance(const TileConfig& a, const TileConfig& b) {
   return steps(a.block_m, b.block_m) + steps(a.block_n, b.block_n) + steps(a.stages, b.stages) + steps(a.warps, b.warps);
 }
 
-const gpu::Target* rowOf(const std::string& chip) {
-  static const std::vector<std::string_view> names = gpu::targetNames();
-  return std::ranges::find(names, chip) == names.end() ? nullptr : &gpu::findTarget(chip);
-}
-
 std::int64_t roundUp(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 // Blocks that are longer than the lengths compute on padding only.
@@ -70,39 +62,27 @@ std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConf
 }
 
 // The plain scheme of a block: Q and a ring of K and V in shared memory; the scores, their rounded copy and the accumulator in registers.
-std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
+std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
   constexpr std::int64_t kOtherRegisters = 40;  // addresses, maxima, sums, loop control
   constexpr std::int64_t kSlack = 4;            // it is an estimate: a quarter above the limit is still tried
-  const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warpSize;
-  const gpu::MatrixInstruction* matrix = machine.matrixFor(config.dtype);
-  if (matrix != nullptr && tile.warps != 0) {
-    const std::int64_t rows = std::int64_t{matrix->m} / matrix->warps;
-    if (tile.block_m % (rows * warps) != 0)
-      return fmt::format("BLOCK_M={} is no multiple of {} rows for each of {} warps", tile.block_m, rows, warps);
-  }
+  const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warp_size;
+  const std::int64_t rows = machine.dotRows(config.dtype);
+  if (rows != 0 && tile.warps != 0 && tile.block_m % (rows * warps) != 0)
+    return fmt::format("BLOCK_M={} is no multiple of {} rows for each of {} warps", tile.block_m, rows, warps);
   const std::int64_t shared = plainSharedBytes(config, tile), widthV = roundUp(config.head_dim_v, 16);
-  if (shared > machine.shared.bytesPerBlock)
-    return fmt::format("it needs {} bytes of shared memory, a block has {}", shared, machine.shared.bytesPerBlock);
+  if (shared > machine.shared_bytes) return fmt::format("it needs {} bytes of shared memory, a block has {}", shared, machine.shared_bytes);
   if (tile.warps == 0) return std::nullopt;
   const std::int64_t values = tile.block_m * widthV + tile.block_m * tile.block_n * 3 / 2;
   const std::int64_t registers = (values + threads - 1) / threads + kOtherRegisters;
-  const int limit = gpu::registerLimit(machine, 1, static_cast<int>(threads));
+  const int limit = machine.registers(static_cast<int>(threads));
   if (registers > limit + limit / kSlack) return fmt::format("it needs about {} registers a thread, which has {}", registers, limit);
   return std::nullopt;
 }
 
 }  // namespace
 
-std::vector<std::string> offeredSchedules(const AttentionConfig& config, const TileConfig& tile) try {
-  TileConfig plain = tile;
-  plain.schedule.clear();
-  return offeredSchedules(config.target, plain, traceAttentionForward(config, plain));
-} catch (const Error&) {
-  return {};  // what cannot be traced has no variants; whoever compiles it says why
-}
-
 std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
-  const std::string chip = codeTarget(config.target);
+  const std::string chip = machineOf(config.target).chip;
   std::vector<TileConfig> space;
   for (const SpaceRow& row : rows()) {
     if (!chip.starts_with(row.prefix)) continue;
@@ -121,35 +101,33 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
   return space;
 }
 
-std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile) {
+std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile, const OfferedSchedules& ask) {
   std::vector<TileConfig> variants;
-  const std::string chip = codeTarget(config.target);
-  const auto row = std::ranges::find_if(rows(), [&](const SpaceRow& r) { return chip.starts_with(r.prefix); });
+  const Machine machine = machineOf(config.target);
+  const auto row = std::ranges::find_if(rows(), [&](const SpaceRow& r) { return machine.chip.starts_with(r.prefix); });
   if (row == rows().end() || row->schedules == 0) return variants;
-  const std::vector<std::string> offered = offeredSchedules(config, tile);
+  const std::vector<std::string> offered = ask(config, tile);
   // Without a name it is the first.
   for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), row->schedules + 1); ++i) {
     if (tile.schedule == offered[i]) continue;
     variants.push_back(tile);
     variants.back().schedule = offered[i];
   }
-  const gpu::Target* machine = rowOf(chip);
-  if (machine != nullptr && machine->warpGroup && !tile.schedule.ends_with("persistent")) {
+  if (machine.warp_groups && !tile.schedule.ends_with("persistent")) {
     variants.push_back(tile);
     variants.back().schedule += tile.schedule.empty() ? "persistent" : " persistent";
   }
   return variants;
 }
 
-std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const std::string& chip) {
+std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
   if (std::optional<std::string> reason = beyondLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
   constexpr std::int64_t kFewOnHost = 16, kFewOnGpu = 64;  // rows of a block
-  const gpu::Target* machine = rowOf(chip);
   if (std::optional<std::string> reason =
-          beneathLengths(config.shape.value_or(ShapeHint{}), tile, machine == nullptr ? kFewOnHost : kFewOnGpu))
+          beneathLengths(config.shape.value_or(ShapeHint{}), tile, machine.isHost() ? kFewOnHost : kFewOnGpu))
     return reason;
-  if (machine == nullptr) return std::nullopt;
-  return beyondMachine(config, tile, *machine);
+  if (machine.isHost()) return std::nullopt;
+  return beyondMachine(config, tile, machine);
 }
 
 }  // namespace fattn::kernels

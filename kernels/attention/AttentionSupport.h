@@ -4,8 +4,7 @@
 #define FATTN_KERNELS_ATTENTIONSUPPORT_H
 
 #include "fattn/Attention.h"
-#include "kernels/core/Target.h"
-#include "kernels/core/Variants.h"
+#include "fattn/Target.h"
 
 namespace fattn::kernels {
 
@@ -25,12 +24,6 @@ inline bool leavesTileOpen(const AttentionConfig& config) { return !config.tile 
 
 /// "attention f16 head_dim 64 causal for host": a resolved configuration for people.
 std::string textOf(const AttentionConfig& resolved);
-
-/// The bucket of a shape: batch entries times heads, rows of q, rows of k.
-inline ShapeBucket attentionBucket(std::int64_t batch, std::int64_t heads, std::int64_t seqQ, std::int64_t seqK) {
-  const auto all = static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads);  // of what is illegal as well
-  return ShapeBucket::of({static_cast<std::int64_t>(all), seqQ, seqK});
-}
 
 /// The tile configuration for a resolved target and head dimensions where the caller chose none.
 TileConfig defaultTile(const AttentionConfig& config);

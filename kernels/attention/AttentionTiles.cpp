@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "compiler/gpu/Target.h"
+#include "fattn/Target.h"
 #include "kernels/attention/AttentionSupport.h"
 
 namespace fattn::kernels {
@@ -51,8 +51,8 @@ std::vector<TileConfig> unitCandidates(std::int64_t width) {
 
 // AMD's chips, for which copies go through registers. No figure of a run stands behind these: they are the largest blocks that no chip of
 // the kind stores registers for (tests/unit/fattn-dump/JobTest.cpp). Waves of 64 lanes have twice the registers of those of 32.
-TileConfig amdTile(const gpu::Target& machine, DType dtype, std::int64_t width) {
-  const bool isLarge = machine.warpSize == 64;
+TileConfig amdTile(const Machine& machine, DType dtype, std::int64_t width) {
+  const bool isLarge = machine.warp_size == 64;
   if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};
   if (width <= 64)
     return isLarge ? TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4}
@@ -65,22 +65,22 @@ TileConfig amdTile(const gpu::Target& machine, DType dtype, std::int64_t width) 
 }
 
 // A tenth more for what moves between layouts.
-bool fits(const AttentionConfig& config, const TileConfig& tile, const gpu::Target& machine) {
-  return plainSharedBytes(config, tile) * 11 / 10 <= machine.shared.bytesPerBlock;
+bool fits(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
+  return plainSharedBytes(config, tile) * 11 / 10 <= machine.shared_bytes;
 }
 
 }  // namespace
 
 TileConfig defaultTile(const AttentionConfig& config) {
   if (namesHost(config.target)) return {.block_m = 64, .block_n = 64};
-  const gpu::Target& machine = gpu::findTarget(codeTarget(config.target));
+  const Machine machine = machineOf(config.target);
   const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
-  if (parseTarget(machine.name).kind == TargetKind::Amd) return amdTile(machine, config.dtype, width);
-  const bool unit = machine.warpGroup && machine.name.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
+  if (machine.chip.starts_with("amd:")) return amdTile(machine, config.dtype, width);
+  const bool unit = machine.warp_groups && machine.chip.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(config.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });
   TileConfig tile = found == tiles.end() ? tiles.back() : *found;
-  if (!machine.name.starts_with("nvidia:sm_90")) tile.schedule.clear();  // which orders there are depends on the chip
+  if (!machine.chip.starts_with("nvidia:sm_90")) tile.schedule.clear();  // which orders there are depends on the chip
   return tile;
 }
 

@@ -8,8 +8,6 @@
 
 #include "kernels/attention/AttentionBackward.h"
 #include "kernels/attention/OperandChecks.h"
-#include "kernels/core/CompileProgram.h"
-#include "kernels/core/Target.h"
 
 namespace fattn {
 
@@ -206,19 +204,15 @@ const KernelCode& BackwardKernel::info() const { return requiredBackward(impl_).
 const KernelCode& BackwardKernel::infoDq() const { return requiredBackward(impl_).dq.info(); }
 
 BackwardKernel compile_backward(const BackwardConfig& given) {
-  BackwardKernel kernel;
-  asErrors([&] {
-    auto made = std::make_shared<BackwardKernel::Impl>();
-    made->config = legalBackward(given);
-    const BackwardConfig& config = made->config;
-    made->keys = compile(backwardKeysTemplate(), parametersOf(config, true, true), {.target = config.target, .tile = config.tile});
-    made->rows = compile(backwardRowsTemplate(), parametersOf(config, false, true), {.target = config.target});
-    made->dq = config.deterministic ? compile(backwardQueriesTemplate(), parametersOf(config, true, false),
-                                              {.target = config.target, .tile = config.tile_dq})
-                                    : compile(backwardRoundTemplate(), parametersOf(config, false, false), {.target = config.target});
-    kernel = BackwardKernel(std::move(made));
-  });
-  return kernel;
+  auto made = std::make_shared<BackwardKernel::Impl>();
+  made->config = legalBackward(given);
+  const BackwardConfig& config = made->config;
+  made->keys = compile(backwardKeysTemplate(), parametersOf(config, true, true), {.target = config.target, .tile = config.tile});
+  made->rows = compile(backwardRowsTemplate(), parametersOf(config, false, true), {.target = config.target});
+  made->dq = config.deterministic
+                 ? compile(backwardQueriesTemplate(), parametersOf(config, true, false), {.target = config.target, .tile = config.tile_dq})
+                 : compile(backwardRoundTemplate(), parametersOf(config, false, false), {.target = config.target});
+  return BackwardKernel(std::move(made));
 }
 
 std::expected<BackwardKernel, Error> try_compile_backward(const BackwardConfig& config) try {

@@ -10,7 +10,9 @@
 #include "kernels/attention/KernelCache.h"
 #include "kernels/attention/TunedAttention.h"
 #include "kernels/core/CompileProgram.h"
+#include "kernels/core/Target.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/TargetName.h"
 
 namespace fattn {
 namespace {

@@ -9,8 +9,6 @@
 
 #include "kernels/attention/AttentionDecode.h"
 #include "kernels/attention/OperandChecks.h"
-#include "kernels/core/CompileProgram.h"
-#include "kernels/core/Target.h"
 
 namespace fattn {
 
@@ -283,23 +281,19 @@ const KernelCode& DecodeKernel::info() const { return required(impl_).decode.inf
 std::span<const dsl::Param> DecodeKernel::args() const { return required(impl_).decode.args(); }
 
 DecodeKernel compile_decode(const DecodeConfig& given) {
-  DecodeKernel kernel;
-  asErrors([&] {
-    requireLegal(given);
-    auto made = std::make_shared<DecodeKernel::Impl>();
-    made->config = completed(given);
-    const DecodeConfig& config = made->config;
-    made->decode = compile(decodeTemplate(), decodeParameters(config), {.target = config.target, .tile = config.tile});
-    made->merge = compile(mergeTemplate(),
-                          {{"dtype", std::string("f32")},
-                           {"out", std::string(name(config.dtype))},
-                           {"head_dim", config.head_dim_v},
-                           {"alignment", std::int64_t{config.alignment}}},
-                          {.target = config.target});
-    made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
-    kernel = DecodeKernel(std::move(made));
-  });
-  return kernel;
+  requireLegal(given);
+  auto made = std::make_shared<DecodeKernel::Impl>();
+  made->config = completed(given);
+  const DecodeConfig& config = made->config;
+  made->decode = compile(decodeTemplate(), decodeParameters(config), {.target = config.target, .tile = config.tile});
+  made->merge = compile(mergeTemplate(),
+                        {{"dtype", std::string("f32")},
+                         {"out", std::string(name(config.dtype))},
+                         {"head_dim", config.head_dim_v},
+                         {"alignment", std::int64_t{config.alignment}}},
+                        {.target = config.target});
+  made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
+  return DecodeKernel(std::move(made));
 }
 
 std::expected<DecodeKernel, Error> try_compile_decode(const DecodeConfig& config) try {

@@ -43,6 +43,12 @@ struct AttentionCode {
 };
 inline const AttentionCode& attentionOf(const LoadedCode& code) { return *static_cast<const AttentionCode*>(code.client.get()); }
 
+/// The bucket of a shape: batch entries times heads, rows of q, rows of k.
+inline ShapeBucket attentionBucket(std::int64_t batch, std::int64_t heads, std::int64_t seqQ, std::int64_t seqK) {
+  const auto all = static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads);  // of what is illegal as well
+  return ShapeBucket::of({static_cast<std::int64_t>(all), seqQ, seqK});
+}
+
 /// Makes or finds the binary of a resolved configuration.
 using CompileFunction = std::function<Compiled(const AttentionConfig& resolved)>;
 /// Whom to ask for the tile configuration, before the defaults, where the caller left it open.

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "kernels/core/Target.h"
+#include "fattn/Target.h"
 
 namespace fattn::kernels {
 namespace {

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "fattn/Error.h"
+#include "fattn/Overlap.h"
 #include "fattn/TensorView.h"
-#include "kernels/core/Overlap.h"
 
 namespace fattn::kernels {
 

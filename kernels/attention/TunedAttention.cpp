@@ -8,6 +8,7 @@
 #include "kernels/attention/AttentionSpace.h"
 #include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/KernelCache.h"
+#include "kernels/core/CompileProgram.h"
 #include "runtime/base/Lifecycle.h"
 
 namespace fattn {
@@ -53,6 +54,14 @@ cache::Shape toldExtents(const AttentionConfig& config) {
   return told;
 }
 
+std::vector<std::string> askCompiler(const AttentionConfig& config, const TileConfig& tile) try {
+  TileConfig plain = tile;
+  plain.schedule.clear();
+  return offeredSchedules(config.target, plain, traceAttentionForward(config, plain));
+} catch (const Error&) {
+  return {};  // what cannot be traced has no variants; whoever compiles it says why
+}
+
 std::string problemName(const AttentionConfig& config) {
   return fmt::format("attention_forward-{}-d{}-v{}{}", name(config.dtype), config.head_dim,
                      config.head_dim_v != 0 ? config.head_dim_v : config.head_dim, config.causal ? "-causal" : "");
@@ -73,12 +82,12 @@ TuneProblem problemOf(const AttentionConfig& config) {
   problem.refusal = [config](const TileConfig& tile) { return refusalOf(config, tile); };
   problem.hasSay = [told = problem.told](const cache::TunedBucket& bucket) { return deservesSay(bucket, told); };
   problem.space = [resolved] { return attentionSpace(resolved); };
-  problem.misfit = [resolved, shape](const TileConfig& tile) {
+  problem.misfit = [resolved, shape, machine = machineOf(resolved.target)](const TileConfig& tile) {
     AttentionConfig shaped = resolved;
     shaped.shape = shape;
-    return attentionMisfit(shaped, tile, codeTarget(resolved.target));
+    return attentionMisfit(shaped, tile, machine);
   };
-  problem.variants = [resolved](const TileConfig& tile) { return attentionVariants(resolved, tile); };
+  problem.variants = [resolved](const TileConfig& tile) { return attentionVariants(resolved, tile, askCompiler); };
   problem.bench = [resolved, shape] { return std::make_unique<AttentionBench>(resolved, shape); };
   return problem;
 }

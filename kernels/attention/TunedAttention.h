@@ -22,6 +22,10 @@ cache::Shape toldExtents(const AttentionConfig& config);
 /// "attention_forward-bf16-d128-v128-causal": the kernel as people and folders call it.
 std::string problemName(const AttentionConfig& config);
 
+/// The orders of the main loop's work that the compiler would choose from for a tile configuration, as texts, best first. `config` is
+/// resolved but for its tile. Takes the time of most of a compilation.
+std::vector<std::string> askCompiler(const AttentionConfig& config, const TileConfig& tile);
+
 /// A supported configuration that leaves its tile open.
 TuneProblem problemOf(const AttentionConfig& config);
 

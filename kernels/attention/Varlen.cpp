@@ -9,8 +9,6 @@
 #include "fattn/Attention.h"
 #include "kernels/attention/AttentionVarlen.h"
 #include "kernels/attention/OperandChecks.h"
-#include "kernels/core/CompileProgram.h"
-#include "kernels/core/Target.h"
 
 namespace fattn {
 
@@ -132,15 +130,11 @@ const KernelCode& VarlenKernel::info() const { return requiredVarlen(impl_).kern
 std::span<const dsl::Param> VarlenKernel::args() const { return requiredVarlen(impl_).kernel.args(); }
 
 VarlenKernel compile_varlen(const VarlenConfig& given) {
-  VarlenKernel kernel;
-  asErrors([&] {
-    requireLegalVarlen(given);
-    auto made = std::make_shared<VarlenKernel::Impl>();
-    made->config = completedVarlen(given);
-    made->kernel = compile(varlenTemplate(), varlenParameters(made->config), {.target = made->config.target, .tile = made->config.tile});
-    kernel = VarlenKernel(std::move(made));
-  });
-  return kernel;
+  requireLegalVarlen(given);
+  auto made = std::make_shared<VarlenKernel::Impl>();
+  made->config = completedVarlen(given);
+  made->kernel = compile(varlenTemplate(), varlenParameters(made->config), {.target = made->config.target, .tile = made->config.tile});
+  return VarlenKernel(std::move(made));
 }
 
 std::expected<VarlenKernel, Error> try_compile_varlen(const VarlenConfig& config) try {

@@ -16,6 +16,7 @@
 #include "kernels/core/Target.h"
 #include "runtime/base/Headroom.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/TargetName.h"
 #include "runtime/base/Threads.h"
 #include "runtime/cache/BinaryStore.h"
 #include "runtime/cache/Settings.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/core/Overlap.h"
+#include "fattn/Overlap.h"
 
 #include <algorithm>
 #include <array>
 #include <functional>
 
-namespace fattn::kernels {
+namespace fattn {
 namespace {
 
 // Sums of products of 63-bit numbers.
@@ -95,4 +95,4 @@ bool haveSameRows(const TensorView& a, const TensorView& b) {
   return true;
 }
 
-}  // namespace fattn::kernels
+}  // namespace fattn

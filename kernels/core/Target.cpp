@@ -8,17 +8,13 @@
 #include "compiler/gpu/Target.h"
 #include "fattn/Device.h"
 #include "fattn/Error.h"
+#include "runtime/base/TargetName.h"
 
 namespace fattn::kernels {
 
 const std::string& defaultTarget() {
   static const std::string* name = new std::string(openDevice("").name());
   return *name;
-}
-
-std::string resolveTarget(const std::string& target) {
-  const std::string& named = target.empty() ? defaultTarget() : target;
-  return namesHost(named) || namesChip(named) ? named : openDevice(named).name();
 }
 
 namespace {
@@ -64,10 +60,40 @@ std::string codeTarget(const std::string& target) {
   return best;
 }
 
+}  // namespace fattn::kernels
+
+namespace fattn {
+
+bool namesHost(std::string_view target) { return parseTarget(target).isHost(); }
+
+bool namesChip(std::string_view target) { return parseTarget(target).isChip(); }
+
+std::string resolveTarget(const std::string& target) {
+  const std::string& named = target.empty() ? kernels::defaultTarget() : target;
+  return namesHost(named) || namesChip(named) ? named : openDevice(named).name();
+}
+
 void requireTarget(const std::string& target) {
   if (target.empty()) return;
   if (namesChip(target)) return void(gpu::findTarget(target));
-  codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name());
+  kernels::codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name());
 }
 
-}  // namespace fattn::kernels
+int Machine::dotRows(DType type) const {
+  const gpu::MatrixInstruction* matrix = isHost() ? nullptr : gpu::findTarget(chip).matrixFor(type);
+  return matrix == nullptr ? 0 : matrix->m / matrix->warps;
+}
+
+int Machine::registers(int threads) const { return isHost() ? 0 : gpu::registerLimit(gpu::findTarget(chip), 1, threads); }
+
+Machine machineOf(const std::string& target) {
+  if (namesHost(target)) return {.chip = target};
+  const gpu::Target& row = gpu::findTarget(kernels::codeTarget(target));
+  return {.chip = std::string(row.name),
+          .shared_bytes = row.shared.bytesPerBlock,
+          .warp_size = row.warpSize,
+          .warp_groups = row.warpGroup.has_value() && row.copy(gpu::CopyKind::BulkTensor) != nullptr,
+          .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr};
+}
+
+}  // namespace fattn

@@ -28,8 +28,8 @@ namespace {
 // Programs whose texts agree compute the same, whoever traced them, and declare the same.
 kernels::Source sourceOf(const dsl::Program& program, const CompileFor& how) {
   how.tile.validate();
-  kernels::requireTarget(how.target);
-  const std::string target = kernels::resolveTarget(how.target);
+  requireTarget(how.target);
+  const std::string target = resolveTarget(how.target);
   const std::string text = compiler::textOf(dsl::internal::module(program));
   kernels::Source source{.key = "program " + cache::hex(cache::hash(text)) + " " + target,
                          .text = program.name() + " for " + target,

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "fattn/Library.h"
-#include "kernels/core/Overlap.h"
+#include "fattn/Overlap.h"
 #include "kernels/library/Handles.h"
 #include "kernels/library/Library.h"
 
@@ -53,9 +53,9 @@ void requireType(const Checked& tensor, DType type, const char* because) {
 
 // Programs read and write at the same time; where both are the same view, each reads only what it writes itself.
 void requireApart(const Checked& written, const Checked& read, bool mayBeSame) {
-  if (kernels::areApart(written.view, written.bytes, read.view, read.bytes)) return;
-  if (mayBeSame && written.view.data == read.view.data && kernels::haveSameRows(written.view, read.view)) return;
-  if (kernels::shareMemory(written.view, written.bytes, read.view, read.bytes))
+  if (areApart(written.view, written.bytes, read.view, read.bytes)) return;
+  if (mayBeSame && written.view.data == read.view.data && haveSameRows(written.view, read.view)) return;
+  if (shareMemory(written.view, written.bytes, read.view, read.bytes))
     failOperand(written.name, std::string("it shares memory with ") + read.name + ", and launches read and write in no particular order",
                 mayBeSame ? std::string("give it memory of its own; it may also be exactly ") + read.name : "give it memory of its own");
 }

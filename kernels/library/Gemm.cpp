@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "compiler/gpu/Target.h"
 #include "fattn/dsl/Dsl.h"
 #include "kernels/library/Library.h"
 
@@ -89,22 +88,15 @@ std::int64_t sharedBytes(const Parameters& parameters, const TileConfig& tile) {
   return elements * sizeInBytes(parameters.dtype("dtype")) * 11 / 10;
 }
 
-// Whether warp groups multiply what an engine copies to shared memory.
-bool hasUnit(const gpu::Target& target) {
-  const bool asynchronous = std::ranges::any_of(target.matrix, &gpu::MatrixInstruction::asynchronous);
-  return asynchronous && target.copy(gpu::CopyKind::BulkTensor) != nullptr;
-}
-
 TileConfig gemmTile(const Parameters& parameters, const Machine& machine) {
   if (machine.isHost()) return {.block_m = 256, .block_n = 256, .block_k = 128};
   const std::int64_t bytes = sizeInBytes(parameters.dtype("dtype"));
   // The fastest of those that were measured on an H200 (docs/performance.md). Two blocks of four warps cover each other's waits where no
   // matrix unit reads shared memory by itself.
   TileConfig tile{.block_m = 128, .block_n = 128, .block_k = 64, .stages = 3, .warps = 8};
-  const gpu::Target& target = gpu::findTarget(machine.chip);
-  if (bytes == 2 && hasUnit(target))
+  if (bytes == 2 && machine.warp_groups)
     tile.block_n = 256;
-  else if (bytes == 2 && target.copy(gpu::CopyKind::CpAsync))
+  else if (bytes == 2 && machine.async_copies)
     tile.stages = 2, tile.warps = 4;
   if (bytes == 4) tile = {.block_m = 64, .block_n = 64, .block_k = 16, .stages = 2, .warps = 4};
   while (tile.stages > 1 && sharedBytes(parameters, tile) > machine.shared_bytes) --tile.stages;

@@ -5,11 +5,9 @@
 #include <deque>
 
 #include "compiler/driver/Identity.h"
-#include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
 #include "kernels/core/Bench.h"
 #include "kernels/core/CompileProgram.h"
-#include "kernels/core/Target.h"
 #include "runtime/cache/Hash.h"
 
 namespace fattn::kernels {
@@ -65,13 +63,6 @@ Parameters complete(const KernelTemplate& from, const Parameters& given) {
     all.set(name, value);
   }
   return all;
-}
-
-Machine machineOf(const std::string& target) {
-  if (namesHost(target)) return {.chip = target};
-  Machine machine{.chip = codeTarget(target)};
-  machine.shared_bytes = gpu::findTarget(machine.chip).shared.bytesPerBlock;
-  return machine;
 }
 
 // A random operand is the same for all candidates; its memory belongs to the bench.

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The backward pass from C99: compiled, asked for its workspace, launched in both modes, and refused with a sentence. */
-#include <fattn/c_api.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-static int failures = 0;
-#define EXPECT(condition)                                                               \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      failures++;                                                                       \
-      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
-    }                                                                                   \
-  } while (0)
-#define REFUSED(call, status, text) EXPECT((call) == (status) && strncmp(fattn_last_error(), (text), strlen(text)) == 0)
+#include "Expect.h"
 
 enum { D = 8, KEYS = 3, WORKSPACE = 128 * 2 };
 
@@ -76,8 +65,8 @@ int main(void) {
   EXPECT(fattn_attention_backward(kernel, NULL, &args) == FATTN_OK);
   EXPECT(forward_and_wrong(1) == 0);
   args.workspace_bytes = 100;
-  REFUSED(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
-          "fattn_attention_backward: workspace: it has 100 bytes; this launch needs 1024");
+  REFUSED_BEGINNING(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_attention_backward: workspace: it has 100 bytes; this launch needs 1024");
   EXPECT(fattn_backward_kernel_info(kernel, &json) == FATTN_OK && strstr(json, "\"dkdv\":{") != NULL &&
          strstr(json, "\"entry\":\"attention_backward_queries\"") != NULL);
   fattn_string_free(json);
@@ -93,15 +82,15 @@ int main(void) {
   EXPECT(fattn_attention_backward(kernel, NULL, &args) == FATTN_OK);
   EXPECT(forward_and_wrong(1) == 0);
   memset(&args.lse, 0, sizeof args.lse);
-  REFUSED(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_attention_backward: lse: ");
+  REFUSED_BEGINNING(fattn_attention_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_attention_backward: lse: ");
   fattn_backward_kernel_release(kernel);
 
-  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
-          "fattn_compile_backward: configuration: unknown key \"rows\"");
-  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"deterministic\": 1}", &kernel), FATTN_INVALID_ARGUMENT,
-          "fattn_compile_backward: configuration: deterministic is 1; it must be true or false");
-  REFUSED(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 12, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
-          "fattn_compile_backward: head_dim is 12; it must be a multiple of 8 from 8 to 256");
+  REFUSED_BEGINNING(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
+                    "fattn_compile_backward: configuration: unknown key \"rows\"");
+  REFUSED_BEGINNING(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"deterministic\": 1}", &kernel), FATTN_INVALID_ARGUMENT,
+                    "fattn_compile_backward: configuration: deterministic is 1; it must be true or false");
+  REFUSED_BEGINNING(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 12, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
+                    "fattn_compile_backward: head_dim is 12; it must be a multiple of 8 from 8 to 256");
   printf("%d failures\n", failures);
   return failures != 0;
 }

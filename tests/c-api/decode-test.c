@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decode from C99: compiled, asked for its workspace, launched on a cache of pages, and refused with a sentence. */
-#include <fattn/c_api.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-static int failures = 0;
-#define EXPECT(condition)                                                               \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      failures++;                                                                       \
-      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
-    }                                                                                   \
-  } while (0)
-#define REFUSED(call, status, text) EXPECT((call) == (status) && strncmp(fattn_last_error(), (text), strlen(text)) == 0)
+#include "Expect.h"
 
 enum { D = 8, PAGE = 4, PAGES = 3, KEYS = 9 };
 
@@ -63,8 +52,8 @@ static void append_in_a_window(void) {
   EXPECT(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 1, \"page_size\": 4, \"window\": true, \"append\": true, "
                               "\"target\": \"host\"}",
                               &kernel) == FATTN_OK);
-  REFUSED(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
-          "fattn_attention_decode: new_k: this kernel was compiled to append rows, and needs them");
+  REFUSED_BEGINNING(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_attention_decode: new_k: this kernel was compiled to append rows, and needs them");
   for (i = 0; i < D; i++) {
     rows[0][i] = first[i], rows[0][D + i] = second[i];
     rows[1][i] = v[first - k + i], rows[1][D + i] = v[second - k + i];
@@ -103,19 +92,19 @@ int main(void) {
   EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
   EXPECT(wrong(KEYS) == 0);
   args.splits = 2;
-  REFUSED(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
-          "fattn_attention_decode: workspace: it has 0 bytes; a launch of 2 splits needs 72");
+  REFUSED_BEGINNING(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_attention_decode: workspace: it has 0 bytes; a launch of 2 splits needs 72");
   EXPECT(fattn_decode_kernel_info(kernel, &json) == FATTN_OK && strstr(json, "\"name\":\"pages\"") != NULL);
   fattn_string_free(json);
   EXPECT(fattn_decode_kernel_retain(kernel) == FATTN_OK);
   fattn_decode_kernel_release(kernel);
   fattn_decode_kernel_release(kernel);
-  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"pages\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
-          "fattn_compile_decode: configuration: unknown key \"pages\"");
-  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\"}", &kernel), FATTN_INVALID_ARGUMENT,
-          "fattn_compile_decode: configuration: the key \"head_dim\" is missing");
-  REFUSED(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 17, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
-          "fattn_compile_decode: rows is 17; it must be 1 to 16");
+  REFUSED_BEGINNING(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"pages\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
+                    "fattn_compile_decode: configuration: unknown key \"pages\"");
+  REFUSED_BEGINNING(fattn_compile_decode("{\"dtype\": \"f32\"}", &kernel), FATTN_INVALID_ARGUMENT,
+                    "fattn_compile_decode: configuration: the key \"head_dim\" is missing");
+  REFUSED_BEGINNING(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 17, \"target\": \"host\"}", &kernel),
+                    FATTN_UNSUPPORTED, "fattn_compile_decode: rows is 17; it must be 1 to 16");
   append_in_a_window();
   printf("%d failures\n", failures);
   return failures != 0;

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and templates from C99: compiled, launched in every way, queried, tuned, and refused with a sentence. On the host, or on the
  * device that the first argument names. */
-#include <fattn/c_api.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
-static int failures = 0;
-#define EXPECT(condition)                                                               \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      failures++;                                                                       \
-      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
-    }                                                                                   \
-  } while (0)
-#define REFUSED(call, status, text) EXPECT((call) == (status) && strcmp(fattn_last_error(), (text)) == 0)
+#include "Expect.h"
+
 enum { LENGTH = 100 };
 static const char* const kScale =
     "func.func @scale(%x: !tile.ptr<f32> {tile.name = \"x\"}, %out: !tile.ptr<f32> {tile.name = \"out\"},\n"
@@ -160,7 +150,8 @@ static void test_a_template(void) {
   fattn_string_free(text);
   REFUSED(fattn_compile_template("{\"template\": \"conv\"}", &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile_template: there is no template \"conv\"\n  hint: there are attention_backward_keys, attention_backward_queries, "
-          "attention_backward_round, attention_backward_rows, attention_decode, attention_merge, attention_varlen, gemm, layer_norm, rms_norm, row_softmax");
+          "attention_backward_round, attention_backward_rows, attention_decode, attention_merge, attention_varlen, gemm, layer_norm, "
+          "rms_norm, row_softmax");
   REFUSED(fattn_compile_template(with_target(SOFTMAX ", \"shape\": {\"row\": 4}}"), &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile_template: configuration: shape has no key \"row\"\n  hint: the legal keys of shape are rows, columns");
   REFUSED(fattn_compile_template("{\"template\": \"gemm\", \"parameters\": {\"dtype\": 7}}", &kernel), FATTN_INVALID_ARGUMENT,

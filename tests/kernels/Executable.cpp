@@ -101,6 +101,7 @@ class OnDevice {
   void* memory_;
 };
 
+// Not by fattn::compile: each pass is verified, and an order of the loop is taken by its number.
 class Compiled : public Executable {
  public:
   Compiled(const dsl::Program& program, Device& device, const TileConfig& config, int schedule) : device_(device) {

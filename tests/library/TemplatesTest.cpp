@@ -36,7 +36,7 @@ TEST(LibraryTemplates, RowsCompileForEveryChip) {
 TEST(LibraryTemplates, TheirSpacesBeginWithTheirOwnConfigurationAndHoldEachPointOnce) {
   for (const char* name : {"gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge",
                            "attention_backward_rows", "attention_backward_keys", "attention_backward_queries", "attention_backward_round"})
-    for (const Machine& machine : {Machine{.chip = "host"}, Machine{.chip = "nvidia:sm_90", .shared_bytes = 232448}}) {
+    for (const Machine& machine : {Machine{.chip = "host"}, machineOf("nvidia:sm_90")}) {
       const auto found = findTemplate(name);
       const std::vector<TileConfig> space = found->space(found->parameters, machine);
       EXPECT_EQ(space.front(), found->tile(found->parameters, machine));
@@ -48,7 +48,7 @@ TEST(LibraryTemplates, TheirSpacesBeginWithTheirOwnConfigurationAndHoldEachPoint
 }
 
 TEST(LibraryTemplates, RowsThatFitAreOneBlock) {
-  const Machine machine{.chip = "nvidia:sm_90", .shared_bytes = 232448};
+  const Machine machine = machineOf("nvidia:sm_90");
   for (const char* name : {"row_softmax", "layer_norm", "rms_norm"}) {
     const auto found = findTemplate(name);
     for (const std::int64_t columns : {1, 100, 1000, 1024, 5000, 16384}) {
@@ -68,7 +68,7 @@ TEST(LibraryTemplates, ExtentsThatAreToldDecideTheConfiguration) {
   const auto softmax = findTemplate("row_softmax");
   const std::string target = "nvidia:sm_90";
   EXPECT_EQ(compile(*softmax, {}, {.target = target, .tile = {}, .extents = {4096, 3000}}).info().tile.block_n, 4096);
-  const Machine machine{.chip = target, .shared_bytes = 232448};
+  const Machine machine = machineOf(target);
   EXPECT_EQ(compile(*softmax, {}, {.target = target}).info().tile, softmax->tile(softmax->parameters, machine));
   EXPECT_THROW(compile(*softmax, {}, {.target = target, .tile = {}, .extents = {1, 2, 3}}), Error);
 }

@@ -6,9 +6,9 @@
 #include <set>
 #include <vector>
 
+#include "fattn/Overlap.h"
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/core/Overlap.h"
 #include "tests/robustness/Attack.h"
 
 namespace fattn {
@@ -112,7 +112,7 @@ TEST(Overlaps, TwentyThousandRandomPairsAgreeWithEveryByte) {
     const std::set<std::uintptr_t> bytes = bytesOf(a);
     bool expected = false;
     for (std::uintptr_t byte : bytesOf(b)) expected |= bytes.contains(byte);
-    ASSERT_EQ(kernels::shareMemory(a, a.checkedBytes(), b, b.checkedBytes()), expected) << a.toString() << " and " << b.toString();
+    ASSERT_EQ(shareMemory(a, a.checkedBytes(), b, b.checkedBytes()), expected) << a.toString() << " and " << b.toString();
     shared += expected ? 1 : 0;
   }
   EXPECT_GT(shared, 2000);

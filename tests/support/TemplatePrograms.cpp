@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "compiler/driver/Compile.h"
-#include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
 #include "kernels/core/ArgumentPack.h"
 
@@ -44,7 +43,7 @@ std::vector<interpreter::Argument> bySlot(const dsl::Program& program, const std
 mlir::func::FuncOp functionOf(const dsl::Program& program) { return *dsl::internal::module(program).getOps<mlir::func::FuncOp>().begin(); }
 
 std::string ptxOf(const KernelTemplate& from, const Parameters& given, const std::string& target) {
-  const Machine machine{.chip = target, .shared_bytes = gpu::findTarget(target).shared.bytesPerBlock};
+  const Machine machine = machineOf(target);
   const TileConfig tile = from.tile(completed(from, given), machine);
   const dsl::Program program = traced(from, given, tile);
   compiler::CompileOptions options;

@@ -188,7 +188,7 @@ Compilation compileStages(const Options& options) {
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html || options.remarks;
   compile.onStage = keep;
-  if (options.html && !kernels::namesHost(options.target))
+  if (options.html && !namesHost(options.target))
     result.loop = loopOf(input.module(), result.config, gpu::findTarget(options.target).warpSize);
   result.undivided = undividedArguments(input.module());
   result.binary = compiler::compile(input.module(), compile);

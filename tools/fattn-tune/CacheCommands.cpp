@@ -9,6 +9,7 @@
 
 #include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/TunedAttention.h"
+#include "kernels/core/Target.h"
 #include "runtime/cache/Settings.h"
 #include "runtime/cache/Verify.h"
 #include "tools/common/Terminal.h"
@@ -115,7 +116,7 @@ int exportShipped(const Options& options) {
   std::map<fs::path, TuneRecord> files;
   for (TuneRecord& record : selected(options)) {
     const std::string target = record.key.target.substr(0, record.key.target.find(' '));
-    const bool host = kernels::namesHost(target);
+    const bool host = namesHost(target);
     Device& device = openDevice(host ? target : "");
     if (!record.winner || record.key.device != device.description() || (!host && kernels::codeTarget(device.name()) != target)) continue;
     TuneRecord& file =

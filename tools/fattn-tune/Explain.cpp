@@ -108,7 +108,7 @@ int explain(const Options& options) {
   kernels::requireSupported(config);
   const kernels::TunedLookup lookup = kernels::lookUpTuned(config);
   std::optional<cache::TuneKey> key;
-  if (!kernels::namesChip(config.target)) key = kernels::tuneKey(config);
+  if (!namesChip(config.target)) key = kernels::tuneKey(config);
   fmt::print("{}", options.json ? printJson(config, lookup, key) : printText(config, lookup, key, tool::wantsColor()));
   return tool::kOk;
 }

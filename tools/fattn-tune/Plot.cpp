@@ -243,7 +243,7 @@ namespace {
 // What is known of the problem; where that is nothing, what was found with other compilers or on other devices, the latest of it.
 TuneRecord recordOf(const AttentionConfig& config) {
   const std::string target = kernels::resolve(config).target;
-  if (!kernels::namesChip(target))
+  if (!namesChip(target))
     if (TuneRecord own = kernels::tunedStore().read(kernels::tuneKey(config)); !own.points.empty()) return own;
   TuneRecord latest;
   const auto timeOf = [](const TuneRecord& record) {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "fattn/Kernel.h"
+#include "fattn/Target.h"
 
 namespace fattn {
 
@@ -47,13 +48,6 @@ class Parameters {
 
  private:
   std::map<std::string, Value, std::less<>> values_;
-};
-
-/// What code is made for.
-struct Machine {
-  std::string chip;               ///< "host", "host:avx2", "nvidia:sm_90a"
-  std::int64_t shared_bytes = 0;  ///< shared memory of a program; 0 on the host
-  bool isHost() const { return shared_bytes == 0; }
 };
 
 /// An argument that tuning launches a template with.
@@ -167,8 +161,8 @@ std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters
                         const TuneFor& how = {});
 
 /// Makes a template known by its name to the C interface and to the tools. A later one of the same name takes its place. fattn's own,
-/// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge", "attention_varlen" and the four of the backward pass,
-/// "attention_backward_rows", "_keys", "_queries" and "_round", are known from the beginning.
+/// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge", "attention_varlen" and the four of the backward
+/// pass, "attention_backward_rows", "_keys", "_queries" and "_round", are known from the beginning.
 void registerTemplate(KernelTemplate what);
 /// The template of a name; throws Error{InvalidArgument} with the names that there are.
 std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);

@@ -12,6 +12,8 @@
 #include "fattn/Host.h"
 #include "fattn/Kernel.h"
 #include "fattn/Library.h"
+#include "fattn/Overlap.h"
+#include "fattn/Target.h"
 #include "fattn/Template.h"
 #include "fattn/TensorView.h"
 #include "fattn/TileConfig.h"

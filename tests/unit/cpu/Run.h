@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles a traced program for one level of host instructions and runs its grid.
+// Compiles a traced program for one level of host instructions and runs its grid. Not by fattn::compile: each pass is verified, and levels
+// that this processor lacks are compiled for, too.
 #ifndef FATTN_TESTS_UNIT_CPU_RUN_H
 #define FATTN_TESTS_UNIT_CPU_RUN_H
 

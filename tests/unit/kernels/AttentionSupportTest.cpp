@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/core/Target.h"
 
 namespace fattn {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/attention/AttentionForward.h"
-#include "kernels/attention/AttentionSpace.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/TunedAttention.h"
 #include "kernels/core/CompileProgram.h"
 #include "tests/unit/kernels/PtxLoop.h"
 
@@ -90,7 +90,7 @@ TEST_P(EmittedOrder, IsTheSchedules) {
   const auto [headDim, causal] = GetParam();
   const AttentionConfig config = hopper(headDim, causal);
   TileConfig tile = *config.tile;
-  const std::vector<std::string> schedules = kernels::offeredSchedules(config, tile);
+  const std::vector<std::string> schedules = kernels::askCompiler(config, tile);
   EXPECT_FALSE(schedules.empty());
   for (const std::string& schedule : schedules) {
     tile.schedule = schedule;

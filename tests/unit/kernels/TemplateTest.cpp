@@ -164,5 +164,21 @@ TEST(Template, RegisteredOnesAreFoundByName) {
   EXPECT_EQ(refusal([] { findTemplate("gem"); }), "there is no template \"gem\"");
 }
 
+TEST(Target, AMachineIsWhatCodeMayUse) {
+  const Machine host = machineOf("host");
+  EXPECT_TRUE(host.isHost() && host.chip == "host" && host.warp_size == 0 && host.dotRows(DType::BF16) == 0 && host.registers(64) == 0);
+  const Machine hopper = machineOf("nvidia:sm_90a"), ampere = machineOf("nvidia:sm_80");
+  EXPECT_EQ(hopper.chip, "nvidia:sm_90a");
+  EXPECT_TRUE(hopper.warp_groups && !ampere.warp_groups && hopper.warp_size == 32 && ampere.async_copies);
+  EXPECT_EQ(ampere.shared_bytes, 166912);
+  EXPECT_EQ(ampere.dotRows(DType::BF16), 16);
+  EXPECT_EQ(ampere.dotRows(DType::I64), 0);
+  EXPECT_EQ(ampere.registers(512), 128);
+  EXPECT_EQ(ampere.registers(64), 255);
+  EXPECT_THROW(machineOf("nvidia:sm_1"), Error);
+  EXPECT_EQ(resolveTarget("nvidia:sm_1"), "nvidia:sm_1");
+  EXPECT_TRUE(namesChip("amd:gfx942") && !namesChip("cuda") && namesHost("host:avx2"));
+}
+
 }  // namespace
 }  // namespace fattn

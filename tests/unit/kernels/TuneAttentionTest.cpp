@@ -54,8 +54,8 @@ TEST(AttentionSpace, BeginsWithADefaultThatNamesASchedule) {
 }
 
 TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
-  EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}).empty());
-  std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4});
+  EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}, askCompiler).empty());
+  std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4}, askCompiler);
   ASSERT_EQ(variants.size(), 3u);
   std::vector<std::string> texts;
   for (const TileConfig& variant : variants) texts.push_back(variant.schedule);
@@ -63,7 +63,7 @@ TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   variants[0].schedule.clear();
   EXPECT_EQ(variants[0].toString(), "BLOCK_M=64,BLOCK_N=64,WARPS=4");
   texts.clear();
-  for (const TileConfig& variant : attentionVariants(config("nvidia:sm_90"), variants[1])) texts.push_back(variant.schedule);
+  for (const TileConfig& variant : attentionVariants(config("nvidia:sm_90"), variants[1], askCompiler)) texts.push_back(variant.schedule);
   EXPECT_EQ(texts, (std::vector<std::string>{"A a b B", "A a B1 b", "A b1 a B1"})) << "its own order is no variant, the first is one";
 }
 
@@ -77,13 +77,15 @@ TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
       const TileConfig tile = defaultTile(c);
       if (tile.schedule.empty()) continue;
       ++named;
-      const std::vector<std::string> offered = offeredSchedules(c, tile);
+      const std::vector<std::string> offered = askCompiler(c, tile);
       EXPECT_NE(std::ranges::find(offered, tile.schedule), offered.end()) << dim << ": " << tile.toString();
     }
   EXPECT_GE(named, 8);
 }
 
-std::string misfit(const AttentionConfig& c, const TileConfig& tile) { return attentionMisfit(c, tile, c.target).value_or("fits"); }
+std::string misfit(const AttentionConfig& c, const TileConfig& tile) {
+  return attentionMisfit(c, tile, machineOf(c.target)).value_or("fits");
+}
 
 TEST(AttentionMisfit, NamesTheResourceThatIsShort) {
   AttentionConfig c = config("nvidia:sm_80", DType::BF16, 128);

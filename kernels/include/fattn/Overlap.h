@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two strided tensors share memory.
-#ifndef FATTN_KERNELS_CORE_OVERLAP_H
-#define FATTN_KERNELS_CORE_OVERLAP_H
+// Whether two strided tensors share memory: for those who write functions that launch kernels, whose programs read and write in no order.
+#ifndef FATTN_OVERLAP_H
+#define FATTN_OVERLAP_H
 
 #include "fattn/TensorView.h"
 
-namespace fattn::kernels {
+namespace fattn {
 
 /// Whether the stretches of memory that two tensors span, of so many bytes each, lie apart: nearly all do.
 inline bool areApart(const TensorView& a, std::int64_t aBytes, const TensorView& b, std::int64_t bBytes) {
@@ -21,6 +21,6 @@ bool shareMemory(const TensorView& a, std::int64_t aBytes, const TensorView& b, 
 /// Whether each element of `a` is where the element of the same index of `b` is, but for the last dimension.
 bool haveSameRows(const TensorView& a, const TensorView& b);
 
-}  // namespace fattn::kernels
+}  // namespace fattn
 
 #endif
