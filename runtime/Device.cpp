@@ -82,7 +82,8 @@ Device& openDevice(std::string_view target) {
   }
   std::string known;
   for (Device* device : listDevices()) known.append(known.empty() ? "" : ", ").append(device->name());
-  throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'", "devices of this machine: " + known);
+  throw Error(ErrorCode::NoDevice, "there is no device for target '" + std::string(target) + "'",
+              "devices of this machine: " + known + "; 'simulated:gfx942' has the CPU execute the code for a chip of AMD's");
 }
 
 }  // namespace fattn

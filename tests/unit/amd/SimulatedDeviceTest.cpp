@@ -137,10 +137,13 @@ TEST_P(SimulatedDevice, RefusesWrongLaunches) {
 }
 
 TEST(SimulatedDevices, UnknownChipsAreRefused) {
-  for (const char* name : {"simulated", "simulated:", "simulated:gfx90a", "simulatedgfx942"})
+  for (const char* name : {"simulated", "simulated:", "simulated:gfx90a"})
     EXPECT_EQ(refusal([&] { openDevice(name); }),
               "there is no target '" + std::string(name) +
                   "'\n  hint: chips that are simulated are gfx942, gfx950, gfx1100, gfx1201: 'simulated:gfx942'");
+  const std::string misspelled = refusal([] { openDevice("simulatedgfx942"); });
+  EXPECT_SAYS(misspelled, "there is no device for target 'simulatedgfx942'");
+  EXPECT_SAYS(misspelled, "'simulated:gfx942'");
 }
 
 TEST(SimulatedDevices, AllocationsAreLimitedInNumberAndSize) {
