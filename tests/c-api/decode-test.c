@@ -23,6 +23,12 @@ static fattn_attention_decode_args make_args(void) {
   return args;
 }
 
+static int hasResults(const float* expected) {
+  int d = 0;
+  while (d < D && o[d] == expected[d]) d++;
+  return d == D;
+}
+
 /* By the definition, over the last keys. */
 static int wrong(int seen) {
   double weights[KEYS], sum = 0, want;
@@ -65,10 +71,10 @@ static void append_in_a_window(void) {
   memcpy(expected, o, sizeof o);
   args.window = KEYS;
   EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
-  EXPECT(memcmp(expected, o, sizeof o) != 0 && wrong(KEYS) == 0);
+  EXPECT(!hasResults(expected) && wrong(KEYS) == 0);
   args.window = 7;
   EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
-  EXPECT(memcmp(expected, o, sizeof o) == 0 && wrong(7) == 0);
+  EXPECT(hasResults(expected) && wrong(7) == 0);
   fattn_decode_kernel_release(kernel);
 }
 
