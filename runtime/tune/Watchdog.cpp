@@ -27,10 +27,10 @@ constexpr double kFirstSeconds = 120;  // a measurement when nothing is known: l
 constexpr double kLeastSeconds = 20;   // any later one
 constexpr double kSlowerThanBest = 100;
 
-volatile sig_atomic_t worker = 0, interrupted = 0;  // for the handler
+volatile sig_atomic_t worker = 0, interrupted = 0;  // for the handler: a process and a signal, or 0
 
 void handOn(int signal) {
-  interrupted = 1;
+  interrupted = signal;
   if (worker > 0) kill(static_cast<pid_t>(worker), signal);
 }
 
@@ -58,22 +58,34 @@ Process::Process(const std::function<int(Watched&, std::span<const Blame>)>& wor
   int ends[2];
   std::fflush(nullptr);  // or both processes would write what waits in buffers
   const pid_t parent = getpid();
+  // Until both processes know what to do with them, an interrupt would be lost: here as there is nobody to hand it to, in the child as it
+  // begins with this handler.
+  sigset_t interrupts, before;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  sigaddset(&interrupts, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &interrupts, &before);
   const bool piped = pipe2(ends, O_CLOEXEC) == 0;
-  if (piped) child_ = fork();
-  if (!piped || child_ < 0) throw Error(ErrorCode::Internal, "no process to measure in can be started");
+  child_ = piped ? fork() : -1;
+  if (child_ != 0) {
+    worker = std::max(child_, 0);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (interrupted != 0 && child_ > 0) kill(child_, interrupted);  // another thread had it
+  }
+  if (child_ < 0) throw Error(ErrorCode::Internal, "no process to measure in can be started");
   if (child_ == 0) {
     close(ends[0]);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (getppid() != parent) _exit(1);
     Watched watched(ends[1]);
     const int code = work(watched, blamed);
     std::fflush(nullptr);
     _exit(code);
   }
-  worker = child_;
   close(ends[1]);
   pipe_ = ends[0];
 }
