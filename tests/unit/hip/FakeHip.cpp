@@ -59,6 +59,12 @@ std::byte* place(const void* address, std::size_t bytes) {
   return static_cast<std::byte*>(const_cast<void*>(address));
 }
 
+/// The driver's own, so that what nobody can unload as the GPU is lost is no leak of the process.
+std::map<ModuleHandle, std::unique_ptr<ihipModule_t>>& loaded() {
+  static auto* made = new std::map<ModuleHandle, std::unique_ptr<ihipModule_t>>;
+  return *made;
+}
+
 int number;  // what handles of streams and events point at
 
 }  // namespace
@@ -130,10 +136,12 @@ Result hipModuleLoadData(ModuleHandle* module, const void* image) {
   }
   if (!state().architecture.starts_with(made->object->chip().name)) return kNoBinaryForGpu;
   ++state().modules;
-  return *module = made.release(), kSuccess;
+  *module = made.get();
+  loaded().emplace(*module, std::move(made));
+  return kSuccess;
 }
 Result hipModuleUnload(ModuleHandle module) {
-  delete module;
+  loaded().erase(module);
   --state().modules;
   return begin("hipModuleUnload");
 }
