@@ -24,8 +24,8 @@ namespace {
 /// Version 5 of code objects, which ROCm loads from 5.2 on.
 constexpr unsigned kCodeObjectVersion = 500;
 
-/// Registers of 16 bits, LLVM's default for gfx11, cost a loop with two dots of width 128 two hundred moves between halves in its loop, and
-/// spills. With registers of 32 bits alone there are no spills and half as many moves.
+/// LLVM's default for gfx11 is registers of 16 bits. A loop with two dots of width 128 then spills and has 200 moves between halves. With
+/// registers of 32 bits alone it has 126 and no spills.
 llvm::StringRef featuresOf(llvm::StringRef chip) { return chip.starts_with("gfx11") ? "-real-true16" : ""; }
 
 std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed sequences from C99: compiled, launched on three of them, one without keys, and refused with a sentence. */
-#include <fattn/c_api.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-static int failures = 0;
-#define EXPECT(condition)                                                               \
-  do {                                                                                  \
-    if (!(condition)) {                                                                 \
-      failures++;                                                                       \
-      fprintf(stderr, "line %d: %s\n  %s\n", __LINE__, #condition, fattn_last_error()); \
-    }                                                                                   \
-  } while (0)
-#define REFUSED(call, status, text) EXPECT((call) == (status) && strncmp(fattn_last_error(), (text), strlen(text)) == 0)
+#include "Expect.h"
 
 enum { D = 8, SEQUENCES = 3, ROWS = 9, KEYS = 11 };
 
@@ -56,15 +45,15 @@ int main(void) {
   EXPECT(fattn_varlen_kernel_info(kernel, &json) == FATTN_OK && strstr(json, "\"name\":\"cu_q\"") != NULL);
   fattn_string_free(json);
   args.cu_k.shape[0] = 2;
-  REFUSED(fattn_attention_varlen(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
-          "fattn_attention_varlen: cu_k: batch + 1 (dimension 0) is 2; it must be 4 as in cu_q");
+  REFUSED_BEGINNING(fattn_attention_varlen(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_attention_varlen: cu_k: batch + 1 (dimension 0) is 2; it must be 4 as in cu_q");
   args.struct_size = 8;
-  REFUSED(fattn_attention_varlen(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_attention_varlen: args: struct_size is 8");
+  REFUSED_BEGINNING(fattn_attention_varlen(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_attention_varlen: args: struct_size is 8");
   EXPECT(fattn_varlen_kernel_retain(kernel) == FATTN_OK);
   fattn_varlen_kernel_release(kernel);
   fattn_varlen_kernel_release(kernel);
-  REFUSED(fattn_compile_varlen("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
-          "fattn_compile_varlen: configuration: unknown key \"rows\"");
+  REFUSED_BEGINNING(fattn_compile_varlen("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 4}", &kernel), FATTN_INVALID_ARGUMENT,
+                    "fattn_compile_varlen: configuration: unknown key \"rows\"");
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "fattn/fattn.h"
 #include "tools/fattn-run/BackwardJob.h"
@@ -151,10 +152,9 @@ KernelResult reportOf(const Options& options, const Launched& problem, const Eng
           .passed = !check || check->passed()};
 }
 
-KernelResult runDecode(const Options& options, tool::Progress& progress) {
-  const DecodeOptions& d = options.kernel->decode;
-  progress.step("compiling, and drawing operands");
-  DecodeEngine engine(options, d, options.kernel->dtype);
+/// Launches as often as asked, and compares with float64 where that is asked.
+template <typename AnyEngine>
+std::pair<Timing, std::optional<KernelCheck>> timedAndChecked(const Options& options, AnyEngine& engine, tool::Progress& progress) {
   const Timing timing = timed(options, engine, progress);
   std::optional<KernelCheck> check;
   if (options.check) {
@@ -162,6 +162,14 @@ KernelResult runDecode(const Options& options, tool::Progress& progress) {
     check = engine.check(options.seed);
   }
   progress.clear();
+  return {timing, check};
+}
+
+KernelResult runDecode(const Options& options, tool::Progress& progress) {
+  const DecodeOptions& d = options.kernel->decode;
+  progress.step("compiling, and drawing operands");
+  DecodeEngine engine(options, d, options.kernel->dtype);
+  const auto [timing, check] = timedAndChecked(options, engine, progress);
   const Launched launched{.parameters = engine.parameters,
                           .shape = fmt::format("{} sequences of {}{} keys, {}:{} heads, {} rows, D {}", d.batch, d.ragged ? "up to " : "",
                                                d.keys, d.headsQ, d.headsKv, d.queries, d.dim),
@@ -176,13 +184,7 @@ KernelResult runVarlen(const Options& options, tool::Progress& progress) {
   const VarlenOptions& v = options.kernel->varlen;
   progress.step("compiling, and drawing operands");
   VarlenEngine engine(options, v, options.kernel->dtype);
-  const Timing timing = timed(options, engine, progress);
-  std::optional<KernelCheck> check;
-  if (options.check) {
-    progress.step("checking against float64");
-    check = engine.check(options.seed);
-  }
-  progress.clear();
+  const auto [timing, check] = timedAndChecked(options, engine, progress);
   const auto sequences = static_cast<std::int64_t>(v.cuQ.size()) - 1;
   const Launched launched{.parameters = engine.parameters,
                           .shape = fmt::format("{} sequences of {} rows and {} keys in all, {}:{} heads, D {}", sequences, v.cuQ.back(),
@@ -198,13 +200,7 @@ KernelResult runBackward(const Options& options, tool::Progress& progress) {
   const io::AttentionShape& s = options.kernel->backward.shape;
   progress.step("compiling, drawing operands, and running the forward");
   BackwardEngine engine(options, options.kernel->backward, options.kernel->dtype);
-  const Timing timing = timed(options, engine, progress);
-  std::optional<KernelCheck> check;
-  if (options.check) {
-    progress.step("checking against float64");
-    check = engine.check(options.seed);
-  }
-  progress.clear();
+  const auto [timing, check] = timedAndChecked(options, engine, progress);
   constexpr double kOfForward = 2.5;  // five products for two
   const Launched launched{
       .parameters = engine.parameters,
