@@ -83,9 +83,7 @@ void merge_states(Stream stream, const MergeArgs& args, std::string_view target)
   const std::array arguments = {Argument("part_o", partO), Argument("part_lse", partLse), Argument("o", o),
                                 Argument("lse", lse ? *lse : none), Argument("write_lse", lse ? 1 : 0)};
   const std::array<std::int64_t, 4> extents = {o.shape[0], o.shape[1], o.shape[2], partO.shape[0]};
-  handles()
-      .get(mergeTemplate(), kindOf(partO.dtype, o.dtype, o.shape[3], aligned), target, mergeParameters)
-      .launch(stream, extents, arguments);
+  handleOf(mergeTemplate(), kindOf(partO.dtype, o.dtype, o.shape[3], aligned), target, mergeParameters).launch(stream, extents, arguments);
 }
 
 }  // namespace fattn

@@ -220,8 +220,7 @@ void norm(Stream stream, const NormArgs& args, std::string_view target, bool isL
   putWidth(kind, rows.x.view.shape[1]);
   const KernelTemplate& from = isLayer ? kernels::layerNormTemplate() : kernels::rmsNormTemplate();
   const std::array<std::int64_t, 2> extents = {rows.x.view.shape[0], rows.x.view.shape[1]};
-  kernels::handles()
-      .get(from, kind.bits, target, isLayer ? layerParameters : rmsParameters, extents)
+  kernels::handleOf(from, kind.bits, target, isLayer ? layerParameters : rmsParameters, extents)
       .launch(stream, extents, std::span(arguments).first(count));
 }
 
@@ -235,7 +234,7 @@ void softmax(Stream stream, const TensorView& x, const TensorView& out, std::str
   putWidth(kind, rows.x.view.shape[1]);
   const std::array<std::int64_t, 2> extents = {rows.x.view.shape[0], rows.x.view.shape[1]};
   const std::array<Argument, 2> arguments = {Argument("x", rows.x.view), Argument("out", rows.out.view)};
-  kernels::handles().get(kernels::rowSoftmaxTemplate(), kind.bits, target, rowsParameters, extents).launch(stream, extents, arguments);
+  kernels::handleOf(kernels::rowSoftmaxTemplate(), kind.bits, target, rowsParameters, extents).launch(stream, extents, arguments);
 }
 
 void layer_norm(Stream stream, const NormArgs& args, std::string_view target) { norm(stream, args, target, true); }
@@ -287,8 +286,7 @@ void gemm(Stream stream, const GemmArgs& args, std::string_view target) {
   kind.put(aColumns, 1).put(bColumns, 1).put(args.bias.has_value(), 1).put(args.residual.has_value(), 1);
   kind.put(static_cast<std::uint32_t>(args.activation), 2).put(aligned, 1).put(kernels::isSmallProduct(m, n), 1);
   const std::array<std::int64_t, 3> extents = {m, n, k};
-  kernels::handles()
-      .get(kernels::gemmTemplate(), kind.bits, target, gemmParameters, extents)
+  kernels::handleOf(kernels::gemmTemplate(), kind.bits, target, gemmParameters, extents)
       .launch(stream, extents, std::span(arguments).first(count));
 }
 

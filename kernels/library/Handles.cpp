@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/library/Handles.h"
 
-#include <memory>
-#include <mutex>
-#include <new>
+#include <functional>
+#include <string>
 
-#include "runtime/base/Lifecycle.h"
+#include "fattn/Handles.h"
 
 namespace fattn::kernels {
+namespace {
 
-const TemplateKernel& Handles::get(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Make make,
-                                   std::span<const std::int64_t> extents) {
-  {
-    std::shared_lock lock(mutex_);
-    if (const Entry* entry = find(from, kind, target)) return entry->kernel;
+struct AskedCall {
+  const KernelTemplate* from;
+  std::uint32_t kind;
+  std::string_view target;
+};
+
+struct KnownCall {
+  explicit KnownCall(const AskedCall& asked) : from(asked.from), kind(asked.kind), target(asked.target) {}
+  operator AskedCall() const { return {from, kind, target}; }
+  const KernelTemplate* from;
+  std::uint32_t kind;
+  std::string target;
+};
+
+struct CallHash {
+  using is_transparent = void;
+  std::size_t operator()(const AskedCall& call) const {
+    return std::hash<const void*>()(call.from) ^ (std::hash<std::string_view>()(call.target) + call.kind * 0x9e3779b97f4a7c15ull);
   }
-  const Busy busy;
-  TemplateKernel kernel =
-      compile(from, make(kind), {.target = std::string(target), .tile = {}, .extents = {extents.begin(), extents.end()}});
-  std::unique_lock lock(mutex_);
-  if (const Entry* entry = find(from, kind, target)) return entry->kernel;
-  return entries_.emplace_back(&from, kind, std::string(target), std::move(kernel)).kernel;
-}
+};
 
-void Handles::lockAcrossForks() {
-  // A lock of this kind knows the thread that took it, which has another number in the child: there it begins anew.
-  atFork([this] { mutex_.lock(); }, [this] { mutex_.unlock(); }, [this] { new (&mutex_) std::shared_mutex; });
-}
+struct SameCall {
+  using is_transparent = void;
+  bool operator()(const AskedCall& a, const AskedCall& b) const { return a.from == b.from && a.kind == b.kind && a.target == b.target; }
+};
 
-const Handles::Entry* Handles::find(const KernelTemplate& from, std::uint32_t kind, std::string_view target) const {
-  for (const Entry& entry : entries_)
-    if (entry.kind == kind && entry.from == &from && entry.target == target) return &entry;
-  return nullptr;
-}
+}  // namespace
 
-Handles& handles() {
-  static constinit Immortal<Handles> handles;
-  return handles.get([] {
-    auto made = std::make_unique<Handles>();
-    made->lockAcrossForks();
-    return made.release();
+const TemplateKernel& handleOf(const KernelTemplate& from, std::uint32_t kind, std::string_view target, Parameters (*make)(std::uint32_t),
+                               std::span<const std::int64_t> extents) {
+  static constinit Undestroyed<Handles<KnownCall, TemplateKernel, CallHash, SameCall>> handles;
+  return handles.value.get(AskedCall{&from, kind, target}, [&] {
+    return compile(from, make(kind), {.target = std::string(target), .tile = {}, .extents = {extents.begin(), extents.end()}});
   });
 }
 

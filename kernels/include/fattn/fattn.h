@@ -9,6 +9,7 @@
 #include "fattn/Decode.h"
 #include "fattn/Device.h"
 #include "fattn/Error.h"
+#include "fattn/Handles.h"
 #include "fattn/Host.h"
 #include "fattn/Kernel.h"
 #include "fattn/Library.h"
