@@ -2,12 +2,13 @@
 #include "kernels/template/Instance.h"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 
 #include "compiler/driver/Identity.h"
 #include "dsl/Internal.h"
 #include "kernels/core/Bench.h"
-#include "kernels/core/CompileProgram.h"
+#include "runtime/base/Lifecycle.h"
 #include "runtime/cache/Hash.h"
 
 namespace fattn::kernels {
@@ -24,22 +25,25 @@ bool isName(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return small(c) || (c >= '0' && c <= '9') || c == '_'; });
 }
 
+std::size_t allExtents(const KernelTemplate& from) { return from.extents.size() + from.more.size(); }
+
 void requireTemplate(const KernelTemplate& from) {
   constexpr const char* kRule = "a name is a small letter, then small letters, digits and _, at most 32";
   if (!isName(from.name)) failTemplate(from, "\"" + from.name + "\" is no name", kRule);
   for (const auto& [name, value] : from.parameters.all())
     if (!isName(name)) failTemplate(from, "\"" + name + "\" is no name of a parameter", kRule);
-  if (from.extents.empty() || from.extents.size() > kMostExtents || from.typical.size() != from.extents.size())
-    failTemplate(from, "it has " + std::to_string(from.extents.size()) + " extents and " + std::to_string(from.typical.size()) +
+  if (from.extents.empty() || from.extents.size() > kMostExtents || from.typical.size() != allExtents(from))
+    failTemplate(from, "it has " + std::to_string(allExtents(from)) + " extents and " + std::to_string(from.typical.size()) +
                            " typical ones; 1 to 4 are needed, and as many typical ones");
-  for (const std::string& extent : from.extents)
-    if (!isName(extent)) failTemplate(from, "\"" + extent + "\" is no name of an extent", kRule);
+  for (const auto* names : {&from.extents, &from.more})
+    for (const std::string& extent : *names)
+      if (!isName(extent)) failTemplate(from, "\"" + extent + "\" is no name of an extent", kRule);
   if (!from.program || !from.grid || !from.tile) failTemplate(from, "program, grid and tile have to be there");
 }
 
 void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> extents) {
-  if (extents.size() > from.extents.size())
-    failTemplate(from, std::to_string(extents.size()) + " extents are told; it has " + std::to_string(from.extents.size()));
+  if (extents.size() > allExtents(from))
+    failTemplate(from, std::to_string(extents.size()) + " extents are told; it has " + std::to_string(allExtents(from)));
   for (const std::int64_t extent : extents)
     if (extent < 0 || extent > INT32_MAX)
       failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
@@ -48,7 +52,7 @@ void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> ex
 // With those that are not told.
 std::vector<std::int64_t> padded(const KernelTemplate& from, std::span<const std::int64_t> extents) {
   std::vector<std::int64_t> all(extents.begin(), extents.end());
-  all.resize(from.extents.size(), 0);
+  all.resize(allExtents(from), 0);
   return all;
 }
 
@@ -105,9 +109,33 @@ std::vector<std::int64_t> withTypical(const KernelTemplate& from, std::span<cons
 
 cache::Shape namedExtents(const KernelTemplate& from, std::span<const std::int64_t> extents) {
   cache::Shape shape;
-  for (std::size_t i = 0; i < extents.size(); ++i)
+  for (std::size_t i = 0; i < std::min(extents.size(), from.extents.size()); ++i)
     if (extents[i] > 0) shape[from.extents[i]] = extents[i];
   return shape;
+}
+
+// The extents of a bucket in the order of the template; 0 where a bucket of another version lacks one.
+std::vector<std::int64_t> extentsOf(const KernelTemplate& from, const cache::Shape& shape) {
+  std::vector<std::int64_t> extents;
+  for (const std::string& name : from.extents) {
+    const auto found = shape.find(name);
+    extents.push_back(found == shape.end() ? 0 : found->second);
+  }
+  return extents;
+}
+
+// "gemm-activation_none-dtype_f16".
+std::string plainName(const KernelTemplate& from, const Parameters& parameters) {
+  std::string text = from.name;
+  for (const char c : parameters.toString().empty() ? "" : "-" + parameters.toString()) text += c == ',' ? '-' : c == '=' ? '_' : c;
+  return text;
+}
+
+TemplateNames namesOf(const KernelTemplate& from, const Parameters& parameters) {
+  TemplateNames names = from.names ? from.names(parameters) : TemplateNames();
+  for (std::string* name : {&names.text, &names.tuned, &names.folder})
+    if (name->empty()) *name = plainName(from, parameters);
+  return names;
 }
 
 }  // namespace
@@ -121,6 +149,8 @@ Instance::Instance(const KernelTemplate& what, const Parameters& given, const st
   target = resolveTarget(where);
   machine = machineOf(target);
   requireExtents(what, extents);
+  if (what.complete) parameters = what.complete(parameters, machine);
+  names = namesOf(what, parameters);
   const bool isTold = std::ranges::any_of(extents, [](std::int64_t extent) { return extent > 0; });
   safe = what.tileFor && isTold ? what.tileFor(parameters, machine, padded(what, extents)) : what.tile(parameters, machine);
   safe.validate();
@@ -130,30 +160,102 @@ dsl::Program Instance::trace(const TileConfig& tile) const {
   return dsl::trace(from->name, [&](dsl::Params& params) { from->program(params, parameters, tile); });
 }
 
-std::string Instance::name() const {
-  std::string text = from->name;
-  for (const char c : parameters.toString().empty() ? "" : "-" + parameters.toString()) text += c == ',' ? '-' : c == '=' ? '_' : c;
-  return text;
+void Instance::requireTile(const TileConfig& tile) const {
+  tile.validate();
+  if (from->checkTile) from->checkTile(parameters, tile);
 }
 
+std::shared_ptr<const Instance> Instance::relaxed() const {
+  const std::optional<Parameters> less = from->relaxed ? from->relaxed(parameters) : std::nullopt;
+  return less && *less != parameters ? std::make_shared<const Instance>(*from, *less, target) : nullptr;
+}
+
+ProgramJob Instance::job(const TileConfig& tile) const {
+  return {.target = target, .tile = tile, .folder = names.folder + "-" + target + "-" + tile.toString(), .trace = [=, this] {
+            return trace(tile);
+          }};
+}
+
+namespace {
+
+// Where broken promises lead to other code, packing does not look at them.
+std::vector<dsl::Param> withoutPromises(std::vector<dsl::Param> declared) {
+  for (dsl::Param& param : declared) param.divisibility = 1;
+  return declared;
+}
+
+}  // namespace
+
+TemplateCode::TemplateCode(std::shared_ptr<const Instance> instance, std::vector<dsl::Param> declared)
+    : relaxedInstance_(instance->relaxed()),
+      declared_(std::move(declared)),
+      arguments_(relaxedInstance_ ? withoutPromises(declared_) : declared_) {
+  for (std::size_t slot = 0; relaxedInstance_ && slot < declared_.size(); ++slot) {
+    const auto divisor = static_cast<std::uint64_t>(declared_[slot].divisibility);
+    if (divisor <= 1) continue;
+    const bool isPower = std::has_single_bit(divisor);
+    promises_.push_back({slot, isPower ? divisor - 1 : 0, isPower ? 1 : static_cast<std::int64_t>(divisor)});
+  }
+}
+
+const LoadedCode& TemplateCode::relaxed(const TileConfig& tile) const {
+  if (const LoadedCode* found = relaxedCode_.load(std::memory_order_acquire)) return *found;
+  asErrors([&] {
+    const Busy busy;
+    Source source = sourceOf(relaxedInstance_);
+    source.safe = tile;
+    std::shared_ptr<const LoadedCode> made = programCache().closed(source, {}).code;
+    std::lock_guard lock(compiling_);
+    if (!relaxedOwner_) relaxedOwner_ = std::move(made);
+    relaxedCode_.store(relaxedOwner_.get(), std::memory_order_release);
+  });
+  return *relaxedCode_.load(std::memory_order_acquire);
+}
+
+namespace {
+
+// A binary that was found may be anybody's.
+void requireDeclared(std::span<const dsl::Param> declared, std::span<const compiler::ArgInfo> found) {
+  const auto same = [](const dsl::Param& param, const compiler::ArgInfo& arg) {
+    return param.name == arg.name && param.isPointer == arg.isPointer && param.type == arg.type;
+  };
+  if (!std::ranges::equal(declared, found, same))
+    throw Error(ErrorCode::Internal, "the code takes other arguments than the program declares");
+}
+
+// Two templates may have one name: what tells them apart is their text.
+std::string identityOf(const Instance& instance) {
+  const std::string name =
+      "template " + plainName(*instance.from, instance.parameters) + (instance.from->relaxed ? " relaxed for others " : " ");
+  if (instance.from->unique) return name + instance.target;
+  const dsl::Program program = instance.trace(instance.safe);
+  return name + cache::hex(cache::hash(compiler::textOf(dsl::internal::module(program)))) + " " + instance.target;
+}
+
+}  // namespace
+
 Source sourceOf(const std::shared_ptr<const Instance>& instance) {
-  // Two templates may have one name: what tells them apart is their text.
-  const dsl::Program program = instance->trace(instance->safe);
-  const std::string text = compiler::textOf(dsl::internal::module(program));
-  Source source{.key = "template " + instance->name() + " " + cache::hex(cache::hash(text)) + " " + instance->target,
-                .text = instance->name() + " for " + instance->target,
+  Source source{.key = identityOf(*instance),
+                .text = instance->names.text + " for " + instance->target,
                 .target = instance->target,
                 .safe = instance->safe};
-  source.compile = [instance](const TileConfig& tile) {
-    return compileProgram({.target = instance->target,
-                           .tile = tile,
-                           .folder = instance->name() + "-" + instance->target + "-" + tile.toString(),
-                           .trace = [instance, tile] { return instance->trace(tile); }});
+  // What the program declared when it was compiled; a source compiles and loads one configuration after the other.
+  auto declared = std::make_shared<std::vector<dsl::Param>>();
+  source.compile = [instance, declared](const TileConfig& tile) {
+    ProgramJob job = instance->job(tile);
+    job.trace = [instance, declared, tile] {
+      dsl::Program program = instance->trace(tile);
+      declared->assign(program.args().begin(), program.args().end());
+      return program;
+    };
+    return compileProgram(job);
   };
-  source.client = [instance](const LoadedCode& code) {
-    const dsl::Program traced = instance->trace(code.info.tile);
-    return std::make_shared<const TemplateCode>(ArgumentPack(traced.args()));
-  };
+  source.accept = [declared](const compiler::Binary& binary) { requireDeclared(*declared, binary.args); };
+  source.client = [instance, declared](const LoadedCode&) { return std::make_shared<const TemplateCode>(instance, *declared); };
+  if (instance->from->progress)
+    source.progress = [instance](const TileConfig& tile, bool done, double ms) {
+      instance->from->progress({.parameters = instance->parameters, .target = instance->target, .tile = tile, .done = done, .ms = ms});
+    };
   return source;
 }
 
@@ -161,7 +263,7 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
   const KernelTemplate& from = *instance->from;
   requireExtents(from, extents);
   const std::vector<std::int64_t> shape = withTypical(from, extents);
-  TuneProblem problem{.name = instance->name(),
+  TuneProblem problem{.name = instance->names.tuned,
                       .target = instance->target,
                       .safe = instance->safe,
                       .extents = from.extents,
@@ -170,9 +272,13 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
                       .shape = namedExtents(from, shape),
                       .reference = from.tile(instance->parameters, {.chip = "host"}),
                       .trace = [instance](const TileConfig& tile) { return instance->trace(tile); }};
-  problem.refusal = [](const TileConfig& tile) -> std::optional<std::string> {
+  if (from.hasSay)
+    problem.hasSay = [instance, told = padded(from, extents)](const cache::TunedBucket& bucket) {
+      return instance->from->hasSay(told, extentsOf(*instance->from, bucket.shape));
+    };
+  problem.refusal = [instance](const TileConfig& tile) -> std::optional<std::string> {
     try {
-      tile.validate();
+      instance->requireTile(tile);
       return std::nullopt;
     } catch (const Error& error) {
       return error.constraint();
@@ -186,10 +292,13 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
     };
   problem.variants = [instance](const TileConfig& tile) {
     constexpr std::size_t kMost = 3;
+    constexpr std::string_view kPersistent = "persistent";
     std::vector<TileConfig> variants;
     const std::vector<std::string> offered = offeredSchedules(instance->target, tile, instance->trace(tile));
     for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i)
       if (tile.schedule != offered[i]) variants.emplace_back(tile).schedule = offered[i];
+    if (instance->machine.warp_groups && !tile.schedule.ends_with(kPersistent))
+      variants.emplace_back(tile).schedule += (tile.schedule.empty() ? "" : " ") + std::string(kPersistent);
     return variants;
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };

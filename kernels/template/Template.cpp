@@ -10,6 +10,7 @@
 #include "kernels/core/Tuning.h"
 #include "kernels/template/Instance.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/TargetName.h"
 
 namespace fattn {
 
@@ -27,7 +28,8 @@ namespace {
 
 [[noreturn]] void failExtents(const kernels::Instance& instance, std::size_t given) {
   std::string names;
-  for (const std::string& name : instance.from->extents) names += (names.empty() ? "" : ", ") + name;
+  for (const auto* list : {&instance.from->extents, &instance.from->more})
+    for (const std::string& name : *list) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::InvalidArgument,
               "a launch of template " + instance.from->name + " is given " + std::to_string(given) + " extents; it has " + names);
 }
@@ -35,9 +37,27 @@ namespace {
 kernels::KernelHandle handleOf(const std::shared_ptr<const kernels::Instance>& instance, const TemplateFor& how) {
   const kernels::Source source = kernels::sourceOf(instance);
   const kernels::TuneProblem problem = kernels::problemOf(instance, how.extents);
-  if (!how.tile || *how.tile == TileConfig{}) return kernels::programCache().open(source, kernels::tunedChoice(problem));
-  how.tile->validate();
+  if (how.leavesTileOpen()) return kernels::programCache().open(source, kernels::tunedChoice(problem));
+  instance->requireTile(*how.tile);
   return kernels::programCache().closed(source, *how.tile);
+}
+
+/// The code for a shape.
+const kernels::LoadedCode& codeFor(const TemplateKernel::Impl& impl, std::span<const std::int64_t> extents) {
+  const KernelTemplate& from = *impl.instance->from;
+  if (extents.size() != from.extents.size() + from.more.size()) [[unlikely]]
+    failExtents(*impl.instance, extents.size());
+  const kernels::LoadedCode* code = impl.code.get();
+  code->requireDevice();
+  if (impl.variants) code = impl.variants->pick(kernels::ShapeBucket::of(extents.first(from.extents.size())), code);
+  return *code;
+}
+
+void run(const TemplateKernel::Impl& impl, const kernels::LoadedCode& code, Stream stream, std::span<const std::int64_t> extents,
+         std::span<const std::uint64_t> slots) {
+  const kernels::Instance& instance = *impl.instance;
+  const Grid grid = instance.from->grid(instance.parameters, code.info.tile, extents);
+  code.device->launch(*code.accepting(grid, slots).module, grid, slots, stream);
 }
 
 }  // namespace
@@ -45,18 +65,29 @@ kernels::KernelHandle handleOf(const std::shared_ptr<const kernels::Instance>& i
 void TemplateKernel::launch(Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments) const {
   if (!impl_) [[unlikely]]
     failEmptyTemplate();
-  const kernels::Instance& instance = *impl_->instance;
-  if (extents.size() != instance.from->extents.size()) [[unlikely]]
-    failExtents(instance, extents.size());
-  const kernels::LoadedCode* code = impl_->code.get();
-  Device& device = code->requireDevice();
-  if (impl_->variants) code = impl_->variants->pick(kernels::ShapeBucket::of(extents), code);
-  const kernels::ArgumentPack& pack = kernels::templateCode(*code).arguments;
+  const kernels::LoadedCode* code = &codeFor(*impl_, extents);
+  const kernels::TemplateCode& own = kernels::templateCode(*code);
   std::uint64_t slots[kernels::kMostSlots];
-  pack.pack(arguments, slots);
-  const Grid grid = instance.from->grid(instance.parameters, code->info.tile, extents);
-  const std::span<const std::uint64_t> given(slots, pack.slots());
-  device.launch(*code->accepting(grid, given).module, grid, given, stream);
+  own.pack(arguments, slots);
+  if (!own.keepsPromises(slots)) [[unlikely]] {
+    code = &own.relaxed(code->info.tile);
+    kernels::templateCode(*code).pack(arguments, slots);  // there are promises still
+  }
+  run(*impl_, *code, stream, extents, std::span(slots, own.declared().size()));
+}
+
+void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots) const {
+  if (!impl_) [[unlikely]]
+    failEmptyTemplate();
+  const kernels::LoadedCode* code = &codeFor(*impl_, extents);
+  const kernels::TemplateCode& own = kernels::templateCode(*code);
+  if (slots.size() != own.declared().size()) [[unlikely]]
+    throw Error(ErrorCode::InvalidArgument, "a launch of template " + impl_->instance->from->name + " is given " +
+                                                std::to_string(slots.size()) + " slots; its program declares " +
+                                                std::to_string(own.declared().size()) + " arguments");
+  if (!own.keepsPromises(slots.data())) [[unlikely]]
+    code = &own.relaxed(code->info.tile);
+  run(*impl_, *code, stream, extents, slots);
 }
 
 const KernelCode& TemplateKernel::info() const {
@@ -71,7 +102,7 @@ const Parameters& TemplateKernel::parameters() const {
 
 std::span<const dsl::Param> TemplateKernel::args() const {
   if (!impl_) failEmptyTemplate();
-  return kernels::templateCode(*impl_->code).arguments.declared();
+  return kernels::templateCode(*impl_->code).declared();
 }
 
 TemplateKernel compile(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) {
@@ -99,18 +130,43 @@ void warmup(const KernelTemplate& from, const Parameters& parameters, std::span<
   });
 }
 
-std::string explain(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) try {
-  const Busy busy;
-  auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
-  std::string text = instance->name() + " for " + instance->target + " with ";
-  if (how.tile && *how.tile != TileConfig{}) return text + how.tile->withDefaults(instance->safe).toString();
+namespace {
+
+std::string explained(const std::shared_ptr<const kernels::Instance>& instance, const TemplateFor& how) {
+  if (!how.leavesTileOpen()) return how.tile->withDefaults(instance->safe).toString();
   const kernels::TuneProblem problem = kernels::problemOf(instance, how.extents);
   const kernels::TunedLookup lookup = kernels::lookUpTuned(problem);
   const auto variants = kernels::programCache().variants(kernels::sourceOf(instance));
-  return text + lookup.tile.toString() + ": " + lookup.reason +
-         kernels::explainVariants(kernels::tunedShapes(problem, lookup), variants.get());
+  return lookup.tile.toString() + ": " + lookup.reason + kernels::explainVariants(kernels::tunedShapes(problem, lookup), variants.get());
+}
+
+}  // namespace
+
+std::string explainTile(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) {
+  const Busy busy;
+  return explained(std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents), how);
+}
+
+std::string explain(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) try {
+  const Busy busy;
+  auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
+  return instance->names.text + " for " + instance->target + " with " + explained(instance, how);
 } catch (const Error& error) {
   return error.what();
+}
+
+std::expected<void, Error> supports(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) try {
+  kernels::asErrors([&] {
+    const Busy busy;
+    const kernels::Instance instance(from, parameters, how.target, how.extents);
+    if (how.tile) instance.requireTile(*how.tile);
+    // Whatever the host is asked for fits, and so do the templates' own for NVIDIA's chips. Some of AMD's have no dots of some types.
+    if (instance.machine.isHost() || (how.leavesTileOpen() && parseTarget(instance.machine.chip).kind == TargetKind::Nvidia)) return;
+    kernels::requireFit(instance.job(how.tile.value_or(TileConfig{}).withDefaults(instance.safe)));
+  });
+  return {};
+} catch (const Error& error) {
+  return std::unexpected(error);
 }
 
 namespace {

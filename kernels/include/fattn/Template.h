@@ -72,13 +72,34 @@ struct Operand {
   std::int64_t whole = 0;
 };
 
+/// What people and files call a template with its parameters. What is empty is its name with the list of all parameters.
+struct TemplateNames {
+  std::string text{};    ///< in messages and to the progress callback: "attention bf16 head_dim 64"
+  std::string tuned{};   ///< of the folder of its tuned configurations, those shipped among them
+  std::string folder{};  ///< of the folder in FATTN_DUMP_DIR; target and configuration follow
+};
+
+/// A compilation of a template that begins (done = false, ms = 0) or has ended.
+struct TemplateProgress {
+  const Parameters& parameters;  ///< complete
+  const std::string& target;     ///< in full
+  const TileConfig& tile;
+  bool done;
+  double ms;
+};
+
 /// What its author says of a kernel. Its functions may be called from any thread at any time. `program`, `grid` and `tile` have to be
 /// there; to be tuned, a template needs `space` and `operands`, too.
 struct KernelTemplate {
   std::string name;                   ///< as a parameter's name; tuned configurations are kept under it
   Parameters parameters{};            ///< all there are, with what they are where a user says nothing
   std::vector<std::string> extents;   ///< the 1 to 4 extents that tuning tells shapes by, as parameters' names; bucketed to powers of two
-  std::vector<std::int64_t> typical;  ///< the shape that is tuned where a user tells none
+  std::vector<std::int64_t> typical;  ///< the shape that is tuned where a user tells none, `more` included
+  /// Extents that every launch gives behind these, and that tuning does not tell shapes by: only `grid` and `operands` depend on them.
+  std::vector<std::string> more{};
+  /// The author's promise that no other template of the process has this name. Code that was compiled before is found in microseconds then;
+  /// else templates of one name are told apart by their programs' text, and a compilation takes at least the time of a trace.
+  bool unique = false;
 
   /// The kernel itself.
   std::function<void(dsl::Params&, const Parameters&, const TileConfig&)> program{};
@@ -90,14 +111,30 @@ struct KernelTemplate {
   /// everywhere, too. Where there is none, `tile` serves all shapes.
   std::function<TileConfig(const Parameters&, const Machine&, std::span<const std::int64_t>)> tileFor{};
 
-  /// Throws Error{Unsupported} for parameters that there is no kernel for.
+  /// Replaces what a user left open, as an alignment of 0, by what it means on a machine. What it returns is what all other functions but
+  /// `check` are given.
+  std::function<Parameters(const Parameters&, const Machine&)> complete{};
+  /// Throws Error{Unsupported} for parameters that there is no kernel for. It is asked before `complete`.
   std::function<void(const Parameters&)> check{};
+  /// Throws Error{InvalidArgument} for a configuration of a user's, or a tuned one, that makes choices which the kernel does not have.
+  std::function<void(const Parameters&, const TileConfig&)> checkTile{};
+  /// The parameters of the kernel for launches whose arguments break a promise that the program was given (dsl::Params: multiples of a
+  /// number), as one for any alignment; nothing where there is none, and such launches are refused. The first such launch finds or compiles
+  /// that kernel.
+  std::function<std::optional<Parameters>(const Parameters&)> relaxed{};
   /// The configurations that are worth trying, the promising ones first.
   std::function<std::vector<TileConfig>(const Parameters&, const Machine&)> space{};
   /// Why a configuration cannot work, or can only waste, for a shape, in one sentence; nothing where it may work.
   std::function<std::optional<std::string>(const Parameters&, const TileConfig&, const Machine&, std::span<const std::int64_t>)> misfit{};
   /// The arguments of a launch for a shape.
   std::function<std::vector<Operand>(const Parameters&, std::span<const std::int64_t>)> operands{};
+  /// Whether a shape that was tuned may decide for a user who told `told` of 0 = not known. Where there is no such function, each near one
+  /// may.
+  std::function<bool(std::span<const std::int64_t> told, std::span<const std::int64_t> tuned)> hasSay{};
+
+  std::function<TemplateNames(const Parameters&)> names{};
+  /// Called on the compiling thread. Finding code in the process's cache does not call it.
+  std::function<void(const TemplateProgress&)> progress{};
 };
 
 /// What the compilation of a template is asked for.
@@ -105,6 +142,9 @@ struct TemplateFor {
   std::string target{};                 ///< as in CompileFor
   std::optional<TileConfig> tile{};     ///< none = what was tuned, else the template's; what is not chosen is taken from the template's
   std::vector<std::int64_t> extents{};  ///< what launches will mostly look like, 0 = not known; chooses among tuned configurations
+
+  /// Whether the choice is fattn's.
+  bool leavesTileOpen() const { return !tile || *tile == TileConfig{}; }
 };
 
 /// A compiled template. A cheap handle, as a TileKernel.
@@ -114,11 +154,15 @@ class TemplateKernel {
   explicit operator bool() const { return impl_ != nullptr; }
 
   /// Launches the kernel for a shape; arguments as in TileKernel::launch(). Where the tile was left open, the configuration is the one of
-  /// the shape's bucket, or the nearest one, of those that this process has compiled (warmup()). Allocates and compiles nothing.
+  /// the shape's bucket, or the nearest one, of those that this process has compiled (warmup()). Allocates nothing, and compiles nothing
+  /// but for KernelTemplate::relaxed. `extents` are all of the template's, and behind them `more`.
   void launch(Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments) const;
   void launch(Stream stream, std::initializer_list<std::int64_t> extents, std::initializer_list<Argument> arguments) const {
     launch(stream, std::span(extents.begin(), extents.size()), std::span(arguments.begin(), arguments.size()));
   }
+  /// The same with one slot of 8 bytes for each argument in the order of args(), its value at the slot's start. Their number is checked,
+  /// and, where the template has `relaxed`, what their values were promised to be.
+  void launchSlots(Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots) const;
 
   const KernelCode& info() const;
   const Parameters& parameters() const;
@@ -132,7 +176,8 @@ class TemplateKernel {
 };
 
 /// Compiles a template for parameters, or finds its code in the process's cache or in the one on disk. Takes at least the time of a trace,
-/// about a millisecond: keep the handle. With FATTN_TUNE=on it tunes first what is not tuned. Throws Error.
+/// about a millisecond, where the template is not `unique`: keep the handle (fattn/Handles.h). With FATTN_TUNE=on it tunes first what is
+/// not tuned. Throws Error.
 TemplateKernel compile(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
 std::expected<TemplateKernel, Error> try_compile(const KernelTemplate& from, const Parameters& parameters = {},
                                                  const TemplateFor& how = {});
@@ -141,6 +186,11 @@ void warmup(const KernelTemplate& from, const Parameters& parameters, std::span<
             const TemplateFor& how = {});
 /// Which configuration a compilation takes, who chose it, and the tuned shapes; or what is wrong with the parameters.
 std::string explain(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
+/// Of that what stands behind "with": the configuration, who chose it, and the tuned shapes. Throws Error.
+std::string explainTile(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
+/// Whether compile() would accept this. Takes microseconds, or, where the user chose a configuration for a GPU, a part of a compilation:
+/// whether that fits is the compiler's to say.
+std::expected<void, Error> supports(const KernelTemplate& from, const Parameters& parameters = {}, const TemplateFor& how = {});
 
 /// What tuning found for one shape.
 struct Tuned {

@@ -4,9 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <string>
 
+#include "fattn/Handles.h"
 #include "fattn/Template.h"
 #include "fattn/dsl/Dsl.h"
 #include "tests/support/Allocations.h"
@@ -151,6 +156,164 @@ TEST(Template, ALaunchAllocatesNothing) {
   const long before = test::allocations();
   kernel.launch({}, {4, 16}, {{"x", from}, {"out", to}});
   EXPECT_EQ(test::allocations(), before);
+}
+
+// As rowSum(), with rows of a multiple of 16 bytes where `alignment` is 16: 0 leaves that to the template.
+KernelTemplate alignedRowSum() {
+  KernelTemplate what = rowSum();
+  what.name = "aligned_row_sum";
+  what.parameters.set("alignment", std::int64_t{0});
+  what.program = [](Params& args, const Parameters& parameters, const TileConfig& tile) {
+    TensorArg x = args.tensor("x", DType::F32, 2, {.alignment = parameters.integer("alignment")}), out = args.tensor("out", DType::F32, 1);
+    Scalar row = program_id(0) * tile.block_m, columns = cast(x.size[1], DType::I32);
+    auto [sum] = for_(0, columns, tile.block_n, carry(zeros({tile.block_m})), [&](Scalar i, Tile sum) {
+      return sum + reduce_sum(load(x.block({row, i}, {tile.block_m, tile.block_n}), {0, 1}), 1);
+    });
+    store(out.block({row}, {tile.block_m}), sum, {0});
+  };
+  what.complete = [](Parameters parameters, const Machine&) {
+    if (parameters.integer("alignment") == 0) parameters.set("alignment", std::int64_t{16});
+    return parameters;
+  };
+  what.relaxed = [](const Parameters& parameters) {
+    Parameters any = parameters;
+    any.set("alignment", std::int64_t{4});
+    return std::optional(any);
+  };
+  return what;
+}
+
+TEST(Template, ArgumentsThatBreakAPromiseTakeTheRelaxedKernel) {
+  KernelTemplate what = alignedRowSum();
+  std::vector<std::string> compiled;
+  what.progress = [&](const TemplateProgress& progress) {
+    if (!progress.done) compiled.push_back(progress.parameters.toString() + " " + progress.tile.toString());
+  };
+  Parameters parameters = fresh();
+  const TemplateKernel kernel = compile(what, parameters, {.target = "host"});
+  EXPECT_EQ(kernel.parameters().integer("alignment"), 16);
+  EXPECT_EQ(kernel.args()[0].divisibility, 16);
+  expectSums(kernel, 9, 48);
+  EXPECT_EQ(compiled.size(), 1u);
+  expectSums(kernel, 9, 49);
+  expectSums(kernel, 9, 50);
+  ASSERT_EQ(compiled.size(), 2u) << "once, by the first launch";
+  EXPECT_TRUE(compiled[1].starts_with("alignment=4,")) << compiled[1];
+  EXPECT_TRUE(compiled[1].ends_with(" BLOCK_M=4,BLOCK_N=16")) << compiled[1];
+
+  what.relaxed = {};
+  const TemplateKernel strict = compile(what, parameters, {.target = "host"});
+  EXPECT_EQ(refusal([&] { expectSums(strict, 9, 49); }), "x_stride0: it is 49; the program was promised a multiple of 4");
+}
+
+TEST(Template, SlotsAreLookedAtWherePromisesMayBeBroken) {
+  const TemplateKernel kernel = compile(alignedRowSum(), fresh(), {.target = "host"});
+  std::vector<float> x(2 * 6, 1), out(2);
+  const auto address = [](std::vector<float>& of) { return reinterpret_cast<std::uint64_t>(of.data()); };
+  std::vector<std::uint64_t> slots;
+  for (const Param& param : kernel.args())
+    slots.push_back(param.name == "x"           ? address(x)
+                    : param.name == "out"       ? address(out)
+                    : param.name == "x_size1"   ? 5
+                    : param.name == "x_stride0" ? 6
+                                                : 2);
+  const std::array<std::int64_t, 2> extents = {2, 5};
+  kernel.launchSlots({}, extents, slots);
+  EXPECT_EQ(out, (std::vector<float>{5, 5}));
+  slots.pop_back();
+  EXPECT_EQ(refusal([&] { kernel.launchSlots({}, extents, slots); }), "a launch of template aligned_row_sum is given " +
+                                                                          std::to_string(slots.size()) + " slots; its program declares " +
+                                                                          std::to_string(slots.size() + 1) + " arguments");
+}
+
+TEST(Template, AUniqueOneIsNotTracedToBeFound) {
+  KernelTemplate what = rowSum();
+  int traces = 0;
+  what.program = [program = what.program, &traces](Params& args, const Parameters& parameters, const TileConfig& tile) {
+    ++traces;
+    program(args, parameters, tile);
+  };
+  const Parameters parameters = fresh();
+  const TemplateFor how{.target = "host", .tile = TileConfig{.block_n = 32}};
+  compile(what, parameters, how);
+  compile(what, parameters, how);
+  EXPECT_EQ(traces, 3) << "to be told apart, to be compiled, to be told apart";
+  traces = 0;
+  what.unique = true;
+  compile(what, parameters, how);
+  compile(what, parameters, how);
+  EXPECT_EQ(traces, 1);
+}
+
+TEST(Template, MoreExtentsAreForTheGridAndNotForTuning) {
+  KernelTemplate what = rowSum();
+  what.more = {"first"};
+  what.typical.push_back(0);
+  std::vector<std::int64_t> seen;
+  what.grid = [grid = what.grid, &seen](const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> extents) {
+    seen.assign(extents.begin(), extents.end());
+    return grid(parameters, tile, extents);
+  };
+  const TemplateKernel kernel = compile(what, fresh(), {.target = "host", .extents = {2, 3, 7}});
+  const float x[] = {1, 2, 3, 4, 5, 6};
+  float out[2] = {};
+  const TensorView in(const_cast<float*>(x), DType::F32, {2, 3}), sums(out, DType::F32, {2});
+  kernel.launch({}, {2, 3, 7}, {{"x", in}, {"out", sums}});
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{2, 3, 7}));
+  EXPECT_EQ(refusal([&] { kernel.launch({}, {2, 3}, {{"x", in}, {"out", sums}}); }),
+            "a launch of template row_sum is given 2 extents; it has rows, columns, first");
+}
+
+TEST(Template, ItsAuthorNamesItAndSaysWhichTilesThereAre) {
+  KernelTemplate what = rowSum();
+  what.names = [](const Parameters&) { return TemplateNames{.text = "sums of rows", .tuned = "sums", .folder = "sums"}; };
+  what.checkTile = [](const Parameters&, const TileConfig& tile) {
+    if (tile.block_k != 0) throw Error(ErrorCode::InvalidArgument, "BLOCK_K is not a choice of sums");
+  };
+  EXPECT_EQ(explain(what, {}, {.target = "host", .tile = TileConfig{.block_n = 32}}), "sums of rows for host with BLOCK_M=4,BLOCK_N=32");
+  const TemplateFor wrong{.target = "host", .tile = TileConfig{.block_k = 32}};
+  EXPECT_EQ(refusal([&] { compile(what, {}, wrong); }), "BLOCK_K is not a choice of sums");
+  const auto verdict = supports(what, {}, wrong);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.error().constraint(), "BLOCK_K is not a choice of sums");
+  EXPECT_TRUE(supports(what, {}, {.target = "host"}));
+}
+
+TEST(Template, SupportsAsksTheCompilerWhetherAChosenTileFits) {
+  const KernelTemplate& gemm = *findTemplate("gemm");
+  EXPECT_TRUE(supports(gemm, {}, {.target = "nvidia:sm_90"}));
+  const TemplateFor large{.target = "nvidia:sm_90",
+                          .tile = TileConfig{.block_m = 1024, .block_n = 1024, .block_k = 64, .stages = 2, .warps = 8}};
+  const auto verdict = supports(gemm, {}, large);
+  const auto kernel = try_compile(gemm, {}, large);
+  ASSERT_FALSE(kernel);
+  ASSERT_FALSE(verdict);
+  EXPECT_STREQ(verdict.error().what(), kernel.error().what());
+}
+
+struct Letters {
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  using is_transparent = void;
+};
+
+TEST(Handles, AreMadeOnceAndFoundWithoutAllocation) {
+  static constinit Undestroyed<Handles<std::string, int, Letters>> handles;
+  int made = 0;
+  const std::string_view key = "a key that is longer than what a string holds by itself";
+  auto get = [&]() -> const int& { return handles.value.get(key, [&] { return ++made; }); };
+  const int* first = &get();
+  EXPECT_EQ(*first, 1);
+  for (int i = 0; i < 100; ++i) handles.value.get("other " + std::to_string(i), [&] { return i; });
+  const long before = test::allocations();
+  EXPECT_EQ(&get(), first);
+  EXPECT_EQ(test::allocations(), before);
+  EXPECT_EQ(made, 1);
+}
+
+TEST(Handles, WhatFailsIsTriedAgainAndLeavesAsAnError) {
+  Handles<std::string, int, Letters> handles;
+  EXPECT_EQ(refusal([&] { handles.get("x", []() -> int { throw std::runtime_error("first try"); }); }), "while compiling: first try");
+  EXPECT_EQ(handles.get("x", [] { return 2; }), 2);
 }
 
 TEST(Template, RegisteredOnesAreFoundByName) {
