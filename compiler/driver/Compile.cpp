@@ -115,8 +115,7 @@ struct Job {
   const CompileOptions& options;
   StageDump& dump;
   Diagnostics& diagnostics;
-  std::vector<std::string>* schedules;  // if set: receives what the compiler offers
-  bool onlyPasses;                      // no code generator
+  bool onlyPasses;  // no code generator
   Binary binary;
 
   void run(llvm::function_ref<void(OpPassManager&)> build) {
@@ -173,13 +172,12 @@ void compileForNvidia(Job& job) {
                                   .stages = config.stages,
                                   .schedule = job.options.schedule,
                                   .forced = config.schedule,
-                                  .offered = job.schedules,
+                                  .onLoop = job.options.onLoop,
                                   .verify = job.options.verify,
                                   .checkOrder = job.options.verify,
                                   .boxes = job.options.boxes,
                                   .repeat = persistent};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
-  if (job.schedules != nullptr) return;
   job.binary.threads = config.warps * target.warpSize;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
     if (auto shared = f->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) {
@@ -206,11 +204,11 @@ void compileForAmd(Job& job) {
                                .stages = config.stages,
                                .schedule = job.options.schedule,
                                .forced = config.schedule,
-                               .offered = job.schedules,
+                               .onLoop = job.options.onLoop,
                                .verify = job.options.verify,
                                .checkOrder = job.options.verify};
   job.run([&](OpPassManager& pm) { amd::buildPipeline(pm, options); });
-  if (job.schedules != nullptr || job.onlyPasses) return;
+  if (job.onlyPasses) return;
   job.attachLineTables(emit::LineTables::Sections);
   const Headroom headroom(toGenerate(job.module));
   std::string chip(parseTarget(target.name).part);
@@ -245,7 +243,7 @@ void registerCompilerDialects(DialectRegistry& registry) {
   registry.insert<LLVM::LLVMDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect, vector::VectorDialect>();
 }
 
-static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vector<std::string>* schedules, bool onlyPasses = false) {
+static Binary compileOr(ModuleOp module, const CompileOptions& options, bool onlyPasses) {
   auto compileForTarget = backEndOf(options.target);
   const Headroom headroom(kToLower);
   MLIRContext* context = module.getContext();
@@ -256,7 +254,7 @@ static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vec
   if (failed(verify(module))) throw Error(ErrorCode::CompileError, "the kernel is not valid tile IR: " + diagnostics.text);
   func::FuncOp kernel = findKernel(module);
   StageDump dump(options.dumpDir, options.onStage);
-  Job job{module, options, dump, diagnostics, schedules, onlyPasses, {}};
+  Job job{module, options, dump, diagnostics, onlyPasses, {}};
   job.binary.target = options.target;
   job.binary.entry = kernel.getName().str();
   job.binary.args = argumentsOf(kernel);
@@ -266,14 +264,21 @@ static Binary compileOr(ModuleOp module, const CompileOptions& options, std::vec
   return std::move(job.binary);
 }
 
-Binary compile(ModuleOp module, const CompileOptions& options) { return compileOr(module, options, nullptr); }
+Binary compile(ModuleOp module, const CompileOptions& options) { return compileOr(module, options, /*onlyPasses=*/false); }
 
 std::vector<std::string> offeredSchedules(ModuleOp module, const CompileOptions& options) {
   std::vector<std::string> schedules;
-  if (!parseTarget(options.target).isHost()) compileOr(module, options, &schedules);
+  if (parseTarget(options.target).isHost()) return schedules;
+  CompileOptions asking = options;
+  asking.onLoop = [&](const gpu::ScheduledLoop& loop) {
+    for (const gpu::Candidate& candidate : loop.found.best)
+      if (std::string text = gpu::print(*loop.costed, candidate.schedule); !llvm::is_contained(schedules, text))
+        schedules.push_back(std::move(text));
+  };
+  compileOr(module, asking, /*onlyPasses=*/true);
   return schedules;
 }
 
-void requireFit(ModuleOp module, const CompileOptions& options) { compileOr(module, options, nullptr, /*onlyPasses=*/true); }
+void requireFit(ModuleOp module, const CompileOptions& options) { compileOr(module, options, /*onlyPasses=*/true); }
 
 }  // namespace fattn::compiler

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/driver/Stage.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "fattn/TileConfig.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/base/Binary.h"
@@ -28,10 +29,11 @@ inline constexpr bool kVerifyAlways = true;
 struct CompileOptions {
   std::string target = "host";  ///< "host", "host:sse2|avx2|avx512|avx512bf16", "nvidia:sm_90" ...
   TileConfig config;
-  int schedule = 0;         ///< where `config` names none, which of the search's best orders of the loops' work; not for keeping
-  std::string dumpDir;      ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
-  StageSink onStage;        ///< if set: is handed every stage, as it is reached; compile() throws what it throws
-  ModuleSink onModule;      ///< if set: is handed the module after every pass
+  int schedule = 0;               ///< where `config` names none, which of the search's best orders of the loops' work; not for keeping
+  std::string dumpDir;            ///< if set: every stage is written there as NN-name.{mlir,ll,s,ptx,o}
+  StageSink onStage;              ///< if set: is handed every stage, as it is reached; compile() throws what it throws
+  ModuleSink onModule;            ///< if set: is handed the module after every pass
+  gpu::ScheduledLoopSink onLoop;  ///< if set: is handed the loops of a GPU's kernel as their schedules are chosen; must not throw
   bool boxes = true;        ///< engines copy whole boxes where the chip has some: code that Module::accepts() does not launch on everything
   bool lineTables = false;  ///< the binary says which source lines its code comes from; the code is the same
   bool verify = kVerifyAlways;  ///< the IR is verified after every pass, and layouts after those that rebuild much

@@ -3,19 +3,13 @@
 #ifndef FATTN_COMPILER_DRIVER_STAGE_H
 #define FATTN_COMPILER_DRIVER_STAGE_H
 
-#include <compare>
 #include <functional>
 #include <string>
 #include <vector>
 
-namespace fattn::compiler {
+#include "compiler/text/SourceLine.h"
 
-/// A line of a source file.
-struct SourceLine {
-  std::string file;
-  unsigned line = 0;
-  auto operator<=>(const SourceLine&) const = default;
-};
+namespace fattn::compiler {
 
 struct Stage {
   std::string name;       ///< "tile", the argument of the pass it follows ("cse"), or what a code generator calls its result

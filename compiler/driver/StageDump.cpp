@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "compiler/dialect/SourceLines.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include "mlir/IR/AsmState.h"
@@ -19,25 +20,16 @@ using namespace mlir;
 namespace fattn::compiler {
 namespace {
 
-void collect(Location location, std::vector<SourceLine>& lines) {
-  location->walk([&](Location part) {
-    if (auto file = dyn_cast<FileLineColLoc>(part)) lines.push_back({file.getFilename().str(), file.getLine()});
-    return WalkResult::advance();
-  });
-}
-
 /// Which source lines each line of the printed module comes from.
 std::vector<std::vector<SourceLine>> sourcesOf(ModuleOp module, const AsmState::LocationMap& printed, size_t lines) {
   std::vector<std::vector<SourceLine>> sources(lines);
   module->walk([&](Operation* op) {
     if (op == module) return;
     auto at = printed.find(op);
-    if (at != printed.end() && at->second.first >= 1 && at->second.first <= lines) collect(op->getLoc(), sources[at->second.first - 1]);
+    if (at != printed.end() && at->second.first >= 1 && at->second.first <= lines)
+      addSourceLines(op->getLoc(), sources[at->second.first - 1]);
   });
-  for (auto& each : sources) {
-    std::ranges::sort(each);
-    each.erase(std::unique(each.begin(), each.end()), each.end());
-  }
+  for (auto& each : sources) sortSourceLines(each);
   return sources;
 }
 

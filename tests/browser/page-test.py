@@ -185,7 +185,7 @@ class GpuPage(unittest.TestCase):
     def test_a_node_of_the_schedule_leads_to_its_lines(self):
         self.assertTrue(self.browser.evaluate("!document.getElementById('chart').hidden"))
         place = self.browser.evaluate("""(() => {
-            const dot = [...document.querySelectorAll('#chart .span')].find(g => data.chart.nodes[g.dataset.node].name === 'dotB');
+            const dot = [...document.querySelectorAll('#chart .span')].find(g => data.chart.nodes[g.dataset.node].name === 'B');
             const box = dot.getBoundingClientRect();
             return [box.left + box.width / 2, box.top + box.height / 2];
         })()""")

@@ -5,35 +5,7 @@
 
 #include <algorithm>
 
-#include "compiler/gpu/schedule/Search.h"
-#include "fattn/Error.h"
-
 namespace fattn::dump {
-namespace {
-
-/// What the search says of the loop, in words.
-std::string bestOrder(const gpu::CostedLoop& loop) try {
-  const gpu::SearchResult found = gpu::search(loop, {.best = 1, .stages = 3, .limit = 20000});
-  if (found.best.empty()) return "";
-  return fmt::format("; of {}{} legal orders the best takes {:.0f}: {}", found.complete ? "" : "at least ", found.legal,
-                     found.best[0].cycles, gpu::print(loop, found.best[0].schedule));
-} catch (const Error&) {
-  return "";  // nothing fits the registers, as the model counts them
-}
-
-}  // namespace
-
-std::optional<Chart> chartOf(const TileLoop& loop, const std::string& target, int programs) try {
-  gpu::LoopModel model = loop.model;
-  model.groups = std::clamp(programs, 1, gpu::kMaxGroups);
-  const gpu::CostedLoop costed = gpu::cost(model, gpu::findTarget(target));
-  auto chart = makeChart(costed, gpu::forceSchedule(costed, loop.order), false, loop.sources);
-  if (chart) chart->note += bestOrder(costed);
-  return chart;
-} catch (const Error&) {
-  return std::nullopt;
-}
-
 namespace {
 
 std::string kindOf(const gpu::NodeCost& cost) {
@@ -81,18 +53,23 @@ void addUnits(const gpu::CostedLoop& loop, const gpu::Timeline& timeline, double
 }  // namespace
 
 std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule& schedule, bool turns,
-                               const std::vector<std::vector<compiler::SourceLine>>& sources) {
+                               const std::vector<gpu::NodeOrigin>& origins) {
   gpu::Timeline timeline;
   const auto cycles = gpu::simulate(loop, gpu::makeProgram(loop, schedule, turns), {}, 0, &timeline);
   if (!cycles || timeline.end <= timeline.begin) return std::nullopt;
   Chart chart;
   chart.schedule = gpu::print(loop, schedule);
-  chart.note = fmt::format("{:.0f} cycles a trip of {} group{}; the busiest unit, {}, works {:.0f}% of them", *cycles, loop.groups,
-                           loop.groups == 1 ? "" : "s", gpu::name(loop.busiest()), *cycles > 0 ? 100 * loop.bound() / *cycles : 100);
+  chart.note =
+      fmt::format("predicted: {:.0f} cycles a trip of {} group{}; the busiest unit, {}, works {:.0f}% of them", *cycles, loop.groups,
+                  loop.groups == 1 ? "" : "s", gpu::name(loop.busiest()), *cycles > 0 ? 100 * loop.bound() / *cycles : 100);
   chart.begin = timeline.begin, chart.end = timeline.end;
-  for (int n = 0; n < loop.size(); ++n)
-    chart.nodes.push_back({loop.names[n], fmt::format("{}, {:.0f} cycles alone", kindOf(loop.nodes[n]), loop.nodes[n].cycles),
-                           n < static_cast<int>(sources.size()) ? sources[n] : std::vector<compiler::SourceLine>{}});
+  for (int n = 0; n < loop.size(); ++n) {
+    const gpu::NodeOrigin* origin = n < static_cast<int>(origins.size()) ? &origins[n] : nullptr;
+    chart.nodes.push_back(
+        {loop.names[n],
+         fmt::format("{}, {:.0f} cycles alone", origin != nullptr ? origin->what : kindOf(loop.nodes[n]), loop.nodes[n].cycles),
+         origin != nullptr ? origin->sources : std::vector<compiler::SourceLine>{}});
+  }
   addGroups(loop, timeline, chart);
   addUnits(loop, timeline, *cycles, chart);
   std::erase_if(chart.spans, [&](const Chart::Span& span) { return span.end <= timeline.begin || span.begin >= timeline.end; });
@@ -100,6 +77,18 @@ std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule&
     span.begin = std::max(span.begin, timeline.begin);
     span.end = std::min(span.end, timeline.end);
   }
+  return chart;
+}
+
+std::optional<Chart> chartOf(const gpu::ScheduledLoop& loop) {
+  if (!loop.costed) return std::nullopt;
+  auto chart = makeChart(*loop.costed, loop.schedule.value_or(gpu::textOrder(loop.costed->size())), /*turns=*/false, loop.origins);
+  if (!chart) return chart;
+  if (!loop.schedule)
+    chart->note += "; the order of the text: " + loop.why;
+  else
+    chart->note += loop.why.empty() ? "; the order that the tile configuration names" : "; the search's choice " + loop.why;
+  if (loop.ahead > 0) chart->note += fmt::format("; copies run {} trip{} ahead", loop.ahead, loop.ahead == 1 ? "" : "s");
   return chart;
 }
 

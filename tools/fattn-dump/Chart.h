@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "compiler/driver/Stage.h"
-#include "compiler/gpu/schedule/Simulator.h"
-#include "tools/fattn-dump/Loop.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 
 namespace fattn::dump {
 
 struct Chart {
   struct Node {
     std::string name;
-    std::string what;                           ///< "dot, 256 cycles"
+    std::string what;                           ///< "dot 64 x 128 x 128, 256 cycles alone"
     std::vector<compiler::SourceLine> sources;  ///< its operations' lines
   };
   struct Span {
@@ -33,13 +32,12 @@ struct Chart {
   double begin = 0, end = 0;
 };
 
-/// A loop in the order of its text, with its copies ahead: `programs` of them side by side on an SM, and beside it in words what the
-/// search finds best. Nothing where the machine table lacks a figure for it.
-std::optional<Chart> chartOf(const TileLoop& loop, const std::string& target, int programs);
+/// The loop in the schedule that the compiler took, as its search simulated it. Nothing where the machine table cannot price the loop.
+std::optional<Chart> chartOf(const gpu::ScheduledLoop& loop);
 
-/// Simulates the schedule. Nothing where its groups wait for each other for ever. `sources`: a list a node, or empty.
+/// Simulates the schedule. Nothing where its groups wait for each other for ever. `origins`: one a node, or empty.
 std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule& schedule, bool turns,
-                               const std::vector<std::vector<compiler::SourceLine>>& sources = {});
+                               const std::vector<gpu::NodeOrigin>& origins = {});
 
 }  // namespace fattn::dump
 

@@ -101,31 +101,9 @@ void print(const std::vector<const Stage*>& stages) {
   }
 }
 
-/// The orders that the compiler has given to loops, as it notes them on the loops: dots are A, B ..., arithmetic a, b ...
-std::string chosenOrders(const Compilation& compilation) {
-  constexpr std::string_view kNote = "tilegpu.schedule = \"";
-  std::string orders;
-  for (const Stage& stage : compilation.stages) {
-    if (stage.name != "tilegpu-schedule-loops") continue;
-    for (std::size_t at = stage.text.find(kNote); at != std::string::npos; at = stage.text.find(kNote, at + 1)) {
-      const std::size_t begin = at + kNote.size();
-      const std::string order = stage.text.substr(begin, stage.text.find('"', begin) - begin);
-      if (orders.find("`" + order + "`") == std::string::npos) orders += (orders.empty() ? "`" : ", `") + order + "`";
-    }
-  }
-  return orders;
-}
-
 std::string pageOf(const Options& options, const Compilation& compilation, const std::optional<Usage>& usage) {
-  std::optional<Chart> chart;
-  if (compilation.loop) {
-    const int registers = usage ? usage->registers : compilation.binary.registers, threads = compilation.binary.threads;
-    int programs = 1;
-    if (registers > 0 && threads > 0) programs = occupancyOf(options.target, threads, registers, compilation.binary.sharedBytes).programs;
-    chart = chartOf(*compilation.loop, options.target, programs);
-    const std::string orders = chosenOrders(compilation);
-    if (chart && !orders.empty()) chart->note += fmt::format("; the compiler took {} (dots are A, B; arithmetic is a, b)", orders);
-  }
+  const gpu::ScheduledLoop* loop = gpu::busiest(compilation.loops);
+  const std::optional<Chart> chart = loop != nullptr ? chartOf(*loop) : std::nullopt;
   return makePage(options, compilation, collectFacts(options, compilation, usage), chart);
 }
 

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop of a tile program as the schedule search sees it (compiler/gpu/schedule/LoopModel.h), with the lines its nodes come from.
+// The loops of a kernel as the compiler scheduled them (compiler/gpu/schedule/ScheduledLoop.h), as a stage of text.
 #ifndef FATTN_TOOLS_FATTN_DUMP_LOOP_H
 #define FATTN_TOOLS_FATTN_DUMP_LOOP_H
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "compiler/driver/Stage.h"
-#include "compiler/gpu/schedule/LoopModel.h"
-
-namespace mlir {
-class ModuleOp;
-}
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 
 namespace fattn::dump {
 
-struct TileLoop {
-  gpu::LoopModel model;
-  std::vector<std::vector<compiler::SourceLine>> sources;  ///< a list for each node
-  std::string order;  ///< the program's own, as a schedule: copies `stages` - 1 trips ahead of their use
-};
+inline constexpr const char* kScheduleStage = "schedule";
 
-/// The innermost loop with the most dots, of several the one with the fewest operations: where a loop was split, the part without masks.
-/// One program, of `threads` threads, is one group. Nothing where no loop has dots, or it has more nodes than the model takes.
-std::optional<TileLoop> findLoop(mlir::ModuleOp module, int threads, int stages);
+/// Of each loop its nodes with their costs, who needs whom, the schedule taken, the best of the search, and a drawing. A node's line is
+/// tied to the source lines that the node stands for.
+compiler::Stage scheduleStage(const std::vector<gpu::ScheduledLoop>& loops);
 
 }  // namespace fattn::dump
 

@@ -20,7 +20,7 @@ namespace {
 
 using tool::UsageError;
 
-constexpr std::array<std::string_view, 9> kNames = {"dsl", "tile", "tilegpu", "llvm", "asm", "ptx", "sass", "gcn", "obj"};
+constexpr std::array<std::string_view, 10> kNames = {"dsl", "tile", "tilegpu", "schedule", "llvm", "asm", "ptx", "sass", "gcn", "obj"};
 
 constexpr const char* kDescription =
     "Shows every stage between a kernel's C++ and its machine code, as text, as numbered files, or as one page for a browser in which\n"
@@ -38,8 +38,8 @@ Examples:
   fattn-dump --target nvidia:sm_90a --html > kernel.html
       one page that needs no network: stages side by side, registers, the schedule
 
-Stages: dsl (the C++ source), tile, tilegpu (GPUs), llvm (LLVM IR as the code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd),
-obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
+Stages: dsl (the C++ source), tile, tilegpu (GPUs), schedule (GPUs: the loops as the search saw them, costs and orders), llvm (LLVM IR as the
+code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd), obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported target or configuration.)";
 
 /// Thrown within this file only; parseCommandLine() returns it.
@@ -62,7 +62,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->type_name("TARGET")
       ->group("Kernel");
   app.add_option("--emit", text.emit, "stages to show, separated by commas (tile)")
-      ->type_name("dsl|tile|tilegpu|llvm|asm|ptx|sass|gcn|obj")
+      ->type_name("dsl|tile|tilegpu|schedule|llvm|asm|ptx|sass|gcn|obj")
       ->group("Output");
   app.add_option("--after", options.after, "show the module as that pass leaves it")->type_name("PASS")->group("Output");
   app.add_flag("--all-passes", options.allPasses, "show the module after every pass")->group("Output");
@@ -147,9 +147,9 @@ std::vector<Kind> kindsOf(const std::string& target) {
     case TargetKind::Host:
       return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Obj};
     case TargetKind::Nvidia:
-      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
     case TargetKind::Amd:
-      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Llvm, Kind::Gcn, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Gcn, Kind::Obj};
     default:
       throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
                   "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");

@@ -83,6 +83,7 @@ std::string titleOf(const Stage& stage, const std::string& target) {
   if (stage.extension == "ptx") return "PTX";
   if (stage.extension == "sass") return "SASS";
   if (stage.extension == "s") return parseTarget(target).kind == TargetKind::Amd ? "GCN" : "x86-64 assembly";
+  if (stage.extension == "txt") return "schedules of the loops";
   return stage.name == "tile" ? "tile IR" : "after " + stage.name;
 }
 

@@ -10,8 +10,6 @@
 #include "compiler/dialect/Tile.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/StageDump.h"
-#include "compiler/gpu/Target.h"
-#include "compiler/transforms/Passes.h"
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
 #include "kernels/attention/AttentionForward.h"
@@ -20,7 +18,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
+#include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Sources.h"
 #include "tools/io/MlirText.h"
 
@@ -95,16 +93,6 @@ Stage sourceStage(const Stage& tile) {
   return stage;
 }
 
-/// The busiest loop of the program, once the passes that are the same for every GPU have run on it.
-std::optional<TileLoop> loopOf(mlir::ModuleOp module, const TileConfig& config, int warpSize) {
-  mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
-  mlir::PassManager passes(module.getContext());
-  transforms::buildTilePipeline(passes, transforms::MaskedLoops::Guard);
-  passes.addPass(transforms::createSinkLazyPass());
-  if (mlir::failed(passes.run(*copy))) return std::nullopt;  // compile() says why
-  return findLoop(*copy, warpSize * std::max(config.warps, 1), std::max(config.stages, 1));
-}
-
 /// Whether the printed module has operations of a dialect; names of attributes do not count.
 bool hasOperations(const std::string& text, std::string_view dialect) {
   for (std::size_t at = text.find(dialect); at != std::string::npos; at = text.find(dialect, at + 1)) {
@@ -147,6 +135,8 @@ const Stage* Compilation::find(Kind kind) const {
       return last([](const Stage& stage) { return stage.name == "tile"; });
     case Kind::TileGpu:
       return last([](const Stage& stage) { return stage.extension == "mlir" && hasOperations(stage.text, "tilegpu."); });
+    case Kind::Schedule:
+      return last([](const Stage& stage) { return stage.name == kScheduleStage; });
     case Kind::Llvm:
       return extension("ll");
     case Kind::Ptx:
@@ -177,7 +167,9 @@ Compilation compileStages(const Options& options) {
   }
   const auto keep = [&](Stage stage) {
     if (result.stages.empty()) result.stages.push_back(sourceStage(stage));
+    const bool scheduled = stage.name == "tilegpu-schedule-loops";
     result.stages.push_back(std::move(stage));
+    if (scheduled) result.stages.push_back(scheduleStage(result.loops));
   };
   if (!needsCompiler(options)) {
     compiler::StageDump("", keep).write("tile.mlir", input.module());
@@ -188,8 +180,7 @@ Compilation compileStages(const Options& options) {
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html || options.remarks;
   compile.onStage = keep;
-  if (options.html && !namesHost(options.target))
-    result.loop = loopOf(input.module(), result.config, gpu::findTarget(options.target).warpSize);
+  compile.onLoop = [&](gpu::ScheduledLoop loop) { result.loops.push_back(std::move(loop)); };
   result.undivided = undividedArguments(input.module());
   result.binary = compiler::compile(input.module(), compile);
   return result;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compiler/driver/Stage.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "runtime/base/Binary.h"
-#include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Options.h"
 
 namespace fattn::dump {
@@ -17,12 +17,12 @@ using compiler::SourceLine;
 using compiler::Stage;
 
 struct Compilation {
-  std::string title;                   ///< "attention_forward, bf16, head dimension 128"
-  TileConfig config;                   ///< the choices in use; all unset for a file
-  std::vector<Stage> stages;           ///< "dsl" first, then as the compiler hands them out
-  compiler::Binary binary;             ///< what came out; empty where nothing was compiled
-  std::vector<std::string> undivided;  ///< arguments for which no divisibility is promised: pointers and integers
-  std::optional<TileLoop> loop;        ///< the busiest loop, where a page is wanted for a GPU
+  std::string title;                      ///< "attention_forward, bf16, head dimension 128"
+  TileConfig config;                      ///< the choices in use; all unset for a file
+  std::vector<Stage> stages;              ///< "dsl" first, then as the compiler hands them out
+  compiler::Binary binary;                ///< what came out; empty where nothing was compiled
+  std::vector<std::string> undivided;     ///< arguments for which no divisibility is promised: pointers and integers
+  std::vector<gpu::ScheduledLoop> loops;  ///< of a GPU's kernel, as the compiler scheduled them
 
   /// The stage of a kind; null where there is none. Sass is not among them.
   const Stage* find(Kind kind) const;

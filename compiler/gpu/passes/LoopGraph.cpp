@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/dialect/SourceLines.h"
 #include "compiler/gpu/Occupancy.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
@@ -380,14 +381,24 @@ class FreeOps {
 
 }  // namespace
 
+std::vector<gpu::NodeOrigin> LoopGraph::origins() const {
+  std::vector<gpu::NodeOrigin> all;
+  for (const auto& [node, ops] : llvm::zip(model.nodes, operations)) {
+    gpu::NodeOrigin& origin = all.emplace_back();
+    origin.operations = static_cast<int>(ops.size());
+    origin.what = node.kind == gpu::NodeKind::Dot
+                      ? fmt::format("dot {} x {} x {}", node.dot.m, node.dot.n, node.dot.k)
+                      : fmt::format("{} operations from {}", ops.size(), ops.front()->getName().getStringRef().str());
+    for (Operation* op : ops) op->walk([&](Operation* inner) { compiler::addSourceLines(inner->getLoc(), origin.sources); });
+    compiler::sortSourceLines(origin.sources);
+  }
+  return all;
+}
+
 std::string LoopGraph::legend() const {
   std::vector<std::string> parts;
-  for (auto [node, ops] : llvm::zip(model.nodes, operations)) {
-    std::string what = node.kind == gpu::NodeKind::Dot
-                           ? fmt::format("dot {} x {} x {}", node.dot.m, node.dot.n, node.dot.k)
-                           : fmt::format("{} operations from {}", ops.size(), ops.front()->getName().getStringRef().str());
-    parts.push_back(fmt::format("{} = {} ({} registers)", node.name, what, node.registers));
-  }
+  for (const auto& [node, origin] : llvm::zip(model.nodes, origins()))
+    parts.push_back(fmt::format("{} = {} ({} registers)", node.name, origin.what, node.registers));
   return fmt::format("{}; {} more registers", fmt::join(parts, ", "), model.fixedRegisters);
 }
 

@@ -4,7 +4,7 @@
 #define FATTN_COMPILER_GPU_PASSES_LOOPGRAPH_H
 
 #include "compiler/gpu/passes/PipelineLoop.h"
-#include "compiler/gpu/schedule/Schedule.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 
 namespace fattn::tilegpu {
 
@@ -15,6 +15,8 @@ struct LoopGraph {
   llvm::SmallVector<mlir::Operation*> free;                     ///< computed from scalars alone: they go with whoever needs them
   std::string unfit;                                            ///< why the loop has no model, in words; empty where it has one
 
+  /// What each node stands for.
+  std::vector<gpu::NodeOrigin> origins() const;
   /// "A = dot 128 x 64 x 128 (64 registers), a = 12 operations from math.exp2 (32 registers); 150 more registers".
   std::string legend() const;
 };

@@ -5,8 +5,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::tilegpu {
@@ -17,10 +17,10 @@ struct AssignLayoutsOptions {
 };
 struct ScheduleLoopsOptions {
   int64_t stages = 2;
-  int64_t schedule = 0;                         ///< which of the search's best
-  std::string forced;                           ///< "A B1 a": this one instead
-  std::vector<std::string>* offered = nullptr;  ///< if set: receives the texts of the search's best for the loops, best first
-  std::string waits = "together";               ///< for a trip's copies that are ahead; "apart": each where its data is read
+  int64_t schedule = 0;                ///< which of the search's best
+  std::string forced;                  ///< "A B1 a": this one instead
+  gpu::ScheduledLoopSink onLoop = {};  ///< if set: is handed every loop that is looked at, as its schedule is chosen
+  std::string waits = "together";      ///< for a trip's copies that are ahead; "apart": each where its data is read
 };
 
 std::unique_ptr<mlir::Pass> createPadTilesPass(const std::string& target);

@@ -29,16 +29,14 @@ namespace {
 
 /// What was decided for a loop.
 struct Choice {
+  std::optional<gpu::CostedLoop> costed;
+  gpu::SearchResult found;
   std::optional<gpu::Schedule> schedule;  ///< else the order of the text
   std::string text, why;
-  size_t count = 1;  ///< schedules that there are to choose from
-};
 
-gpu::Schedule textOrder(int nodes) {
-  gpu::Schedule schedule{.size = nodes};
-  for (int node = 0; node < nodes; ++node) schedule.order[node] = static_cast<std::uint8_t>(node);
-  return schedule;
-}
+  /// Schedules that there are to choose from.
+  size_t count() const { return std::max<size_t>(found.best.size(), 1); }
+};
 
 std::string message(const Error& error) {
   return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint());
@@ -52,9 +50,9 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     schedule = options.schedule;
     waits = options.waits;
     forced = options.forced;
-    offered = options.offered;
+    onLoop = options.onLoop;
   }
-  ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other), offered(other.offered) {}
+  ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other), onLoop(other.onLoop) {}
   StringRef getArgument() const override { return "tilegpu-schedule-loops"; }
   StringRef getDescription() const override { return "Copy data some trips ahead, and overlap what a loop's trips compute"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
@@ -118,21 +116,19 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
       return choice;
     }
     try {
-      gpu::CostedLoop costed = gpu::cost(graph.model, targetOf(loop));
+      gpu::CostedLoop& costed = choice.costed.emplace(gpu::cost(graph.model, targetOf(loop)));
       // The order of the text may need more registers than there are. Then an order that needs no more than it is allowed, too: the code
       // generator spills the rest.
-      costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, textOrder(costed.size())).registers);
+      costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, gpu::textOrder(costed.size())).registers);
       choice.schedule = forcedFor(loop, costed);
       if (!choice.schedule) {
-        gpu::SearchResult result = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
-        if (result.best.empty()) {  // nodes that need each other in one trip
+        choice.found = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
+        if (choice.found.best.empty()) {  // nodes that need each other in one trip
           choice.why = "no order of its nodes is legal";
           return choice;
         }
-        choice.count = result.best.size();
-        choice.schedule = result.best[std::min<size_t>(schedule, choice.count - 1)].schedule;
-        choice.why = fmt::format("of {} legal, {} that fit", result.legal, result.fitting);
-        offer(costed, result);
+        choice.schedule = choice.found.best[std::min<size_t>(schedule, choice.count() - 1)].schedule;
+        choice.why = fmt::format("of {} legal, {} that fit", choice.found.legal, choice.found.fitting);
       }
       choice.text = gpu::print(costed, *choice.schedule);
     } catch (const Error& error) {
@@ -142,19 +138,24 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     return choice;
   }
 
-  /// Texts that are there already, from another loop, are not repeated.
-  void offer(const gpu::CostedLoop& costed, const gpu::SearchResult& result) {
-    if (offered == nullptr) return;
-    for (const gpu::Candidate& candidate : result.best)
-      if (std::string text = gpu::print(costed, candidate.schedule); !llvm::is_contained(*offered, text))
-        offered->push_back(std::move(text));
+  /// Tools see the objects that the choice was made with.
+  void report(const LoopGraph& graph, const Choice& choice) const {
+    if (!onLoop) return;
+    onLoop({.model = graph.model,
+            .origins = graph.origins(),
+            .ahead = static_cast<int>(stages - 1),
+            .costed = choice.costed,
+            .schedule = choice.schedule,
+            .found = choice.found,
+            .why = choice.why});
   }
 
   LogicalResult overlap(scf::ForOp loop, size_t& most) {
     SmallVector<Operation*> fetches = fetchesOf(loop, stages - 1);
     LoopGraph graph = graphOf(loop, fetches, stages - 1);
     Choice choice = choose(loop, graph);
-    most = std::max(most, choice.count);
+    most = std::max(most, choice.count());
+    report(graph, choice);
     if (explain) {
       if (choice.schedule)
         loop.emitRemark() << "schedule " << choice.text << " " << choice.why << "; " << graph.legend();
@@ -162,7 +163,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
         loop.emitRemark() << "keeps the order of the text: " << choice.why << "; " << graph.legend();
     }
     StagedOps compute;
-    if (choice.schedule && *choice.schedule == textOrder(choice.schedule->size)) choice.schedule.reset();
+    if (choice.schedule && *choice.schedule == gpu::textOrder(choice.schedule->size)) choice.schedule.reset();
     if (choice.schedule) {
       compute = stagedOps(graph, *choice.schedule);
       for (auto& entry : compute)
@@ -177,7 +178,7 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
     return success();
   }
 
-  std::vector<std::string>* offered = nullptr;
+  gpu::ScheduledLoopSink onLoop;
   bool taken = false;                                       // whether a loop took the forced schedule
   std::optional<std::pair<Location, std::string>> refusal;  // why the first loop did not
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};

@@ -41,7 +41,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
   pm.addPass(tilegpu::createScheduleLoopsPass(
-      {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .offered = options.offered}));
+      {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .onLoop = options.onLoop}));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createAsyncDotsPass());

@@ -5,9 +5,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "compiler/gpu/Target.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::check {
@@ -21,14 +21,14 @@ struct PipelineOptions {
   std::string target = std::string(defaultTarget());
   int64_t warps = 4;
   int64_t stages = 2;
-  int64_t schedule = 0;                         ///< which of the search's best
-  std::string forced;                           ///< "S PV1 E L": this order instead
-  std::vector<std::string>* offered = nullptr;  ///< if set: receives the search's best for the loops, as texts, best first
-  bool verify = false;                          ///< layouts are verified again after the passes that rebuild much
-  bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
-  bool boxes = true;        ///< engines may copy whole boxes
-  bool roles = true;        ///< where copies may be made by warps of their own, they are
-  bool repeat = false;      ///< with roles, a block takes one program after another
+  int64_t schedule = 0;           ///< which of the search's best
+  std::string forced;             ///< "S PV1 E L": this order instead
+  ScheduledLoopSink onLoop = {};  ///< if set: is handed every loop as its schedule is chosen
+  bool verify = false;            ///< layouts are verified again after the passes that rebuild much
+  bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
+  bool boxes = true;              ///< engines may copy whole boxes
+  bool roles = true;              ///< where copies may be made by warps of their own, they are
+  bool repeat = false;            ///< with roles, a block takes one program after another
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};
 };

@@ -18,14 +18,14 @@ gpu::CostedLoop forward() {
 
 TEST(ChartTest, HasARowForTheDotsEachGroupAndEachBusyUnit) {
   const gpu::CostedLoop loop = forward();
-  const auto chart = makeChart(loop, gpu::forceSchedule(loop, "S PV1 E"), false, {{{"k.cpp", 7}}});
+  const auto chart = makeChart(loop, gpu::forceSchedule(loop, "S PV1 E"), false, {{"dot 64 x 128 x 128", 1, {{"k.cpp", 7}}}});
   ASSERT_TRUE(chart);
   EXPECT_EQ(chart->schedule, "S PV1 E");
   EXPECT_EQ(chart->rows, (std::vector<std::string>{"dots", "group 0", "group 1", "exp2"}));
   ASSERT_EQ(chart->nodes.size(), 3u);
   EXPECT_EQ(chart->nodes[0].sources[0].line, 7u);
   EXPECT_TRUE(chart->nodes[1].sources.empty());
-  EXPECT_TRUE(chart->nodes[0].what.starts_with("dot, ")) << chart->nodes[0].what;
+  EXPECT_TRUE(chart->nodes[0].what.starts_with("dot 64 x 128 x 128, ")) << chart->nodes[0].what;
   EXPECT_NE(chart->note.find("cycles a trip of 2 groups; the busiest unit, tensor, works"), std::string::npos) << chart->note;
   bool dots = false, works = false;
   for (const Chart::Span& span : chart->spans) {

@@ -1,133 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops of tile programs as the schedule search sees them.
+// The loops of a kernel as the compiler scheduled them: what the tool shows is what the compiler took.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 
-#include "compiler/driver/Compile.h"
-#include "compiler/gpu/schedule/Schedule.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
-#include "mlir/Parser/Parser.h"
 #include "tools/fattn-dump/Chart.h"
 #include "tools/fattn-dump/Loop.h"
+#include "tools/fattn-dump/Stages.h"
 
 namespace fattn::dump {
 namespace {
 
+const Stage* stageCalled(const Compilation& compilation, const std::string& name) {
+  const auto found = std::ranges::find(compilation.stages, name, &Stage::name);
+  return found == compilation.stages.end() ? nullptr : &*found;
+}
+
 class LoopTest : public testing::Test {
  protected:
-  LoopTest() {
-    mlir::DialectRegistry registry;
-    compiler::registerCompilerDialects(registry);
-    context.appendDialectRegistry(registry);
+  static const Compilation& forward(const std::string& config = "") {
+    static const auto compiled = [](const std::string& text) {
+      Options options;
+      options.headDim = options.headDimV = 64;
+      options.target = "nvidia:sm_90a";
+      options.emit = {Kind::Schedule};
+      options.config = TileConfig::parse(text);
+      return compileStages(options);
+    };
+    static const Compilation searched = compiled("BLOCK_M=64,BLOCK_N=64,WARPS=4");
+    static const Compilation forced = compiled("BLOCK_M=64,BLOCK_N=64,WARPS=4,SCHEDULE=A a b B");
+    return config.empty() ? searched : forced;
   }
-  std::optional<TileLoop> read(const std::string& body, int stages = 2) {
-    const std::string text = R"(
-      func.func @f(%a: !tile.block_ptr<64x64xbf16>, %b: !tile.block_ptr<64x64xbf16>, %n: index, %q: tensor<128x64xbf16>, %o: tensor<128x64xf32>,
-                   %zero: tensor<128x64xf32>) -> tensor<128x64xf32> {
-        %c0 = arith.constant 0 : index
-        %c1 = arith.constant 1 : index
-        %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %o) -> tensor<128x64xf32> {
-)" + body + R"(
-        }
-        return %r : tensor<128x64xf32>
-      })";
-    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "test.mlir");
-    if (!module) ADD_FAILURE() << "the test's module is wrong";
-    return module ? findLoop(*module, 128, stages) : std::nullopt;
-  }
-
-  mlir::MLIRContext context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-constexpr const char* kTwoDots = R"(
-  %k = tile.load %a : !tile.block_ptr<64x64xbf16> -> tensor<64x64xbf16>
-  %kt = tile.trans %k, [1, 0] : tensor<64x64xbf16> -> tensor<64x64xbf16>
-  %s = tile.dot %q, %kt, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
-  %e = math.exp2 %s : tensor<128x64xf32>
-  %p = arith.truncf %e : tensor<128x64xf32> to tensor<128x64xbf16>
-  %v = tile.load %b : !tile.block_ptr<64x64xbf16> -> tensor<64x64xbf16>
-  %next = tile.dot %p, %v, %acc : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
-  scf.yield %next : tensor<128x64xf32>)";
-
-std::string edgesOf(const gpu::LoopModel& model) {
-  std::vector<std::string> edges;
-  for (const gpu::Edge& e : model.edges)
-    edges.push_back(model.nodes[e.from].name + ">" + model.nodes[e.to].name + (e.distance ? "'" : "") + (e.chained ? "+" : ""));
-  std::ranges::sort(edges);
-  std::string text;
-  for (const std::string& edge : edges) text += edge + " ";
-  return text;
+TEST_F(LoopTest, TheStageStandsBehindTheScheduledModuleAndNamesItsOrder) {
+  const Compilation& compilation = forward();
+  ASSERT_FALSE(compilation.loops.empty());
+  const Stage *module = stageCalled(compilation, "tilegpu-schedule-loops"), *stage = stageCalled(compilation, kScheduleStage);
+  ASSERT_TRUE(module && stage);
+  EXPECT_EQ(stage, module + 1);
+  EXPECT_EQ(compilation.find(Kind::Schedule), stage);
+  for (const gpu::ScheduledLoop& loop : compilation.loops) {
+    ASSERT_TRUE(loop.costed && loop.schedule);
+    const std::string order = gpu::print(*loop.costed, *loop.schedule);
+    EXPECT_NE(module->text.find("tilegpu.schedule = \"" + order + "\""), std::string::npos) << order;
+    EXPECT_NE(stage->text.find("schedule " + order + ", of "), std::string::npos) << stage->text;
+    EXPECT_EQ(loop.found.best.front().schedule, *loop.schedule);
+  }
+  EXPECT_NE(stage->text.find(" A = dot 64 x 64 x 64: "), std::string::npos) << stage->text;
+  EXPECT_NE(stage->text.find("A -> a"), std::string::npos) << stage->text;
+  EXPECT_NE(stage->text.find("(taken)"), std::string::npos) << stage->text;
 }
 
-TEST_F(LoopTest, DotsLoadsAndTheArithmeticBetweenThemAreNodes) {
-  const auto loop = read(kTwoDots);
-  ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->order, "loadA loadB dotA1 math1 dotB1");
-  EXPECT_EQ(edgesOf(loop->model), "dotA>math dotB>dotB'+ loadA>dotA loadB>dotB math>dotB ") << "' is a trip later, + only an accumulator";
-  const auto& math = loop->model.nodes[*loop->model.find("math")];
-  EXPECT_EQ(math.work.exp2, 128 * 64);
-  EXPECT_EQ(math.work.convert, 128 * 64);
-  EXPECT_EQ(math.registers, 32) << "the bf16 tile; the exponentials stay inside";
-  const auto& second = loop->model.nodes[*loop->model.find("dotB")];
-  EXPECT_EQ(second.dot.m, 128);
-  EXPECT_EQ(second.dot.n, 64);
-  EXPECT_EQ(second.dot.k, 64);
-  EXPECT_FALSE(second.dot.aInShared);
-  EXPECT_EQ(loop->model.nodes[*loop->model.find("loadA")].shared, 64 * 64 * 2);
-  EXPECT_EQ(loop->model.fixedRegisters, 64);
+TEST_F(LoopTest, AnOrderOfTheTileConfigurationIsPricedToo) {
+  const Compilation& compilation = forward("forced");
+  const gpu::ScheduledLoop* loop = gpu::busiest(compilation.loops);
+  ASSERT_TRUE(loop && loop->costed && loop->schedule);
+  EXPECT_EQ(gpu::print(*loop->costed, *loop->schedule), "A a b B");
+  EXPECT_TRUE(loop->found.best.empty());
+  const Stage* stage = compilation.find(Kind::Schedule);
+  ASSERT_TRUE(stage);
+  EXPECT_NE(stage->text.find("schedule A a b B, as the tile configuration says"), std::string::npos) << stage->text;
+  EXPECT_NE(stage->text.find("A a b B  (taken)"), std::string::npos) << stage->text;
 }
 
-TEST_F(LoopTest, NodesKnowTheLinesTheyComeFrom) {
-  const auto loop = read(kTwoDots);
-  ASSERT_TRUE(loop);
-  const auto& lines = loop->sources[*loop->model.find("math")];
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_EQ(lines[1].line, lines[0].line + 1);
-  EXPECT_TRUE(lines[0].file.ends_with("test.mlir"));
+TEST_F(LoopTest, ANodesLineIsTiedToTheLinesItStandsFor) {
+  const Stage* stage = forward().find(Kind::Schedule);
+  ASSERT_TRUE(stage);
+  std::istringstream text(stage->text);
+  std::string line;
+  std::size_t number = 0, nodes = 0;
+  for (; std::getline(text, line); ++number) {
+    ASSERT_LT(number, stage->lines.size());
+    if (line.find(" = ") == std::string::npos) continue;
+    ++nodes;
+    ASSERT_FALSE(stage->lines[number].empty()) << line;
+    EXPECT_TRUE(stage->lines[number].front().file.ends_with("AttentionForward.cpp")) << stage->lines[number].front().file;
+  }
+  EXPECT_EQ(number, stage->lines.size());
+  EXPECT_GE(nodes, 3U);
 }
 
-TEST_F(LoopTest, TheOrderIsLegalAndCanBeDrawn) {
-  const auto loop = read(kTwoDots, 3);
-  ASSERT_TRUE(loop);
-  EXPECT_EQ(loop->order, "loadA loadB dotA2 math2 dotB2");
-  const auto chart = chartOf(*loop, "nvidia:sm_90", 2);
+TEST_F(LoopTest, TheChartDrawsTheOrderThatTheCompilerTook) {
+  const gpu::ScheduledLoop* loop = gpu::busiest(forward().loops);
+  ASSERT_TRUE(loop && loop->costed && loop->schedule);
+  const auto chart = chartOf(*loop);
   ASSERT_TRUE(chart);
-  EXPECT_EQ(chart->schedule, loop->order);
-  EXPECT_NE(std::ranges::find(chart->rows, "group 1"), chart->rows.end());
-  EXPECT_NE(std::ranges::find(chart->rows, "tensor"), chart->rows.end());
-  EXPECT_NE(std::ranges::find(chart->rows, "exp2"), chart->rows.end());
-  EXPECT_NE(chart->note.find("legal orders the best takes"), std::string::npos) << chart->note;
-  EXPECT_FALSE(chartOf(*loop, "nvidia:sm_100", 2)) << "there is no figure for its dots";
+  EXPECT_EQ(chart->schedule, gpu::print(*loop->costed, *loop->schedule));
+  EXPECT_NE(std::ranges::find(chart->rows, "group 0"), chart->rows.end());
+  EXPECT_NE(chart->note.find("the search's choice of "), std::string::npos) << chart->note;
+  ASSERT_EQ(chart->nodes.size(), loop->origins.size());
+  EXPECT_TRUE(chart->nodes.front().what.starts_with(loop->origins.front().what + ", ")) << chart->nodes.front().what;
 }
 
-TEST_F(LoopTest, ARareSideIsANodeOfItsOwnThatWaitsForTheRunningValue) {
-  const auto loop = read(R"(
-    %k = tile.load %a : !tile.block_ptr<64x64xbf16> -> tensor<64x64xbf16>
-    %s = tile.dot %q, %k, %zero : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
-    %e = math.exp2 %s : tensor<128x64xf32>
-    %t = arith.constant true
-    %l = tile.select_lazy %t usual(%acc) : i1, tensor<128x64xf32> -> tensor<128x64xf32> {
-      %x = arith.mulf %acc, %acc : tensor<128x64xf32>
-      tile.yield %x : tensor<128x64xf32>
-    }
-    %p = arith.truncf %e : tensor<128x64xf32> to tensor<128x64xbf16>
-    %next = tile.dot %p, %k, %l : tensor<128x64xbf16>, tensor<64x64xbf16> -> tensor<128x64xf32>
-    scf.yield %next : tensor<128x64xf32>)");
-  ASSERT_TRUE(loop);
-  const auto lazy = loop->model.find("lazy");
-  ASSERT_TRUE(lazy);
-  EXPECT_EQ(loop->model.nodes[*lazy].work.fma, 0) << "what almost never runs costs nothing";
-  EXPECT_NE(edgesOf(loop->model).find("dotB>lazy'"), std::string::npos) << edgesOf(loop->model);
-  EXPECT_NE(edgesOf(loop->model).find("lazy>dotB"), std::string::npos) << edgesOf(loop->model);
+TEST_F(LoopTest, ALoopThatTheTableCannotPriceSaysWhy) {
+  gpu::ScheduledLoop loop;
+  loop.model.nodes = {{.name = "A", .kind = gpu::NodeKind::Dot}};
+  loop.origins = {{.what = "dot 64 x 64 x 64", .operations = 1, .sources = {{"k.cpp", 7}}}};
+  loop.why = "the table has no cycles for it";
+  const Stage stage = scheduleStage({loop});
+  EXPECT_TRUE(stage.text.starts_with("loop 1 keeps the order of its text: the table has no cycles for it\n")) << stage.text;
+  EXPECT_NE(stage.text.find("A = dot 64 x 64 x 64, 0 registers"), std::string::npos) << stage.text;
+  EXPECT_FALSE(chartOf(loop));
 }
 
-TEST_F(LoopTest, ALoopWithoutDotsIsNone) {
-  EXPECT_FALSE(read(R"(
-    %x = arith.addf %acc, %acc : tensor<128x64xf32>
-    scf.yield %x : tensor<128x64xf32>)"));
+TEST_F(LoopTest, TheBusiestLoopHasTheMostDotsAndOfTheseTheFewestOperations) {
+  const auto loop = [](int dots, int operations) {
+    gpu::ScheduledLoop made;
+    made.model.nodes.assign(dots, {.name = "A", .kind = gpu::NodeKind::Dot});
+    made.origins = {{.what = "", .operations = operations, .sources = {}}};
+    return made;
+  };
+  const std::vector<gpu::ScheduledLoop> loops = {loop(1, 3), loop(2, 9), loop(2, 5), loop(0, 1)};
+  EXPECT_EQ(gpu::busiest(loops), &loops[2]);
+  EXPECT_EQ(gpu::busiest({}), nullptr);
+  const std::vector<gpu::ScheduledLoop> dotless = {loop(0, 1)};
+  EXPECT_EQ(gpu::busiest(dotless), nullptr);
+}
+
+TEST_F(LoopTest, TheExampleInTheDocumentationIsWhatIsPrinted) {
+  std::ifstream page(std::string(FATTN_SOURCE) + "/docs/schedule.md");
+  std::string line;
+  while (std::getline(page, line) && !line.starts_with("$ fattn-dump ")) continue;
+  std::vector<std::string> arguments;
+  std::istringstream words(line);
+  for (std::string word; words >> word;) arguments.push_back(word);
+  ASSERT_GT(arguments.size(), 2U) << "docs/schedule.md shows no call of fattn-dump";
+  arguments.erase(arguments.begin(), arguments.begin() + 2);
+  std::string shown;
+  while (std::getline(page, line) && line != "```") shown += line + "\n";
+  const auto options = parseCommandLine(arguments);
+  ASSERT_TRUE(options);
+  const Compilation compilation = compileStages(*options);
+  const Stage* stage = compilation.find(Kind::Schedule);
+  ASSERT_TRUE(stage);
+  EXPECT_EQ(stage->text, shown);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ Compiled compile(const Case& one) {
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic& diagnostic) { result.errors += diagnostic.str() + "\n"; });
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(FATTN_KERNELS "/" + one.kernel + ".mlir", &context);
   mlir::PassManager pm(&context);
-  nvidia::buildPipeline(pm, {.target = one.target, .warps = 4, .stages = 2, .schedule = 0, .forced = "", .offered = nullptr});
+  nvidia::buildPipeline(pm, {.target = one.target, .warps = 4, .stages = 2, .schedule = 0, .forced = ""});
   if (module && mlir::succeeded(pm.run(*module))) result.ptx = emit::emitPtx(*module, one.chip());
   return result;
 }
