@@ -107,7 +107,7 @@ void scatter(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc
   step.create<tile::ScatterOp>(address, data, operandAs(step, mask, maskType(step, type), "the mask"));
 }
 
-detail::Handle atomicAdd(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc loc) {
+detail::Handle atomicAdd(const Value& ptr, const AnyArg& value, const OptionalArg& mask, MemoryOrder order, Loc loc) {
   Step step("atomic_add", loc);
   step.checkAccess(Step::Access::Write);
   mlir::Value address = step.use(ptr);
@@ -117,7 +117,8 @@ detail::Handle atomicAdd(const Value& ptr, const AnyArg& value, const OptionalAr
     step.fail(fmt::format("the elements must be f32, f16, bf16, i32 or i64; got {}", spell(address.getType())));
   mlir::Value data = operandAs(step, value, type, "the value");
   mlir::Value test = operandAs(step, mask, maskType(step, type), "the mask");
-  return step.wrap(step.create<tile::AtomicAddOp>(type, address, data, test));
+  const auto recorded = order == MemoryOrder::Relaxed ? tile::MemoryOrder::relaxed : tile::MemoryOrder::acq_rel;
+  return step.wrap(step.create<tile::AtomicAddOp>(type, address, data, test, recorded));
 }
 
 }  // namespace
@@ -190,7 +191,13 @@ void store(const BlockPtr& ptr, const Tile& value, const Dims& check, Loc loc) {
 void store(const Tile& ptrs, AnyArg value, OptionalArg mask, Loc loc) { scatter(ptrs, value, mask, loc); }
 void store(const Ptr& ptr, ScalarArg value, OptionalArg mask, Loc loc) { scatter(ptr, value, mask, loc); }
 
-Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask, Loc loc) { return Tile(atomicAdd(ptrs, value, mask, loc)); }
-Scalar atomic_add(const Ptr& ptr, ScalarArg value, OptionalArg mask, Loc loc) { return Scalar(atomicAdd(ptr, value, mask, loc)); }
+Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask, MemoryOrder order, Loc loc) {
+  return Tile(atomicAdd(ptrs, value, mask, order, loc));
+}
+Scalar atomic_add(const Ptr& ptr, ScalarArg value, OptionalArg mask, MemoryOrder order, Loc loc) {
+  return Scalar(atomicAdd(ptr, value, mask, order, loc));
+}
+Tile atomic_add(const Tile& ptrs, AnyArg value, MemoryOrder order, Loc loc) { return atomic_add(ptrs, value, {}, order, loc); }
+Scalar atomic_add(const Ptr& ptr, ScalarArg value, MemoryOrder order, Loc loc) { return atomic_add(ptr, value, {}, order, loc); }
 
 }  // namespace fattn::dsl

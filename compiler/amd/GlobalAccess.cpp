@@ -59,10 +59,11 @@ void Machine::storeShared(ImplicitLocOpBuilder& b, Value address, Value value, V
   guarded(b, predicate, [&] { LLVM::StoreOp::create(b, value, address, bytesOf(value.getType())); });
 }
 
-Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, bool used) {
+Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, tile::MemoryOrder order, bool used) {
+  auto ordering = order == tile::MemoryOrder::relaxed ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acq_rel;
   auto kind = isa<FloatType>(value.getType()) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
   auto add = [&](OpBuilder& at, Location loc) -> Value {
-    return LLVM::AtomicRMWOp::create(at, loc, kind, address, value, LLVM::AtomicOrdering::monotonic, "agent");
+    return LLVM::AtomicRMWOp::create(at, loc, kind, address, value, ordering, "agent");
   };
   if (!predicate) return add(b, b.getLoc());
   if (!used) {

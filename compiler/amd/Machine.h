@@ -33,7 +33,8 @@ class Machine final : public gpu::Machine {
   mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                          mlir::Value other) override;
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
-  mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate, bool used) override;
+  mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
+                        tile::MemoryOrder order, bool used) override;
   void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
 
   mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;  // Dot.cpp

@@ -86,9 +86,10 @@ LogicalResult Emitter::emitAtomicAdd(tile::AtomicAddOp op) {
   Type element = cast<tile::PtrType>(getElementTypeOrSelf(op.getPtr().getType())).getPointee();
   View view = allocate(shape, element, type ? lanes.lane(op.getResult()) : -1);
   auto kind = isa<FloatType>(element) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+  auto ordering = op.getOrder() == tile::MemoryOrder::relaxed ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acq_rel;
   nestOver(shape, -1, [&](const Point& p) { storeAt(view, p, arith::ConstantOp::create(b, loc, b.getZeroAttr(element))); });
   forEachElement(shape, op.getMask(), [&](const Point& p) {
-    Value old = LLVM::AtomicRMWOp::create(b, loc, kind, pointerAt(op.getPtr(), p), eval(op.getValue(), p), LLVM::AtomicOrdering::monotonic);
+    Value old = LLVM::AtomicRMWOp::create(b, loc, kind, pointerAt(op.getPtr(), p), eval(op.getValue(), p), ordering);
     storeAt(view, p, old);
   });
   define(op.getResult(), view);

@@ -28,4 +28,9 @@ def Tile_Precision : I32EnumAttr<"Precision", "how a dot of f32 operands rounds 
   let cppNamespace = "::fattn::tile";
 }
 
+def Tile_MemoryOrder : I32EnumAttr<"MemoryOrder", "what an atomic operation orders beside itself", [
+    I32EnumAttrCase<"relaxed", 0>, I32EnumAttrCase<"acq_rel", 1>]> {
+  let cppNamespace = "::fattn::tile";
+}
+
 #endif

@@ -246,8 +246,13 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
   let description = [{
     `result[i] = *ptr[i]; *ptr[i] += value[i]` as one indivisible step where `mask[i]` holds, or everywhere without
     `mask`. The sum is rounded to the element type. A masked-off element of the result is zero. The order in which
-    elements and programs add is not specified; the effect is visible to the other programs of the launch (relaxed).
+    elements and programs add is not specified; the effect is visible to the other programs of the launch.
     Where an element has 16 bits, the aligned 4 bytes around it are exchanged; the array's memory includes them.
+
+    With `order acq_rel` the addition also orders the other accesses of the programs that make it: let one program's
+    addition find what another program's addition to the same element has left, directly or with further such additions
+    between the two. Then all loads and stores that the other program made before its addition come before all that this
+    one makes behind its own. The default, `relaxed`, says nothing about other accesses.
 
     Constraints:
     - C1: `value` and the result have the shape of `ptr` (scalars where `ptr` is one) and the pointee as element type.
@@ -258,15 +263,16 @@ def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>
     ```mlir
     func.func @atomic_add(%counter: !tile.ptr<i32>) -> i32 {
       %one = arith.constant 1 : i32
-      %0 = tile.atomic_add %counter, %one : !tile.ptr<i32>, i32 -> i32
+      %0 = tile.atomic_add %counter, %one order acq_rel : !tile.ptr<i32>, i32 -> i32
       return %0 : i32
     }
     ```
   }];
-  let arguments = (ins Tile_PtrLike:$ptr, Tile_TileOrScalar:$value, Optional<Tile_TileOrScalar>:$mask);
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_TileOrScalar:$value, Optional<Tile_TileOrScalar>:$mask,
+                       DefaultValuedAttr<Tile_MemoryOrder, "::fattn::tile::MemoryOrder::relaxed">:$order);
   let results = (outs Tile_TileOrScalar:$result);
   let assemblyFormat = [{
-    $ptr `,` $value (`,` `mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value) `->` type($result)
+    $ptr `,` $value (`,` `mask` $mask^ `:` type($mask))? (`order` $order^)? attr-dict `:` type($ptr) `,` type($value) `->` type($result)
   }];
   let hasVerifier = 1;
 }

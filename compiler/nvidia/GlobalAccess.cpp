@@ -3,7 +3,8 @@
 //
 //   @$4 ld.global.v2.b32 {$0, $1}, [$3];      the outputs hold the replacement before
 //   @$3 st.global.v2.b32 [$2], {$0, $1};
-//   @$2 red.global.add.f32 [$0], $1;
+//   @$2 red.relaxed.gpu.global.add.f32 [$0], $1;
+//   atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;
 // Without a predicate plain loads and stores, which LLVM knows. Source: PTX ISA 8.7, "ld", "st", "atom", "red".
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -69,10 +70,10 @@ int64_t bytesOf(Type type) {
 
 /// An addition that the chip does not know: LLVM makes a loop of compare-and-swap of it. The branch around it takes the value from an
 /// opaque instruction, so that nothing moves into it.
-Value addByComparing(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate) {
+Value addByComparing(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, LLVM::AtomicOrdering order) {
   Type type = value.getType(), bits = b.getI16Type();
   auto add = [&](OpBuilder& at, Location loc, Value number) -> Value {
-    return LLVM::AtomicRMWOp::create(at, loc, LLVM::AtomicBinOp::fadd, address, number, LLVM::AtomicOrdering::monotonic, "device");
+    return LLVM::AtomicRMWOp::create(at, loc, LLVM::AtomicBinOp::fadd, address, number, order, "device");
   };
   if (!predicate) return add(b, b.getLoc(), value);
   Value opaque = call(b, bits, LLVM::BitcastOp::create(b, bits, value).getResult(), "mov.b16 $0, $1;", "=h,h");
@@ -132,10 +133,11 @@ void Machine::storeGlobal(ImplicitLocOpBuilder& b, Value address, Value value, V
   call(b, {}, operands, text, constraints + "l,b");
 }
 
-Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, bool used) {
+Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, tile::MemoryOrder order, bool used) {
   Type type = value.getType();
-  bool half = type.isF16() || type.isBF16();
-  if (type.isBF16() && capability_ < 90) return addByComparing(b, address, value, predicate);
+  bool half = type.isF16() || type.isBF16(), orders = order != tile::MemoryOrder::relaxed;
+  if (type.isBF16() && capability_ < 90)
+    return addByComparing(b, address, value, predicate, orders ? LLVM::AtomicOrdering::acq_rel : LLVM::AtomicOrdering::monotonic);
   std::string kind = type.isF16()         ? "noftz.f16"
                      : type.isBF16()      ? "noftz.bf16"
                      : type.isF32()       ? "f32"
@@ -149,7 +151,7 @@ Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Va
   auto guard = [&](int at) { return predicate ? "@$" + std::to_string(at) + " " : std::string(); };
   if (predicate) operands.push_back(predicate);
   std::string on = predicate ? ",b" : "";
-  if (!used) {
+  if (!used && !orders) {  // "red" acquires nothing
     call(b, {}, operands, guard(2) + "red.relaxed.gpu.global.add." + kind + " [$0], $1;", "l," + constraint + on);
     return {};
   }
@@ -158,8 +160,9 @@ Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Va
     operands.push_back(arith::ConstantOp::create(b, b.getZeroAttr(inRegister)));
     tied = ",0";
   }
-  Value old = call(b, inRegister, operands, guard(3) + "atom.relaxed.gpu.global.add." + kind + " $0, [$1], $2;",
-                   "=" + constraint + ",l," + constraint + on + tied);
+  Value old =
+      call(b, inRegister, operands, guard(3) + "atom." + (orders ? "acq_rel" : "relaxed") + ".gpu.global.add." + kind + " $0, [$1], $2;",
+           "=" + constraint + ",l," + constraint + on + tied);
   return half ? LLVM::BitcastOp::create(b, type, old).getResult() : old;
 }
 

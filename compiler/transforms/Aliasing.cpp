@@ -130,6 +130,7 @@ std::optional<MemoryAccess> accessOf(Operation* op) {
     access.reads |= isa<MemoryEffects::Read>(effect.getEffect());
     access.writes |= isa<MemoryEffects::Write>(effect.getEffect());
   }
+  if (auto add = dyn_cast<tile::AtomicAddOp>(op)) access.orders = add.getOrder() != tile::MemoryOrder::relaxed;
   return access.reads || access.writes ? std::optional(access) : std::nullopt;
 }
 
@@ -312,6 +313,7 @@ Aliasing::Difference Aliasing::difference(const Form& first, const Form& second,
 }
 
 Overlap Aliasing::overlap(const MemoryAccess& first, const MemoryAccess& second, const Executions& executions) {
+  if (first.orders || second.orders) return Overlap::Maybe;
   if (!mayAlias(first.pointer, second.pointer)) return Overlap::Never;
   if (isInPlace(first.pointer, second.pointer)) return Overlap::SameOrNever;
   windowOf(second.pointer);  // before a reference is taken: the map may grow

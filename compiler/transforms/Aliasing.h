@@ -6,6 +6,7 @@
 //     unless one of the two has the attribute `tile.noalias`.
 //   - Where one of the two has the attribute `tile.in_place` instead, their windows in one program are the same one or have no memory in
 //     common.
+//   - An atomic operation with an order touches, for this purpose, all memory: what other programs write becomes visible with it.
 //   - Two windows of one array (the same base, shape and strides) share no memory where they share no index: an array that a program
 //     writes through a block pointer has a place for each of its elements.
 //
@@ -33,6 +34,7 @@ struct MemoryAccess {
   mlir::Operation* op = nullptr;
   mlir::Value pointer;  ///< a block pointer, a pointer or a tile of pointers
   bool reads = false, writes = false;
+  bool orders = false;  ///< all other accesses as well, those of other programs among them
 };
 
 /// The access of this operation itself, not of what lies in its regions. Operations of all dialects that declare their effects are known.

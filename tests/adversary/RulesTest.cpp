@@ -482,6 +482,25 @@ TEST_F(Rules, AtomicAdditionsMeetEachOtherButNotOtherAccesses) {
       "with no barrier between them\n");
 }
 
+/// One thread adds: the others' accesses come before and behind it only by barriers.
+TEST_F(Rules, AnAdditionThatOrdersMemoryStandsBetweenBarriers) {
+  const std::string ordered = R"(
+  %one = arith.constant 1.0 : f32
+  %x = tile.load %p : !ptr -> !a
+  tilegpu.barrier
+  %old = tile.atomic_add %out, %one order acq_rel : !tile.ptr<f32>, f32 -> f32
+  tilegpu.barrier
+  %y = tile.load %p : !ptr -> !a
+)";
+  EXPECT_EQ(faults(ordered), "");
+  const std::string text =
+      " of one program have no barrier between them: the one that orders memory does not order the other one's access\n";
+  EXPECT_EQ(faults(without(ordered, "  tilegpu.barrier\n  %old", "  %old")),
+            "race: k:4: 'tile.atomic_add' in thread 0 and k:3: 'tile.load' in thread 31" + text);
+  EXPECT_EQ(faults(without(ordered, "  tilegpu.barrier\n  %y", "  %y")),
+            "race: k:6: 'tile.load' in thread 1 and k:5: 'tile.atomic_add' in thread 0" + text);
+}
+
 TEST_F(Rules, AllWarpsReachABarrier) {
   // The number that decides is a race: the first warp has changed it before the second reads it.
   EXPECT_EQ(

@@ -151,5 +151,22 @@ TEST_P(Kernels, SplitKeysOfFewRows) {
   });
 }
 
+TEST_P(Kernels, TheLastOfTheProgramsThatShareABlockAddsTheirParts) {
+  forAll(splitProduct, {{32, 32, 32}}, [&](Executable& executable, Blocks blocks, Size size, Layout layout) {
+    const std::int64_t rows = size.rows, columns = size.columns, inner = 3 * size.inner, splits = 3;
+    Matrix a(dtype(), rows, inner, layout), b(dtype(), inner, columns, layout), parts(DType::F32, splits * rows, columns);
+    const Extents grid = {cdiv(rows, blocks.m), cdiv(columns, blocks.n), static_cast<std::int32_t>(splits)};
+    Matrix counters(DType::I32, 1, std::int64_t{grid[0]} * grid[1]), out(DType::F32, rows, columns), again(DType::F32, rows, columns);
+    a.fill(1), b.fill(2), counters.fillZero();
+    for (Matrix* result : {&out, &again}) {
+      executable.run(grid, {&a, &b, &parts, &counters, result, rows, columns, inner});
+      EXPECT_LE(result->relativeError(product(a, b).values), tolerance());
+      for (const double count : counters.values()) EXPECT_EQ(count, 0);
+    }
+    EXPECT_EQ(out.values(), again.values()) << "the order of the sum depends on who came last";
+    EXPECT_TRUE(out.gapsUntouched() && parts.gapsUntouched() && counters.gapsUntouched());
+  });
+}
+
 }  // namespace
 }  // namespace fattn::examples

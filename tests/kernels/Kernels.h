@@ -84,6 +84,13 @@ void splitKeys(dsl::Params& args, DType dtype, Blocks blocks);
 /// sum[s], m the greatest of largest. Grid: (cdiv(rows, blocks.m)). Arguments: largest, sum, part, out, rows, splits.
 void joinSplits(dsl::Params& args, DType dtype, Blocks blocks);
 
+/// out = a x b in f32, for a [rows, inner], b [inner, columns] and out [rows, columns], where `splits` programs share a block's inner
+/// dimension. Each writes its part to parts [splits * rows, columns] of f32, and counts itself in counters, i32 [cdiv(rows, blocks.m) *
+/// cdiv(columns, blocks.n)]; the last one of a block adds all parts, in the order of the splits, and puts the count back to zero, which it
+/// has to be before the launch. Grid: (cdiv(rows, blocks.m), cdiv(columns, blocks.n), splits). Arguments: a, b, parts, counters, out,
+/// rows, columns, inner; out and parts share no memory with the others.
+void splitProduct(dsl::Params& args, DType dtype, Blocks blocks);
+
 /// A matrix among the arguments of a kernel.
 struct MatrixArg {
   dsl::Ptr base;

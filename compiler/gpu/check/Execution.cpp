@@ -33,7 +33,7 @@ Number plus(Number a, Number b) {
 }
 
 /// Additions whose old values nobody uses have no order among themselves.
-bool isUnordered(const Step& step) { return step.act == Act::AtomicGlobal && step.op->use_empty(); }
+bool isUnordered(const Step& step) { return step.act == Act::AtomicGlobal && step.op->use_empty() && !step.orders; }
 
 uint64_t hashOf(Number number, int value) {
   return scrambled(number.known ? static_cast<uint64_t>(number.value) : ~static_cast<uint64_t>(value));
@@ -302,7 +302,7 @@ void Execution::copy(const Copying& copying, int64_t count) {
 }
 
 void Execution::global(const Step& step, int64_t count) {
-  Window window = windowOf(step.operands[0]);
+  Window window = step.orders ? Window() : windowOf(step.operands[0]);  // what orders all accesses may touch anything
   Versions versions = versionsOf(step, window, current);
   onGlobal(step, count, window, versions);
   memory.global(step, window, owners, [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });

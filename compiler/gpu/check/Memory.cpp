@@ -197,7 +197,9 @@ void Memory::write(const Step& step, int slot, const Instance& what, Owners& own
 void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report report) const {
   for (const GlobalAccess& other : recentGlobal) {
     if (access.program != other.program) continue;
-    if ((!access.write && !other.write) || (access.atomic && other.atomic) || !mayOverlap(access.window, other.window)) continue;
+    if (!access.orders && !other.orders &&
+        ((!access.write && !other.write) || (access.atomic && other.atomic) || !mayOverlap(access.window, other.window)))
+      continue;
     bool own =
         (access.window == other.window || areInPlace(access.window, other.window)) && owners.same(access.step->owners, other.step->owners);
     if (!own) report(hazardOf(other.write, access.write, true), other.step, access.step);
@@ -206,10 +208,10 @@ void Memory::meetGlobal(const GlobalAccess& access, Owners& owners, Report repor
 
 void Memory::global(const Step& step, const Window& window, Owners& owners, Report report) {
   if (!watched) return;
-  GlobalAccess access{&step, window, step.act != Act::ReadGlobal, step.act == Act::AtomicGlobal, current};
+  GlobalAccess access{&step, window, step.act != Act::ReadGlobal, step.act == Act::AtomicGlobal, current, step.orders};
   if (access.write)
     for (const InFlight& copy : inFlight)
-      if (copy.program == current && mayOverlap(window, copy.from)) report(Hazard::StoreOverCopySource, copy.step, &step);
+      if (copy.program == current && (step.orders || mayOverlap(window, copy.from))) report(Hazard::StoreOverCopySource, copy.step, &step);
   meetGlobal(access, owners, report);
   noteGlobal(access);
 }

@@ -130,6 +130,7 @@ class Memory {
     Window window;
     bool write, atomic;
     int program;
+    bool orders = false;  ///< all other accesses as well
   };
 
   bool overlap(int a, int b) const;

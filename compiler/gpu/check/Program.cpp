@@ -208,7 +208,10 @@ class Flattener {
             [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
         .Case<tile::StoreOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
-        .Case([&](tile::AtomicAddOp add) { global(step, add.getValue().getType(), true); });
+        .Case([&](tile::AtomicAddOp add) {
+          step.orders = add.getOrder() != tile::MemoryOrder::relaxed;
+          global(step, add.getValue().getType(), true);
+        });
   }
 
   /// Parts of one read, cut along a dot's depth, run once a trip each.

@@ -49,6 +49,7 @@ struct Step {
   int label = -1;           ///< of the program before scheduling; -1 where it has no such access
   int stream = -1;          ///< counts the runs of one copy of an access: its prologue, its loop and its last trip are one stream
   int owners = -1;          ///< which of Program::accessors
+  bool orders = false;      ///< an atomic addition before and behind which all other accesses stay
   bool bulk = false;        ///< a copy of boxes by an engine, or the wait for one: not counted, but known by its slot
   int loop = -1;            ///< the number of a scf.for
   std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot and for the

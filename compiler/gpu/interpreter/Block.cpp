@@ -24,10 +24,30 @@ char* Block::locate(Operation* op, const Element& pointer, int64_t bytes) {
   return nullptr;
 }
 
+void Block::meetOrder(const Access& access, bool orders) {
+  auto meet = [&](const Access& other) {
+    if (!other.op || other.phase != access.phase || other.thread == access.thread || other.isSameInstance(access)) return;
+    run.log.report(FaultKind::Race, other.op, access.op, [&] {
+      return fmt::format(
+          "{} in thread {} and {} in thread {} of one program have no barrier between them: the one that orders memory does not "
+          "order the other one's access",
+          describe(access.op), access.thread, describe(other.op), other.thread);
+    });
+  };
+  meet(orderedBy_);
+  if (orders) {
+    for (const Access& other : accessed_) meet(other);
+    orderedBy_ = access;
+  }
+  if (accessed_[0].op && accessed_[0].phase == access.phase && accessed_[0].thread != access.thread) accessed_[1] = accessed_[0];
+  accessed_[0] = access;
+}
+
 Element Block::load(const Access& access, const Element& pointer, Type type) {
   int64_t bytes = interpreter::bytesOf(type);
   char* at = locate(access.op, pointer, bytes);
   if (!at) return interpreter::fromBits(0, type);
+  meetOrder(access, /*orders=*/false);
   run.global[static_cast<std::size_t>(pointer.buffer)].shadow.read(pointer.i, bytes, access, run.log);
   return interpreter::readBytes(at, type);
 }
@@ -36,14 +56,16 @@ void Block::store(const Access& access, const Element& pointer, const Element& v
   int64_t bytes = interpreter::bytesOf(type);
   char* at = locate(access.op, pointer, bytes);
   if (!at) return;
+  meetOrder(access, /*orders=*/false);
   run.global[static_cast<std::size_t>(pointer.buffer)].shadow.write(pointer.i, bytes, access, run.log);
   interpreter::writeBytes(at, value, type);
 }
 
-Element Block::add(const Access& access, const Element& pointer, const Element& value, Type type) {
+Element Block::add(const Access& access, const Element& pointer, const Element& value, Type type, bool orders) {
   int64_t bytes = interpreter::bytesOf(type);
   char* at = locate(access.op, pointer, bytes);
   if (!at) return interpreter::fromBits(0, type);
+  meetOrder(access, orders);
   run.global[static_cast<std::size_t>(pointer.buffer)].shadow.write(pointer.i, bytes, access, run.log, /*atomic=*/true);
   Element old = interpreter::readBytes(at, type), sum;
   if (isa<FloatType>(type))

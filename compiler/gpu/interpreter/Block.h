@@ -3,6 +3,7 @@
 #ifndef FATTN_COMPILER_GPU_INTERPRETER_BLOCK_H
 #define FATTN_COMPILER_GPU_INTERPRETER_BLOCK_H
 
+#include <array>
 #include <deque>
 #include <limits>
 #include <map>
@@ -118,8 +119,8 @@ class Block {
   char* locate(mlir::Operation* op, const Element& pointer, int64_t bytes);
   Element load(const Access& access, const Element& pointer, mlir::Type type);
   void store(const Access& access, const Element& pointer, const Element& value, mlir::Type type);
-  /// Gives the old value.
-  Element add(const Access& access, const Element& pointer, const Element& value, mlir::Type type);
+  /// Gives the old value. One that `orders` speaks for the accesses of other threads as well, if barriers are between these and it.
+  Element add(const Access& access, const Element& pointer, const Element& value, mlir::Type type, bool orders);
 
   void issue(Warp& warp, Copy copy);
   /// Completes the warp's oldest copies until `pending` are left.
@@ -136,6 +137,11 @@ class Block {
 
  private:
   void land(const Copy& copy);
+  /// Reports an access to global memory and an addition that orders it, of different threads, with no barrier between them.
+  void meetOrder(const Access& access, bool orders);
+
+  Access orderedBy_;                ///< the last addition that orders others
+  std::array<Access, 2> accessed_;  ///< to global memory, of two threads in the phase of the last one
 };
 
 }  // namespace fattn::adversary

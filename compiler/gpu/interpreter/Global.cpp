@@ -207,13 +207,14 @@ std::pair<Action, Action> atomicActions(Flattener& to, tile::AtomicAddOp op) {
     for (std::size_t i = 0; i < layout->size(); ++i) tile->push_back(old[elementNumber(warp, i)]);
     warp.values[into].tile = std::move(tile);
   };
+  bool orders = op.getOrder() != tile::MemoryOrder::relaxed;
   bool used = !op.getResult().use_empty(), exchanges = used && (!layout || layout->hasCopies());
   auto add = [=, pointers = to.slot(op.getPtr()), values = to.slot(op.getValue())](Block& block, Warp& warp) mutable {
     Elements& old = block.exchanged[op];
     old.resize(count);
     forEachWritten(warp, layout.get(), mask, [&](std::size_t i, int64_t thread, bool wanted) {
       old[elementNumber(warp, i)] = wanted ? block.add(block.access(warp, op, thread), elementOf(warp.values[pointers], i),
-                                                       elementOf(warp.values[values], i), element)
+                                                       elementOf(warp.values[values], i), element, orders)
                                            : interpreter::fromBits(0, element);
     });
     if (used && !exchanges) give(block, warp);

@@ -56,7 +56,7 @@ class Machine {
   virtual void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
   /// The old value, where `used`; zero where `predicate` is false.
   virtual mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
-                                bool used) = 0;
+                                tile::MemoryOrder order, bool used) = 0;
   /// Two f32 as a vector of two f16 or bf16, in a form that no branch makes wide again: LLVM would convert behind it what both sides
   /// convert.
   virtual mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) = 0;

@@ -135,7 +135,7 @@ LogicalResult atomicAdd(Lowering& to, tile::AtomicAddOp op) {
   for (int64_t r : distinct(tile)) {
     auto i = static_cast<size_t>(r);
     Value predicate = both(to.b, writer, op.getMask() ? masks[i] : Value());
-    old[coordsOf(r)] = to.machine.atomicAdd(to.b, pointers[i], values[i], predicate, used);
+    old[coordsOf(r)] = to.machine.atomicAdd(to.b, pointers[i], values[i], predicate, op.getOrder(), used);
   }
   if (!used) return success();
   Registers result;

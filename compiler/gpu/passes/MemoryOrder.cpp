@@ -141,7 +141,7 @@ bool mayMove(scf::ForOp loop, ArrayRef<MemoryAccess> reads, int64_t early, int64
   for (const MemoryAccess& write : accessesIn(loop)) {
     if (!write.writes) continue;
     for (const MemoryAccess& read : reads) {
-      if (!aliasing.mayAlias(write.pointer, read.pointer)) continue;
+      if (!write.orders && !aliasing.mayAlias(write.pointer, read.pointer)) continue;
       if (++compared > kMostMoved) return false;
       bool writesFirst = inBody(write)->isBeforeInBlock(inBody(read));
       if (overlap(write, read, writesFirst ? 0 : 1, early) || overlap(read, write, writesFirst ? 1 : 0, late)) return false;

@@ -20,7 +20,8 @@
 //
 // Global memory is a hazard as well where a program reads what it wrote, or writes what it read or wrote (transforms/Aliasing): other
 // threads may hold the same elements. None is needed where both are the same window or none in common, and each element has one thread that
-// does both. A copy reads global memory until it is waited for.
+// does both. A copy reads global memory until it is waited for. An atomic addition with an order conflicts with every access: one thread
+// adds, and speaks for all threads that have met it at a barrier before, and for all that meet it behind.
 //
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
@@ -83,7 +84,10 @@ Attribute ownLayout(Operation* op) {
   return layout && layout::holdersOf(*layout).all() ? cast<RankedTensorType>(type).getEncoding() : Attribute();
 }
 
-bool isUnusedAdd(Operation* op) { return isa<tile::AtomicAddOp>(op) && op->use_empty(); }
+bool isUnusedAdd(Operation* op) {
+  auto add = dyn_cast<tile::AtomicAddOp>(op);
+  return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
+}
 
 class BarrierFlow {
  public:

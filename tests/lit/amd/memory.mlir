@@ -53,3 +53,10 @@ func.func @atomic(%p: !tile.ptr<f32>, %q: !tile.ptr<i32>, %x: f32, %n: i32) attr
   %1 = tile.atomic_add %q, %n : !tile.ptr<i32>, i32 -> i32
   return
 }
+
+// CHECK-LABEL: func.func @orders(
+// CHECK: llvm.atomicrmw add %{{.*}} syncscope("agent") acq_rel : !llvm.ptr<1>, i32
+func.func @orders(%q: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %1 = tile.atomic_add %q, %n order acq_rel : !tile.ptr<i32>, i32 -> i32
+  return
+}

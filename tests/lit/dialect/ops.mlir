@@ -67,6 +67,8 @@ func.func @elements(%p: tensor<4x!tile.ptr<f32>>, %m: tensor<4xi1>, %v: tensor<4
   %4 = tile.atomic_add %p, %v, mask %m : tensor<4xi1> : tensor<4x!tile.ptr<f32>>, tensor<4xf32> -> tensor<4xf32>
   // CHECK: tile.atomic_add %{{.*}}, %{{.*}} : !tile.ptr<i32>, i32 -> i32
   %5 = tile.atomic_add %s, %i : !tile.ptr<i32>, i32 -> i32
+  // CHECK: tile.atomic_add %{{.*}}, %{{.*}}, mask %{{.*}} : i1 order acq_rel : !tile.ptr<i32>, i32 -> i32
+  %6 = tile.atomic_add %s, %i, mask %c : i1 order acq_rel : !tile.ptr<i32>, i32 -> i32
   return
 }
 

@@ -153,6 +153,15 @@ func.func @scalars(%p: !tile.ptr<i32>) attributes {tile.kernel, tilegpu.target =
   return
 }
 
+// An addition that orders other accesses is an "atom" also where nobody uses the old value: "red" acquires nothing.
+// CHECK-LABEL: func.func @orders
+// CHECK: "@$3 atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;"
+func.func @orders(%p: !tile.ptr<i32>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %one = arith.constant 1 : i32
+  %old = tile.atomic_add %p, %one order acq_rel : !tile.ptr<i32>, i32 -> i32
+  return
+}
+
 // -----
 
 #lanes = #tilegpu.regs<"register: 1; lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 | dim0: 32">

@@ -316,6 +316,25 @@ func.func @adds(%p: tensor<16x8x!tile.ptr<f32>, #acc>, %v: !tile1) -> !tile1 {
   return %z : !tile1
 }
 
+// An addition that orders all memory conflicts with every access, also of what promises to be apart; it speaks for the threads that have met it.
+// CHECK-LABEL: func.func @orders
+// CHECK: tile.store
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.atomic_add %{{.*}} order acq_rel
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.atomic_add %{{.*}} order acq_rel
+// CHECK-NEXT: return
+func.func @orders(%p: !ptr, %v: tensor<16x8xf32, #rows>, %q: !ptr, %counter: !tile.ptr<i32> {tile.noalias}) -> tensor<16x8xf32, #rows> {
+  %one = arith.constant 1 : i32
+  tile.store %p, %v : !ptr, tensor<16x8xf32, #rows>
+  %x = tile.atomic_add %counter, %one order acq_rel : !tile.ptr<i32>, i32 -> i32
+  %y = tile.load %q : !ptr -> tensor<16x8xf32, #rows>
+  %z = tile.atomic_add %counter, %one order acq_rel : !tile.ptr<i32>, i32 -> i32
+  return %y : tensor<16x8xf32, #rows>
+}
+
 // Boxes that an engine copies are there for every thread that has waited: no barrier behind the wait.
 // CHECK-LABEL: func.func @boxes
 // CHECK: tilegpu.init_barriers

@@ -47,9 +47,16 @@ void store(const BlockPtr& ptr, const Tile& value, const Dims& check = {}, Loc l
 void store(const Tile& ptrs, AnyArg value, OptionalArg mask = {}, Loc loc = Loc::current());
 void store(const Ptr& ptr, ScalarArg value, OptionalArg mask = {}, Loc loc = Loc::current());
 
+/// What an atomic addition orders beside itself. AcquireRelease: where it finds what another program's such addition left, all that
+/// program's loads and stores before its addition come before this one's behind its own.
+enum class MemoryOrder : std::uint8_t { Relaxed, AcquireRelease };
+
 /// Adds to memory atomically and gives what was there before (zero where `mask` is false).
-Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask = {}, Loc loc = Loc::current());
-Scalar atomic_add(const Ptr& ptr, ScalarArg value, OptionalArg mask = {}, Loc loc = Loc::current());
+Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask = {}, MemoryOrder order = MemoryOrder::Relaxed, Loc loc = Loc::current());
+Scalar atomic_add(const Ptr& ptr, ScalarArg value, OptionalArg mask = {}, MemoryOrder order = MemoryOrder::Relaxed,
+                  Loc loc = Loc::current());
+Tile atomic_add(const Tile& ptrs, AnyArg value, MemoryOrder order, Loc loc = Loc::current());
+Scalar atomic_add(const Ptr& ptr, ScalarArg value, MemoryOrder order, Loc loc = Loc::current());
 
 //===-- Shape ---------------------------------------------------------------------------------------------------===//
 
