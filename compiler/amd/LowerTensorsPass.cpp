@@ -15,17 +15,13 @@
 using namespace mlir;
 
 namespace fattn::amd {
+
+#define GEN_PASS_DEF_LOWERTENSORSPASS
+#include "compiler/amd/Passes.h.inc"
+
 namespace {
 
-struct LowerTensorsPass : PassWrapper<LowerTensorsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTensorsPass)
-
-  StringRef getArgument() const override { return "amd-lower-tensors"; }
-  StringRef getDescription() const override { return "Make kernels on tiles the programs of one thread, with a scalar for each register"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, ROCDL::ROCDLDialect, scf::SCFDialect, arith::ArithDialect, math::MathDialect>();
-  }
-
+struct LowerTensorsPass : impl::LowerTensorsPassBase<LowerTensorsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
@@ -46,7 +42,5 @@ struct LowerTensorsPass : PassWrapper<LowerTensorsPass, OperationPass<ModuleOp>>
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createLowerTensorsPass() { return std::make_unique<LowerTensorsPass>(); }
 
 }  // namespace fattn::amd

@@ -18,17 +18,13 @@
 using namespace mlir;
 
 namespace fattn::amd {
+
+#define GEN_PASS_DEF_MARKKERNELSPASS
+#include "compiler/amd/Passes.h.inc"
+
 namespace {
 
-struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkKernelsPass)
-
-  StringRef getArgument() const override { return "amd-mark-kernels"; }
-  StringRef getDescription() const override {
-    return "Give kernels the attributes by which ROCDL knows them, and their shared memory its size";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<ROCDL::ROCDLDialect>(); }
-
+struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
   static void mark(LLVM::LLVMFuncOp function) {
     Builder b(function.getContext());
     auto threads = static_cast<int32_t>(tilegpu::warpsOf(function) * tilegpu::targetOf(function).warpSize);
@@ -74,7 +70,5 @@ struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createMarkKernelsPass() { return std::make_unique<MarkKernelsPass>(); }
 
 }  // namespace fattn::amd

@@ -6,14 +6,15 @@
 #include <memory>
 
 #include "compiler/gpu/pipeline/BlockPipeline.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::amd {
 
-/// `-amd-lower-tensors`: the kernels of a module become programs of one thread; see compiler/gpu/lower/LowerTensors.cpp.
-std::unique_ptr<mlir::Pass> createLowerTensorsPass();
-/// `-amd-mark-kernels`: see MarkKernels.cpp.
-std::unique_ptr<mlir::Pass> createMarkKernelsPass();
+#define GEN_PASS_DECL
+#include "compiler/amd/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/amd/Passes.h.inc"
 
 /// Appends all passes from `tile` to the LLVM and ROCDL dialects.
 void buildPipeline(mlir::OpPassManager& pm, const gpu::PipelineOptions& options);

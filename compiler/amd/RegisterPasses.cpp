@@ -10,15 +10,15 @@ namespace {
 
 struct AmdPipelineArguments : PassPipelineOptions<AmdPipelineArguments> {
   Option<std::string> target{*this, "target", llvm::cl::desc("A row of the machine table"), llvm::cl::init("amd:gfx942")};
-  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Waves of a workgroup"), llvm::cl::init(4)};
-  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"), llvm::cl::init(2)};
+  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Waves of a workgroup"), llvm::cl::init(gpu::PipelineOptions().warps)};
+  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"),
+                         llvm::cl::init(gpu::PipelineOptions().stages)};
 };
 
 }  // namespace
 
 void registerPasses() {
-  registerPass(createLowerTensorsPass);
-  registerPass(createMarkKernelsPass);
+  registerAmdPasses();
   PassPipelineRegistration<AmdPipelineArguments>(
       "amd-pipeline", "Everything from tile to the LLVM and ROCDL dialects", [](OpPassManager& pm, const AmdPipelineArguments& arguments) {
         buildPipeline(pm, {.target = arguments.target, .warps = arguments.warps, .stages = arguments.stages, .forced = {}, .verify = true});

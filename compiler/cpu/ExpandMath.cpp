@@ -17,6 +17,10 @@
 using namespace mlir;
 
 namespace fattn::cpu {
+
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "compiler/cpu/Passes.h.inc"
+
 namespace {
 
 // Minimax (relative error) on [-1/2, 1/2] with the constant term fixed to 1.
@@ -110,15 +114,10 @@ struct ExpandExp2 : OpRewritePattern<math::Exp2Op> {
   const HostTarget& target;
 };
 
-class ExpandMathPass : public PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
+class ExpandMathPass : public impl::ExpandMathPassBase<ExpandMathPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
+  ExpandMathPass() = default;
   explicit ExpandMathPass(HostTarget target) : target(std::move(target)) {}
-  StringRef getArgument() const override { return "cpu-expand-math"; }
-  StringRef getDescription() const override { return "Expand exp2 and other functions into polynomials on vectors"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect, vector::VectorDialect>();
-  }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp2>(&getContext(), target);

@@ -18,6 +18,9 @@ using namespace mlir;
 
 namespace fattn::cpu {
 
+#define GEN_PASS_DEF_LOWERTILESPASS
+#include "compiler/cpu/Passes.h.inc"
+
 Emitter::Emitter(func::FuncOp source, const HostTarget& target, OpBuilder builder)
     : source(source), target(target), b(builder), loc(source.getLoc()), lanes(source, target.lanes) {}
 
@@ -36,15 +39,10 @@ LogicalResult Emitter::emit(Value args, Value grid, Value scratchPointer) {
 
 namespace {
 
-class LowerTilesPass : public PassWrapper<LowerTilesPass, OperationPass<ModuleOp>> {
+class LowerTilesPass : public impl::LowerTilesPassBase<LowerTilesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerTilesPass)
+  LowerTilesPass() = default;
   explicit LowerTilesPass(HostTarget target) : target(std::move(target)) {}
-  StringRef getArgument() const override { return "cpu-lower-tiles"; }
-  StringRef getDescription() const override { return "Turn tile kernels into loops over vectors and scratch memory"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
-  }
   void runOnOperation() override {
     for (auto kernel : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (kernel->hasAttr("tile.kernel") && failed(lower(kernel))) return signalPassFailure();

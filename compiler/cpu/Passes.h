@@ -10,10 +10,11 @@
 
 namespace fattn::cpu {
 
-/// `-cpu-lower-tiles`: every kernel function becomes `func @name(%args, %grid, %scratch)` of loops over vectors. The scratch bytes
-/// a thread needs are left on it as the attribute `fattn.scratch_bytes`.
+#define GEN_PASS_DECL
+#include "compiler/cpu/Passes.h.inc"
+
+/// Passes for a host.
 std::unique_ptr<mlir::Pass> createLowerTilesPass(const HostTarget& target);
-/// `-cpu-expand-math`
 std::unique_ptr<mlir::Pass> createExpandMathPass(const HostTarget& target);
 
 /// Appends all passes from `tile` to the LLVM dialect.

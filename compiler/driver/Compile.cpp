@@ -109,6 +109,11 @@ void addTensorMaps(LLVM::LLVMFuncOp function, Binary& binary) {
     for (int64_t argument : arguments.asArrayRef()) binary.nonNegative.push_back(static_cast<std::int32_t>(argument));
 }
 
+/// What a tile configuration leaves open for a GPU.
+TileConfig gpuDefaults() {
+  return {.stages = static_cast<int>(gpu::PipelineOptions().stages), .warps = static_cast<int>(gpu::PipelineOptions().warps)};
+}
+
 /// One compilation under way.
 struct Job {
   ModuleOp module;
@@ -165,7 +170,7 @@ bool takePersistent(std::string& schedule) {
 
 void compileForNvidia(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
-  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4});
+  TileConfig config = job.options.config.withDefaults(gpuDefaults());
   const bool persistent = takePersistent(config.schedule);
   nvidia::PipelineOptions options{.target = std::string(target.name),
                                   .warps = config.warps,
@@ -198,7 +203,7 @@ void compileForNvidia(Job& job) {
 
 void compileForAmd(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
-  TileConfig config = job.options.config.withDefaults({.stages = 2, .warps = 4});
+  TileConfig config = job.options.config.withDefaults(gpuDefaults());
   gpu::PipelineOptions options{.target = std::string(target.name),
                                .warps = config.warps,
                                .stages = config.stages,

@@ -19,15 +19,13 @@
 using namespace mlir;
 
 namespace fattn::nvidia {
+
+#define GEN_PASS_DEF_MARKKERNELSPASS
+#include "compiler/nvidia/Passes.h.inc"
+
 namespace {
 
-struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<LLVM::LLVMFuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkKernelsPass)
-
-  StringRef getArgument() const override { return "nvidia-mark-kernels"; }
-  StringRef getDescription() const override { return "Give kernels the attributes by which NVVM knows them"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<NVVM::NVVMDialect>(); }
-
+struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
   static void markTensorMaps(LLVM::LLVMFuncOp function) {
     auto maps = function->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr);
     if (!maps) return;
@@ -58,7 +56,5 @@ struct MarkKernelsPass : PassWrapper<MarkKernelsPass, OperationPass<LLVM::LLVMFu
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createMarkKernelsPass() { return std::make_unique<MarkKernelsPass>(); }
 
 }  // namespace fattn::nvidia

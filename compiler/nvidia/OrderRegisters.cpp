@@ -11,6 +11,10 @@
 using namespace mlir;
 
 namespace fattn::nvidia {
+
+#define GEN_PASS_DEF_ORDERREGISTERSPASS
+#include "compiler/nvidia/Passes.h.inc"
+
 namespace {
 
 class Facts final : public gpu::RegisterFacts {
@@ -31,16 +35,11 @@ class Facts final : public gpu::RegisterFacts {
   }
 };
 
-class OrderRegistersPass : public PassWrapper<OrderRegistersPass, OperationPass<func::FuncOp>> {
+class OrderRegistersPass : public impl::OrderRegistersPassBase<OrderRegistersPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderRegistersPass)
-  StringRef getArgument() const override { return "nvidia-order-registers"; }
-  StringRef getDescription() const override { return "Order arithmetic so that few registers are alive at once"; }
   void runOnOperation() override { gpu::orderRegisters(getOperation(), Facts()); }
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createOrderRegistersPass() { return std::make_unique<OrderRegistersPass>(); }
 
 }  // namespace fattn::nvidia

@@ -6,16 +6,15 @@
 #include <memory>
 
 #include "compiler/gpu/pipeline/BlockPipeline.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::nvidia {
 
-/// `-nvidia-lower-tensors`: the kernels of a module become programs of one thread; see compiler/gpu/lower/LowerTensors.cpp.
-std::unique_ptr<mlir::Pass> createLowerTensorsPass();
-/// `-nvidia-order-registers`: see OrderRegisters.cpp.
-std::unique_ptr<mlir::Pass> createOrderRegistersPass();
-/// `-nvidia-mark-kernels`: see MarkKernels.cpp.
-std::unique_ptr<mlir::Pass> createMarkKernelsPass();
+#define GEN_PASS_DECL
+#include "compiler/nvidia/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/nvidia/Passes.h.inc"
 
 using gpu::buildBlockPipeline, gpu::PipelineOptions;
 

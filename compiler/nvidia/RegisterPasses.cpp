@@ -11,9 +11,10 @@ namespace {
 
 struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
   Option<std::string> target{*this, "target", llvm::cl::desc("A row of the machine table"), llvm::cl::init("nvidia:sm_80")};
-  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a block"), llvm::cl::init(4)};
-  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"), llvm::cl::init(2)};
-  Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("Which of the best schedules"), llvm::cl::init(0)};
+  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a block"), llvm::cl::init(PipelineOptions().warps)};
+  Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"),
+                         llvm::cl::init(PipelineOptions().stages)};
+  Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("Which of the best schedules"), llvm::cl::init(PipelineOptions().schedule)};
   Option<std::string> forced{*this, "forced", llvm::cl::desc("This schedule instead: \"S PV1 E L\"")};
   Option<bool> checkOrder{*this, "check-order", llvm::cl::desc("Prove that scheduling, waits and barriers keep the program"),
                           llvm::cl::init(false)};
@@ -22,10 +23,8 @@ struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
 }  // namespace
 
 void registerPasses() {
-  registerPass(createLowerTensorsPass);
-  registerPass(createOrderRegistersPass);
-  registerPass(createMarkKernelsPass);
-  registerPass(gpu::createExpandMathPass);
+  registerNvidiaPasses();
+  gpu::registerExpandMathPass();
   PassPipelineRegistration<PipelineArguments>("nvidia-pipeline", "Everything from tile to the LLVM and NVVM dialects",
                                               [](OpPassManager& pm, const PipelineArguments& arguments) {
                                                 buildPipeline(pm, {.target = arguments.target,

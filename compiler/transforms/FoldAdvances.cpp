@@ -18,6 +18,10 @@
 using namespace mlir;
 
 namespace fattn::transforms {
+
+#define GEN_PASS_DEF_FOLDADVANCESPASS
+#include "compiler/transforms/Passes.h.inc"
+
 namespace {
 
 /// The sum of all deltas between `arg` and `yielded`, per dimension; empty if they do not fit A1 and A2.
@@ -78,18 +82,13 @@ void foldLoop(scf::ForOp loop) {
   }
 }
 
-class FoldAdvancesPass : public PassWrapper<FoldAdvancesPass, OperationPass<ModuleOp>> {
+class FoldAdvancesPass : public impl::FoldAdvancesPassBase<FoldAdvancesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldAdvancesPass)
-  StringRef getArgument() const override { return "tile-fold-advances"; }
-  StringRef getDescription() const override { return "Turn loop-carried block pointers into offsets from the induction variable"; }
   void runOnOperation() override {
     getOperation().walk<WalkOrder::PreOrder>([](scf::ForOp loop) { foldLoop(loop); });
   }
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createFoldAdvancesPass() { return std::make_unique<FoldAdvancesPass>(); }
 
 }  // namespace fattn::transforms

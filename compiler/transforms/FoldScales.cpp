@@ -15,6 +15,10 @@
 using namespace mlir;
 
 namespace fattn::transforms {
+
+#define GEN_PASS_DEF_FOLDSCALESPASS
+#include "compiler/transforms/Passes.h.inc"
+
 namespace {
 
 arith::MulFOp soleProduct(Value v) {
@@ -56,12 +60,8 @@ struct FoldSub : OpRewritePattern<arith::SubFOp> {
   }
 };
 
-class FoldScalesPass : public PassWrapper<FoldScalesPass, OperationPass<ModuleOp>> {
+class FoldScalesPass : public impl::FoldScalesPassBase<FoldScalesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScalesPass)
-  StringRef getArgument() const override { return "tile-fold-scales"; }
-  StringRef getDescription() const override { return "Fuse multiplications with the additions that follow"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<math::MathDialect>(); }
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldAdd, FoldSub>(&getContext());
@@ -70,7 +70,5 @@ class FoldScalesPass : public PassWrapper<FoldScalesPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createFoldScalesPass() { return std::make_unique<FoldScalesPass>(); }
 
 }  // namespace fattn::transforms

@@ -20,6 +20,10 @@
 using namespace mlir;
 
 namespace fattn::transforms {
+
+#define GEN_PASS_DEF_GUARDMASKSPASS
+#include "compiler/transforms/Passes.h.inc"
+
 namespace {
 
 class MaskGuard {
@@ -117,11 +121,8 @@ class MaskGuard {
   llvm::SmallPtrSet<Operation*, 16> masks_;
 };
 
-class GuardMasksPass : public PassWrapper<GuardMasksPass, OperationPass<ModuleOp>> {
+class GuardMasksPass : public impl::GuardMasksPassBase<GuardMasksPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(GuardMasksPass)
-  StringRef getArgument() const override { return "tile-guard-masks"; }
-  StringRef getDescription() const override { return "Branch around masks in the trips in which they are known"; }
   void runOnOperation() override {
     DenseSet<Operation*> guarded;
     getOperation().walk([&](scf::ForOp loop) { MaskGuard(loop, guarded).run(); });
@@ -129,7 +130,5 @@ class GuardMasksPass : public PassWrapper<GuardMasksPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createGuardMasksPass() { return std::make_unique<GuardMasksPass>(); }
 
 }  // namespace fattn::transforms

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes on the `tile` dialect that every target runs first.
+// Passes on the `tile` dialect that every target runs first, as Passes.td declares them.
 #ifndef FATTN_COMPILER_TRANSFORMS_PASSES_H
 #define FATTN_COMPILER_TRANSFORMS_PASSES_H
 
@@ -9,17 +9,10 @@
 
 namespace fattn::transforms {
 
-/// `-tile-fold-advances`: see FoldAdvances.cpp.
-std::unique_ptr<mlir::Pass> createFoldAdvancesPass();
-/// `-tile-split-loops`: see SplitLoops.cpp.
-std::unique_ptr<mlir::Pass> createSplitLoopsPass();
-/// `-tile-guard-masks`: see GuardMasks.cpp.
-std::unique_ptr<mlir::Pass> createGuardMasksPass();
-/// `-tile-fold-scales`: see FoldScales.cpp.
-std::unique_ptr<mlir::Pass> createFoldScalesPass();
-
-/// `-tile-sink-lazy`: see SinkLazy.cpp. For targets that branch around an exact side: not one of the pipeline below.
-std::unique_ptr<mlir::Pass> createSinkLazyPass();
+#define GEN_PASS_DECL
+#include "compiler/transforms/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/transforms/Passes.h.inc"
 
 /// How the trips that need no mask are spared it.
 enum class MaskedLoops {
@@ -29,8 +22,6 @@ enum class MaskedLoops {
 
 /// What every target runs, in order.
 void buildTilePipeline(mlir::OpPassManager& pm, MaskedLoops masked);
-/// Makes them known to command-line tools.
-void registerPasses();
 
 }  // namespace fattn::transforms
 

@@ -18,12 +18,4 @@ void buildTilePipeline(mlir::OpPassManager& pm, MaskedLoops masked) {
   pm.addPass(mlir::createCSEPass());
 }
 
-void registerPasses() {
-  mlir::registerPass([] { return createFoldAdvancesPass(); });
-  mlir::registerPass([] { return createSplitLoopsPass(); });
-  mlir::registerPass([] { return createGuardMasksPass(); });
-  mlir::registerPass([] { return createFoldScalesPass(); });
-  mlir::registerPass([] { return createSinkLazyPass(); });
-}
-
 }  // namespace fattn::transforms

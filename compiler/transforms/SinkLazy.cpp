@@ -19,6 +19,10 @@
 using namespace mlir;
 
 namespace fattn::transforms {
+
+#define GEN_PASS_DEF_SINKLAZYPASS
+#include "compiler/transforms/Passes.h.inc"
+
 namespace {
 
 /// Whether all uses of the operation's results are inside of the region.
@@ -64,11 +68,8 @@ void narrowResults(tile::SelectLazyOp lazy) {
   }
 }
 
-class SinkLazyPass : public PassWrapper<SinkLazyPass, OperationPass<ModuleOp>> {
+class SinkLazyPass : public impl::SinkLazyPassBase<SinkLazyPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkLazyPass)
-  StringRef getArgument() const override { return "tile-sink-lazy"; }
-  StringRef getDescription() const override { return "Move what only an exact side uses into it"; }
   void runOnOperation() override {
     SmallVector<tile::SelectLazyOp> all;
     getOperation().walk<WalkOrder::PreOrder>([&](tile::SelectLazyOp lazy) { all.push_back(lazy); });
@@ -80,7 +81,5 @@ class SinkLazyPass : public PassWrapper<SinkLazyPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createSinkLazyPass() { return std::make_unique<SinkLazyPass>(); }
 
 }  // namespace fattn::transforms

@@ -23,6 +23,10 @@
 using namespace mlir;
 
 namespace fattn::transforms {
+
+#define GEN_PASS_DEF_SPLITLOOPSPASS
+#include "compiler/transforms/Passes.h.inc"
+
 namespace {
 
 void dropCheck(const MaskedTrips::Check& check) {
@@ -110,11 +114,8 @@ class Splitter {
   MaskedTrips::Masks masks_;
 };
 
-class SplitLoopsPass : public PassWrapper<SplitLoopsPass, OperationPass<ModuleOp>> {
+class SplitLoopsPass : public impl::SplitLoopsPassBase<SplitLoopsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitLoopsPass)
-  StringRef getArgument() const override { return "tile-split-loops"; }
-  StringRef getDescription() const override { return "Give the trips in which all masks are known a loop of their own"; }
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
@@ -125,7 +126,5 @@ class SplitLoopsPass : public PassWrapper<SplitLoopsPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createSplitLoopsPass() { return std::make_unique<SplitLoopsPass>(); }
 
 }  // namespace fattn::transforms

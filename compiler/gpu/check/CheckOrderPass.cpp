@@ -16,18 +16,20 @@
 using namespace mlir;
 
 namespace fattn::check {
+
+#define GEN_PASS_DEF_CHECKORDERPASS
+#include "compiler/gpu/check/Passes.h.inc"
+
 namespace {
 
 constexpr llvm::StringLiteral kBeforeName = "tilegpu_before";
 constexpr size_t kMostShown = 8;
 
-class CheckOrderPass : public PassWrapper<CheckOrderPass, OperationPass<ModuleOp>> {
+class CheckOrderPass : public impl::CheckOrderPassBase<CheckOrderPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckOrderPass)
+  using CheckOrderPassBase::CheckOrderPassBase;
+  CheckOrderPass() = default;
   explicit CheckOrderPass(std::shared_ptr<OrderRecord> record) : record(std::move(record)) {}
-  CheckOrderPass(const CheckOrderPass& other) : PassWrapper(other), record(other.record) {}
-  StringRef getArgument() const override { return "tilegpu-check-order"; }
-  StringRef getDescription() const override { return "Prove that waits, barriers and slots keep the program before scheduling"; }
   void runOnOperation() override {
     ModuleOp module = getOperation();
     ModuleOp before = record && record->before ? *record->before : module.lookupSymbol<ModuleOp>(kBeforeName);
@@ -64,8 +66,6 @@ class CheckOrderPass : public PassWrapper<CheckOrderPass, OperationPass<ModuleOp
   }
 
   std::shared_ptr<OrderRecord> record;
-  Option<bool> warps{*this, "warps", llvm::cl::desc("take a warp's lanes for one thread"), llvm::cl::init(false)};
-  Option<bool> explain{*this, "explain", llvm::cl::desc("say what was run"), llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -16,13 +16,14 @@ struct OrderRecord {
   mlir::OwningOpRef<mlir::ModuleOp> before;
 };
 
-/// `-tilegpu-record-order`: see RecordOrder.cpp.
-std::unique_ptr<mlir::Pass> createRecordOrderPass(std::shared_ptr<OrderRecord> record);
-/// `-tilegpu-check-order`: see CheckOrderPass.cpp.
-std::unique_ptr<mlir::Pass> createCheckOrderPass(std::shared_ptr<OrderRecord> record);
+#define GEN_PASS_DECL
+#include "compiler/gpu/check/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/gpu/check/Passes.h.inc"
 
-/// Makes them known to command-line tools.
-void registerPasses();
+/// Passes of one pipeline that share the record.
+std::unique_ptr<mlir::Pass> createRecordOrderPass(std::shared_ptr<OrderRecord> record);
+std::unique_ptr<mlir::Pass> createCheckOrderPass(std::shared_ptr<OrderRecord> record);
 
 }  // namespace fattn::check
 

@@ -16,17 +16,17 @@
 using namespace mlir;
 
 namespace fattn::check {
+
+#define GEN_PASS_DEF_RECORDORDERPASS
+#include "compiler/gpu/check/Passes.h.inc"
+
 namespace {
 
-class RecordOrderPass : public PassWrapper<RecordOrderPass, OperationPass<ModuleOp>> {
+class RecordOrderPass : public impl::RecordOrderPassBase<RecordOrderPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecordOrderPass)
+  using RecordOrderPassBase::RecordOrderPassBase;
+  RecordOrderPass() = default;
   explicit RecordOrderPass(std::shared_ptr<OrderRecord> record) : record(std::move(record)) {}
-  RecordOrderPass(const RecordOrderPass& other) : PassWrapper(other), record(other.record) {}
-  StringRef getArgument() const override { return "tilegpu-record-order"; }
-  StringRef getDescription() const override {
-    return "Keep the program as it is before its loops are scheduled, for the check of its order";
-  }
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto function : module.getOps<func::FuncOp>()) {
@@ -46,7 +46,6 @@ class RecordOrderPass : public PassWrapper<RecordOrderPass, OperationPass<Module
   }
 
   std::shared_ptr<OrderRecord> record;
-  Option<bool> print{*this, "print", llvm::cl::desc("numbers as attributes"), llvm::cl::init(false)};
 };
 
 }  // namespace

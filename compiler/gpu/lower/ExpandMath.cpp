@@ -16,20 +16,16 @@
 using namespace mlir;
 
 namespace fattn::gpu {
+
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "compiler/gpu/lower/Passes.h.inc"
+
 namespace {
 
 /// math.round, exp2 and what else LLVM generates code for stay as they are.
 constexpr const char* kExpanded[] = {"tan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "powf", "fpowi"};
 
-struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
-
-  StringRef getArgument() const override { return "gpu-expand-math"; }
-  StringRef getDescription() const override { return "Expand functions that the machine has no instruction for"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
-  }
-
+struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     SmallVector<StringRef> names(std::begin(kExpanded), std::end(kExpanded));
@@ -40,7 +36,5 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
 
 }  // namespace fattn::gpu

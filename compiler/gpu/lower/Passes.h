@@ -9,8 +9,10 @@
 
 namespace fattn::gpu {
 
-/// `-gpu-expand-math`: see ExpandMath.cpp.
-std::unique_ptr<mlir::Pass> createExpandMathPass();
+#define GEN_PASS_DECL
+#include "compiler/gpu/lower/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler/gpu/lower/Passes.h.inc"
 
 }  // namespace fattn::gpu
 

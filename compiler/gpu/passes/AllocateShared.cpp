@@ -34,6 +34,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_ALLOCATESHAREDPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// A barrier object of a copy engine.
@@ -134,11 +138,8 @@ class Allocator {
   std::vector<Lifetime> lifetimes;
 };
 
-class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<ModuleOp>> {
+class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AllocateSharedPass)
-  StringRef getArgument() const override { return "tilegpu-allocate-shared"; }
-  StringRef getDescription() const override { return "Give buffers their bytes of shared memory"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration() && failed(allocate(func))) return signalPassFailure();
@@ -231,7 +232,5 @@ class AllocateSharedPass : public PassWrapper<AllocateSharedPass, OperationPass<
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createAllocateSharedPass() { return std::make_unique<AllocateSharedPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -19,6 +19,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 class Rewriter {
@@ -118,18 +122,9 @@ LogicalResult Rewriter::run(func::FuncOp function) {
   return success();
 }
 
-class AssignLayoutsPass : public PassWrapper<AssignLayoutsPass, OperationPass<ModuleOp>> {
+class AssignLayoutsPass : public impl::AssignLayoutsPassBase<AssignLayoutsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AssignLayoutsPass)
-  AssignLayoutsPass() = default;
-  AssignLayoutsPass(const AssignLayoutsPass& other) : PassWrapper(other) {}
-  explicit AssignLayoutsPass(const AssignLayoutsOptions& options) {
-    target = options.target;
-    warps = options.warps;
-  }
-  StringRef getArgument() const override { return "tilegpu-assign-layouts"; }
-  StringRef getDescription() const override { return "Give every tile a layout in registers"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<TileGpuDialect>(); }
+  using AssignLayoutsPassBase::AssignLayoutsPassBase;
 
   void runOnOperation() override {
     try {
@@ -155,14 +150,8 @@ class AssignLayoutsPass : public PassWrapper<AssignLayoutsPass, OperationPass<Mo
     function->setAttr(kWarpsAttr, b.getI64IntegerAttr(warps));
     return success();
   }
-
-  Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table"),
-                             llvm::cl::init(std::string(gpu::defaultTarget()))};
-  Option<int64_t> warps{*this, "warps", llvm::cl::desc("Warps of a block"), llvm::cl::init(4)};
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createAssignLayoutsPass(const AssignLayoutsOptions& options) { return std::make_unique<AssignLayoutsPass>(options); }
 
 }  // namespace fattn::tilegpu

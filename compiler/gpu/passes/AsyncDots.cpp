@@ -19,6 +19,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_ASYNCDOTSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// A load whose tile, or the transpose of it, is an operand.
@@ -73,11 +77,8 @@ void begin(tile::DotOp dot, const DotInstruction& instruction) {
   eraseIfUnused(*b);
 }
 
-class AsyncDotsPass : public PassWrapper<AsyncDotsPass, OperationPass<ModuleOp>> {
+class AsyncDotsPass : public impl::AsyncDotsPassBase<AsyncDotsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AsyncDotsPass)
-  StringRef getArgument() const override { return "tilegpu-async-dots"; }
-  StringRef getDescription() const override { return "Begin dots that read shared memory, and wait for them"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
@@ -95,7 +96,5 @@ class AsyncDotsPass : public PassWrapper<AsyncDotsPass, OperationPass<ModuleOp>>
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createAsyncDotsPass() { return std::make_unique<AsyncDotsPass>(); }
 
 }  // namespace fattn::tilegpu

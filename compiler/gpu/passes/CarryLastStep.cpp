@@ -24,6 +24,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_CARRYLASTSTEPPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// The steps of a product: the first one adds to what the loop carries, the last one is yielded.
@@ -107,11 +111,8 @@ scf::ForOp carry(scf::ForOp loop, const Steps& steps) {
   return wider;
 }
 
-class CarryLastStepPass : public PassWrapper<CarryLastStepPass, OperationPass<func::FuncOp>> {
+class CarryLastStepPass : public impl::CarryLastStepPassBase<CarryLastStepPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryLastStepPass)
-  StringRef getArgument() const override { return "tilegpu-carry-last-step"; }
-  StringRef getDescription() const override { return "Run the last step of a loop's product behind the next trip's first reads"; }
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
@@ -122,7 +123,5 @@ class CarryLastStepPass : public PassWrapper<CarryLastStepPass, OperationPass<fu
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createCarryLastStepPass() { return std::make_unique<CarryLastStepPass>(); }
 
 }  // namespace fattn::tilegpu

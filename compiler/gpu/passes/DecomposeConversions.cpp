@@ -27,6 +27,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_DECOMPOSECONVERSIONSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 using layout::Conversion, layout::ConversionKind, layout::LinearLayout;
@@ -86,12 +90,7 @@ LogicalResult reshapeThroughShared(ReshapeOp op) {
   return success();
 }
 
-struct DecomposeConversionsPass : PassWrapper<DecomposeConversionsPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DecomposeConversionsPass)
-
-  StringRef getArgument() const override { return "tilegpu-decompose-conversions"; }
-  StringRef getDescription() const override { return "Bring what crosses warps through shared memory"; }
-
+struct DecomposeConversionsPass : impl::DecomposeConversionsPassBase<DecomposeConversionsPass> {
   /// Calls `rewrite` on all operations of one kind, of which new ones may come.
   template <typename Op, typename Rewrite>
   LogicalResult each(Rewrite rewrite) {
@@ -115,7 +114,5 @@ struct DecomposeConversionsPass : PassWrapper<DecomposeConversionsPass, Operatio
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createDecomposeConversionsPass() { return std::make_unique<DecomposeConversionsPass>(); }
 
 }  // namespace fattn::tilegpu

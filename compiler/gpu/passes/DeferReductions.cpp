@@ -30,6 +30,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_DEFERREDUCTIONSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 class Deferral {
@@ -119,12 +123,8 @@ void Deferral::rewrite() {
   }
 }
 
-class DeferReductionsPass : public PassWrapper<DeferReductionsPass, OperationPass<ModuleOp>> {
+class DeferReductionsPass : public impl::DeferReductionsPassBase<DeferReductionsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DeferReductionsPass)
-  StringRef getArgument() const override { return "tilegpu-defer-reductions"; }
-  StringRef getDescription() const override { return "Combine what threads have of sums behind the loop that adds them up"; }
-
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal()) continue;
@@ -142,7 +142,5 @@ class DeferReductionsPass : public PassWrapper<DeferReductionsPass, OperationPas
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createDeferReductionsPass() { return std::make_unique<DeferReductionsPass>(); }
 
 }  // namespace fattn::tilegpu

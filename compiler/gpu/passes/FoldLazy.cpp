@@ -22,6 +22,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_FOLDLAZYPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// Kinds of numbers, as a set; of conditions kFalse and kTrue.
@@ -170,11 +174,8 @@ void take(tile::SelectLazyOp lazy, bool exact) {
   lazy->erase();
 }
 
-class FoldLazyPass : public PassWrapper<FoldLazyPass, OperationPass<ModuleOp>> {
+class FoldLazyPass : public impl::FoldLazyPassBase<FoldLazyPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldLazyPass)
-  StringRef getArgument() const override { return "tilegpu-fold-lazy"; }
-  StringRef getDescription() const override { return "Take the side of a select_lazy whose condition is known"; }
   void runOnOperation() override {
     SmallVector<std::pair<tile::SelectLazyOp, bool>> known;
     Analysis analysis;
@@ -187,7 +188,5 @@ class FoldLazyPass : public PassWrapper<FoldLazyPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createFoldLazyPass() { return std::make_unique<FoldLazyPass>(); }
 
 }  // namespace fattn::tilegpu

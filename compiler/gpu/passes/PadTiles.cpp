@@ -36,6 +36,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PADTILESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 ArrayRef<int64_t> shapeOrNone(Type type) {
@@ -165,12 +169,9 @@ void replaceReshapes(func::FuncOp function) {
   }
 }
 
-class PadTilesPass : public TargetPass<PadTilesPass> {
+class PadTilesPass : public TargetPass<PadTilesPass, impl::PadTilesPassBase<PadTilesPass>> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PadTilesPass)
-  explicit PadTilesPass(const std::string& name) : TargetPass(name) {}
-  StringRef getArgument() const override { return "tilegpu-pad-tiles"; }
-  StringRef getDescription() const override { return "Let tiles grow to sizes that threads and matrix instructions divide"; }
+  using TargetPass::TargetPass;
   static void run(ModuleOp module, const gpu::Target& machine) {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || hasTileArguments(function)) continue;
@@ -181,7 +182,5 @@ class PadTilesPass : public TargetPass<PadTilesPass> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPadTilesPass(const std::string& target) { return std::make_unique<PadTilesPass>(target); }
 
 }  // namespace fattn::tilegpu

@@ -37,6 +37,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACEBARRIERSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// Accesses to global memory that one is compared with; a barrier for every so many costs less than comparing all pairs.
@@ -227,11 +231,8 @@ class BarrierFlow {
   llvm::SetVector<Operation*> before;
 };
 
-class PlaceBarriersPass : public PassWrapper<PlaceBarriersPass, OperationPass<ModuleOp>> {
+class PlaceBarriersPass : public impl::PlaceBarriersPassBase<PlaceBarriersPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceBarriersPass)
-  StringRef getArgument() const override { return "tilegpu-place-barriers"; }
-  StringRef getDescription() const override { return "Insert barriers from the accesses to shared memory"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (!func.isDeclaration()) BarrierFlow().run(func.getBody().front());
@@ -239,7 +240,5 @@ class PlaceBarriersPass : public PassWrapper<PlaceBarriersPass, OperationPass<Mo
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlaceBarriersPass() { return std::make_unique<PlaceBarriersPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -37,6 +37,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACECOPIESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 using layout::LinearLayout;
@@ -293,13 +297,9 @@ class Placer {
   llvm::DenseMap<Operation*, int64_t> heldIn;  // registers of fragments before a loop
 };
 
-class PlaceCopiesPass : public PassWrapper<PlaceCopiesPass, OperationPass<ModuleOp>> {
+class PlaceCopiesPass : public impl::PlaceCopiesPassBase<PlaceCopiesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceCopiesPass)
-  explicit PlaceCopiesPass(bool boxes) { this->boxes = boxes; }
-  PlaceCopiesPass(const PlaceCopiesPass& other) : PassWrapper(other) {}
-  StringRef getArgument() const override { return "tilegpu-place-copies"; }
-  StringRef getDescription() const override { return "Bring the operands of dots into shared memory, asynchronously where possible"; }
+  using PlaceCopiesPassBase::PlaceCopiesPassBase;
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
@@ -312,13 +312,8 @@ class PlaceCopiesPass : public PassWrapper<PlaceCopiesPass, OperationPass<Module
       }
     }
   }
-
- private:
-  Option<bool> boxes{*this, "boxes", llvm::cl::desc("engines may copy whole boxes"), llvm::cl::init(true)};
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlaceCopiesPass(bool boxes) { return std::make_unique<PlaceCopiesPass>(boxes); }
 
 }  // namespace fattn::tilegpu

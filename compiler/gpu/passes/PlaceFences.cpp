@@ -18,6 +18,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACEFENCESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// Buffers that a matrix unit reads, and such as have bytes in common with what an engine fills.
@@ -43,11 +47,8 @@ bool completesWrites(Operation* op, const llvm::SmallSetVector<Value, 4>& buffer
   return llvm::any_of(accessesOf(op), [&](const BufferAccess& access) { return buffers.contains(access.buffer); });
 }
 
-class PlaceFencesPass : public PassWrapper<PlaceFencesPass, OperationPass<ModuleOp>> {
+class PlaceFencesPass : public impl::PlaceFencesPassBase<PlaceFencesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceFencesPass)
-  StringRef getArgument() const override { return "tilegpu-place-fences"; }
-  StringRef getDescription() const override { return "Show threads' writes to the matrix units that read shared memory"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
@@ -67,7 +68,5 @@ class PlaceFencesPass : public PassWrapper<PlaceFencesPass, OperationPass<Module
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlaceFencesPass() { return std::make_unique<PlaceFencesPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -26,6 +26,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACETURNSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// The dots that the body begins, where none is waited for before the last has begun; else none.
@@ -47,11 +51,8 @@ bool computes(scf::ForOp loop) {
                       [](Operation& op) { return isa<math::MathDialect>(op.getDialect()) && tile::isTile(op.getResult(0).getType()); });
 }
 
-class PlaceTurnsPass : public PassWrapper<PlaceTurnsPass, OperationPass<ModuleOp>> {
+class PlaceTurnsPass : public impl::PlaceTurnsPassBase<PlaceTurnsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceTurnsPass)
-  StringRef getArgument() const override { return "tilegpu-place-turns"; }
-  StringRef getDescription() const override { return "Let warp groups begin their dots one group after the other"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration() || !func->hasAttr(kCopierWarpsAttr)) continue;
@@ -82,7 +83,5 @@ class PlaceTurnsPass : public PassWrapper<PlaceTurnsPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlaceTurnsPass() { return std::make_unique<PlaceTurnsPass>(); }
 
 }  // namespace fattn::tilegpu

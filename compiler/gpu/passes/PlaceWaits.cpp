@@ -31,6 +31,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACEWAITSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 bool isInLoop(Operation* op) { return op->getParentOfType<LoopLikeOpInterface>() != nullptr; }
@@ -212,11 +216,8 @@ void merge(CopyWaitOp wait) {
   wait->erase();
 }
 
-class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp>> {
+class PlaceWaitsPass : public impl::PlaceWaitsPassBase<PlaceWaitsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceWaitsPass)
-  StringRef getArgument() const override { return "tilegpu-place-waits"; }
-  StringRef getDescription() const override { return "Wait for copies and dots just before their data is needed"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
@@ -235,7 +236,5 @@ class PlaceWaitsPass : public PassWrapper<PlaceWaitsPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlaceWaitsPass() { return std::make_unique<PlaceWaitsPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -23,6 +23,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_RELEASEOPERANDSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 struct Once {
@@ -56,11 +60,8 @@ std::optional<SmallVector<Once>> filledOnce(func::FuncOp func) {
   return result;
 }
 
-class ReleaseOperandsPass : public PassWrapper<ReleaseOperandsPass, OperationPass<func::FuncOp>> {
+class ReleaseOperandsPass : public impl::ReleaseOperandsPassBase<ReleaseOperandsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReleaseOperandsPass)
-  StringRef getArgument() const override { return "tilegpu-release-operands"; }
-  StringRef getDescription() const override { return "Release what is copied once a program, for the block's next one"; }
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !hasRoomForCopier(func)) return;
@@ -76,7 +77,5 @@ class ReleaseOperandsPass : public PassWrapper<ReleaseOperandsPass, OperationPas
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createReleaseOperandsPass() { return std::make_unique<ReleaseOperandsPass>(); }
 
 }  // namespace fattn::tilegpu

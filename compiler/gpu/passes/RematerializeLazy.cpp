@@ -24,6 +24,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_REMATERIALIZELAZYPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 constexpr int64_t kLeastRegisters = 16;            // fewer are not worth the code
@@ -113,11 +117,8 @@ class Rematerializer {
   CloneNumbers& clones;
 };
 
-class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, OperationPass<ModuleOp>> {
+class RematerializeLazyPass : public impl::RematerializeLazyPassBase<RematerializeLazyPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RematerializeLazyPass)
-  StringRef getArgument() const override { return "tilegpu-rematerialize-lazy"; }
-  StringRef getDescription() const override { return "Compute again on exact sides what takes registers on the usual ones"; }
   void runOnOperation() override {
     CloneNumbers clones;
     getOperation().walk([&](tile::SelectLazyOp lazy) { Rematerializer(lazy, clones).run(); });
@@ -125,7 +126,5 @@ class RematerializeLazyPass : public PassWrapper<RematerializeLazyPass, Operatio
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createRematerializeLazyPass() { return std::make_unique<RematerializeLazyPass>(); }
 
 }  // namespace fattn::tilegpu

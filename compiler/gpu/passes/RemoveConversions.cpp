@@ -22,6 +22,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_REMOVECONVERSIONSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// Layouts by number for the values of a function that has them already.
@@ -192,13 +196,8 @@ void hoist(func::FuncOp function) {
   });
 }
 
-class RemoveConversionsPass : public PassWrapper<RemoveConversionsPass, OperationPass<ModuleOp>> {
+class RemoveConversionsPass : public impl::RemoveConversionsPassBase<RemoveConversionsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RemoveConversionsPass)
-  StringRef getArgument() const override { return "tilegpu-remove-conversions"; }
-  StringRef getDescription() const override { return "Make conversions between layouts fewer, smaller and rarer"; }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<TileGpuDialect>(); }
-
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isExternal()) continue;
@@ -221,7 +220,5 @@ class RemoveConversionsPass : public PassWrapper<RemoveConversionsPass, Operatio
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createRemoveConversionsPass() { return std::make_unique<RemoveConversionsPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -25,6 +25,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_REPEATPROGRAMSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// The roles of a function: what only copies, in one thread, and what computes.
@@ -80,11 +84,8 @@ void repeat(func::FuncOp func, const Roles& roles) {
   BarrierOp::create(b, func.getLoc());
 }
 
-class RepeatProgramsPass : public PassWrapper<RepeatProgramsPass, OperationPass<func::FuncOp>> {
+class RepeatProgramsPass : public impl::RepeatProgramsPassBase<RepeatProgramsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RepeatProgramsPass)
-  StringRef getArgument() const override { return "tilegpu-repeat-programs"; }
-  StringRef getDescription() const override { return "Let each block take one program after another"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
   void runOnOperation() override {
     func::FuncOp func = getOperation();
@@ -98,7 +99,5 @@ class RepeatProgramsPass : public PassWrapper<RepeatProgramsPass, OperationPass<
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createRepeatProgramsPass() { return std::make_unique<RepeatProgramsPass>(); }
 
 }  // namespace fattn::tilegpu

@@ -25,6 +25,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_SCHEDULELOOPSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// What was decided for a loop.
@@ -42,19 +46,12 @@ std::string message(const Error& error) {
   return error.hint().empty() ? error.constraint() : fmt::format("{}; {}", error.constraint(), error.hint());
 }
 
-class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<ModuleOp>> {
+class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScheduleLoopsPass)
-  explicit ScheduleLoopsPass(const ScheduleLoopsOptions& options) {
-    stages = options.stages;
-    schedule = options.schedule;
-    waits = options.waits;
-    forced = options.forced;
-    onLoop = options.onLoop;
-  }
-  ScheduleLoopsPass(const ScheduleLoopsPass& other) : PassWrapper(other), onLoop(other.onLoop) {}
-  StringRef getArgument() const override { return "tilegpu-schedule-loops"; }
-  StringRef getDescription() const override { return "Copy data some trips ahead, and overlap what a loop's trips compute"; }
+  using ScheduleLoopsPassBase::ScheduleLoopsPassBase;
+  ScheduleLoopsPass() = default;
+  ScheduleLoopsPass(ScheduleLoopsPassOptions options, gpu::ScheduledLoopSink onLoop)
+      : ScheduleLoopsPassBase(std::move(options)), onLoop(std::move(onLoop)) {}
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
   void runOnOperation() override {
     if (stages < 1 || schedule < 0) {
@@ -181,16 +178,12 @@ class ScheduleLoopsPass : public PassWrapper<ScheduleLoopsPass, OperationPass<Mo
   gpu::ScheduledLoopSink onLoop;
   bool taken = false;                                       // whether a loop took the forced schedule
   std::optional<std::pair<Location, std::string>> refusal;  // why the first loop did not
-  Option<int64_t> stages{*this, "stages", llvm::cl::desc("trips in flight: copies run one less ahead"), llvm::cl::init(2)};
-  Option<int64_t> schedule{*this, "schedule", llvm::cl::desc("which of the search's best"), llvm::cl::init(0)};
-  Option<std::string> forced{*this, "forced", llvm::cl::desc("this schedule instead")};
-  Option<std::string> waits{*this, "waits", llvm::cl::desc("for a trip's copies: together, or apart where data is read"),
-                            llvm::cl::init("together")};
-  Option<bool> explain{*this, "explain", llvm::cl::desc("say what was chosen"), llvm::cl::init(false)};
 };
 
 }  // namespace
 
-std::unique_ptr<Pass> createScheduleLoopsPass(const ScheduleLoopsOptions& options) { return std::make_unique<ScheduleLoopsPass>(options); }
+std::unique_ptr<Pass> createScheduleLoopsPass(ScheduleLoopsPassOptions options, gpu::ScheduledLoopSink onLoop) {
+  return std::make_unique<ScheduleLoopsPass>(std::move(options), std::move(onLoop));
+}
 
 }  // namespace fattn::tilegpu

@@ -23,6 +23,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_SLICEDOTSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 using layout::LinearLayout;
@@ -139,11 +143,8 @@ void slice(tile::DotOp dot) {
   b->eraseIfUnused();
 }
 
-class SliceDotsPass : public PassWrapper<SliceDotsPass, OperationPass<ModuleOp>> {
+class SliceDotsPass : public impl::SliceDotsPassBase<SliceDotsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SliceDotsPass)
-  StringRef getArgument() const override { return "tilegpu-slice-dots"; }
-  StringRef getDescription() const override { return "Cut products into steps of one matrix instruction's depth"; }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
@@ -160,7 +161,5 @@ class SliceDotsPass : public PassWrapper<SliceDotsPass, OperationPass<ModuleOp>>
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createSliceDotsPass() { return std::make_unique<SliceDotsPass>(); }
 
 }  // namespace fattn::tilegpu

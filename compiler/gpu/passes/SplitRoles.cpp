@@ -33,6 +33,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_SPLITROLESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// Registers of a thread that only copies, enough for addresses: the fewest that can be asked for.
@@ -240,11 +244,8 @@ class RoleSplitter {
   Slice slice_;
 };
 
-class SplitRolesPass : public PassWrapper<SplitRolesPass, OperationPass<ModuleOp>> {
+class SplitRolesPass : public impl::SplitRolesPassBase<SplitRolesPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitRolesPass)
-  StringRef getArgument() const override { return "tilegpu-split-roles"; }
-  StringRef getDescription() const override { return "Give the copies of an engine to a warp group of their own"; }
   void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
@@ -260,7 +261,5 @@ class SplitRolesPass : public PassWrapper<SplitRolesPass, OperationPass<ModuleOp
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createSplitRolesPass() { return std::make_unique<SplitRolesPass>(); }
 
 }  // namespace fattn::tilegpu

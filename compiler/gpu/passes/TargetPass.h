@@ -10,29 +10,22 @@
 
 namespace fattn::tilegpu {
 
-/// `Derived` has `static void run(mlir::ModuleOp module, const gpu::Target& machine)`, which may throw Error, and what else a pass has.
-template <typename Derived>
-class TargetPass : public mlir::PassWrapper<Derived, mlir::OperationPass<mlir::ModuleOp>> {
-  friend Derived;
-  using Base = mlir::PassWrapper<Derived, mlir::OperationPass<mlir::ModuleOp>>;
-  explicit TargetPass(const std::string& name) { target = name; }
-  TargetPass(const TargetPass& other) : Base(other) {}
-
+/// `Generated` is the base that Passes.td gives `Derived`, with the option `target`. `Derived` has `static void run(mlir::ModuleOp module,
+/// const gpu::Target& machine)`, which may throw Error, and what else a pass has.
+template <typename Derived, typename Generated>
+class TargetPass : public Generated {
  public:
+  using Generated::Generated;
   void getDependentDialects(mlir::DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
 
   void runOnOperation() override {
     try {
-      Derived::run(this->getOperation(), gpu::findTarget(target.getValue()));
+      Derived::run(this->getOperation(), gpu::findTarget(this->target.getValue()));
     } catch (const Error& error) {
       this->getOperation().emitError() << error.what();
       this->signalPassFailure();
     }
   }
-
- private:
-  mlir::Pass::Option<std::string> target{*this, "target", llvm::cl::desc("A name of the machine table"),
-                                         llvm::cl::init(std::string(gpu::defaultTarget()))};
 };
 
 }  // namespace fattn::tilegpu

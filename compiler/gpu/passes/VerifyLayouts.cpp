@@ -12,6 +12,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_VERIFYLAYOUTSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 LogicalResult verifyThreads(Operation* op, StringRef what, const layout::LinearLayout& layout, const gpu::Target& target, int64_t warps) {
@@ -64,12 +68,8 @@ Placement expected(Operation* op, LayoutPool& pool) {
       });
 }
 
-class VerifyLayoutsPass : public PassWrapper<VerifyLayoutsPass, OperationPass<ModuleOp>> {
+class VerifyLayoutsPass : public impl::VerifyLayoutsPassBase<VerifyLayoutsPass> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyLayoutsPass)
-  StringRef getArgument() const override { return "tilegpu-verify-layouts"; }
-  StringRef getDescription() const override { return "Check that every layout follows from those around it"; }
-
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
@@ -86,8 +86,6 @@ class VerifyLayoutsPass : public PassWrapper<VerifyLayoutsPass, OperationPass<Mo
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createVerifyLayoutsPass() { return std::make_unique<VerifyLayoutsPass>(); }
 
 LogicalResult verifyLayouts(Operation* function, LayoutPool& pool) {
   WalkResult result = function->walk([&](Operation* op) -> WalkResult {

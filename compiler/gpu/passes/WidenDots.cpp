@@ -23,6 +23,10 @@
 using namespace mlir;
 
 namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_WIDENDOTSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
 namespace {
 
 /// `count` copies of the tile, one after the other along a dimension.
@@ -82,12 +86,9 @@ void useHalves(tile::DotOp dot) {
   }
 }
 
-class WidenDotsPass : public TargetPass<WidenDotsPass> {
+class WidenDotsPass : public TargetPass<WidenDotsPass, impl::WidenDotsPassBase<WidenDotsPass>> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenDotsPass)
-  explicit WidenDotsPass(const std::string& name) : TargetPass(name) {}
-  StringRef getArgument() const override { return "tilegpu-widen-dots"; }
-  StringRef getDescription() const override { return "Give small dots the size of a matrix instruction"; }
+  using TargetPass::TargetPass;
   static void run(ModuleOp module, const gpu::Target& machine) {
     SmallVector<tile::DotOp> dots;
     module.walk([&](tile::DotOp dot) { dots.push_back(dot); });
@@ -99,7 +100,5 @@ class WidenDotsPass : public TargetPass<WidenDotsPass> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createWidenDotsPass(const std::string& target) { return std::make_unique<WidenDotsPass>(target); }
 
 }  // namespace fattn::tilegpu

@@ -22,8 +22,8 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(transforms::createSinkLazyPass());
 
   // Tiles of any size become ones that threads and matrix instructions divide evenly.
-  pm.addPass(tilegpu::createPadTilesPass(options.target));
-  pm.addPass(tilegpu::createWidenDotsPass(options.target));
+  pm.addPass(tilegpu::createPadTilesPass({.target = options.target}));
+  pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
   pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));
@@ -35,13 +35,13 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createDeferReductionsPass());
 
   // Operands of dots go through shared memory, copied some trips ahead of their use.
-  pm.addPass(tilegpu::createPlaceCopiesPass(options.boxes));
+  pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes}));
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
-  pm.addPass(tilegpu::createScheduleLoopsPass(
-      {.stages = options.stages, .schedule = options.schedule, .forced = options.forced, .onLoop = options.onLoop}));
+  pm.addPass(
+      tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}, options.onLoop));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createAsyncDotsPass());

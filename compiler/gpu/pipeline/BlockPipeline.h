@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/gpu/Target.h"
+#include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -19,16 +20,16 @@ namespace fattn::gpu {
 /// One point of what can be chosen.
 struct PipelineOptions {
   std::string target = std::string(defaultTarget());
-  int64_t warps = 4;
-  int64_t stages = 2;
-  int64_t schedule = 0;           ///< which of the search's best
-  std::string forced;             ///< "S PV1 E L": this order instead
-  ScheduledLoopSink onLoop = {};  ///< if set: is handed every loop as its schedule is chosen
-  bool verify = false;            ///< layouts are verified again after the passes that rebuild much
-  bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
-  bool boxes = true;              ///< engines may copy whole boxes
-  bool roles = true;              ///< where copies may be made by warps of their own, they are
-  bool repeat = false;            ///< with roles, a block takes one program after another
+  int64_t warps = tilegpu::AssignLayoutsPassOptions().warps;
+  int64_t stages = tilegpu::ScheduleLoopsPassOptions().stages;
+  int64_t schedule = tilegpu::ScheduleLoopsPassOptions().schedule;  ///< which of the search's best
+  std::string forced;                                               ///< "S PV1 E L": this order instead
+  ScheduledLoopSink onLoop = {};                                    ///< if set: is handed every loop as its schedule is chosen
+  bool verify = false;                                              ///< layouts are verified again after the passes that rebuild much
+  bool checkOrder = false;  ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
+  bool boxes = true;        ///< engines may copy whole boxes
+  bool roles = true;        ///< where copies may be made by warps of their own, they are
+  bool repeat = false;      ///< with roles, a block takes one program after another
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};
 };

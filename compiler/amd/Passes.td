@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// AMD's passes on the programs of single threads, in the order of their pipeline: names, dialects and descriptions.
+#ifndef FATTN_COMPILER_AMD_PASSES_TD
+#define FATTN_COMPILER_AMD_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerTensorsPass : Pass<"amd-lower-tensors", "::mlir::ModuleOp"> {
+  let summary = "Make kernels on tiles the programs of one thread, with a scalar for each register";
+  let description = [{
+    Layouts say which elements a thread has; fragments of matrix instructions, DPP of reductions and conversions are read off them.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def MarkKernelsPass : Pass<"amd-mark-kernels", "::mlir::ModuleOp"> {
+  let summary = "Give kernels the attributes by which ROCDL knows them, and their shared memory its size";
+  let description = [{
+    Threads of a workgroup, and bytes of LDS. Runs last, as these attributes are legal in the LLVM dialect only.
+  }];
+  let dependentDialects = ["::mlir::ROCDL::ROCDLDialect"];
+}
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes on the `tilegpu` dialect, the same for every GPU, in the order of the pipeline (compiler/gpu/pipeline/BlockPipeline.cpp): names,
+// options, dialects and descriptions.
+#ifndef FATTN_COMPILER_GPU_PASSES_PASSES_TD
+#define FATTN_COMPILER_GPU_PASSES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+defvar TargetOption = Option<"target", "target", "std::string", "std::string(gpu::defaultTarget())", "A name of the machine table">;
+
+def PadTilesPass : Pass<"tilegpu-pad-tiles", "::mlir::ModuleOp"> {
+  let summary = "Let tiles grow to sizes that threads and matrix instructions divide";
+  let description = [{
+    A size with an odd factor grows to the next multiple of 16, or of what the dots that have it need; small ones to the next power of two. What
+    lies in the padding is masked where elements meet and where memory is accessed.
+  }];
+  let options = [TargetOption];
+}
+
+def WidenDotsPass : Pass<"tilegpu-widen-dots", "::mlir::ModuleOp"> {
+  let summary = "Give small dots the size of a matrix instruction";
+  let description = [{
+    A dot that is smaller than an instruction works on copies of its rows and columns, which cost nothing. Operands of 8 bits that no instruction of
+    the machine takes become f16, which holds all their numbers.
+  }];
+  let options = [TargetOption];
+}
+
+def AssignLayoutsPass : Pass<"tilegpu-assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "Give every tile a layout in registers";
+  let description = [{
+    Layouts spread from the dots outwards; where two meet, `tilegpu.convert_layout` stands between them. The instruction of each dot and how its warps
+    are arranged are found by pricing the whole function. The function gets the attributes `tilegpu.target` and `tilegpu.warps`, which the passes
+    behind read.
+  }];
+  let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">];
+  let dependentDialects = ["TileGpuDialect"];
+}
+
+def RemoveConversionsPass : Pass<"tilegpu-remove-conversions", "::mlir::ModuleOp"> {
+  let summary = "Make conversions between layouts fewer, smaller and rarer";
+  let description = [{
+    Conversions move to where tiles are smaller or out of loops, and reductions before them, wherever the price falls. Every layout then follows from
+    its neighbours', which is verified.
+  }];
+  let dependentDialects = ["TileGpuDialect"];
+}
+
+def DeferReductionsPass : Pass<"tilegpu-defer-reductions", "::mlir::ModuleOp"> {
+  let summary = "Combine what threads have of sums behind the loop that adds them up";
+  let description = [{
+    A reduction that a loop only adds up leaves each thread its own part. The parts meet once, behind the loop, so that shuffles and exchanges between
+    warps do not run in every trip.
+  }];
+}
+
+def PlaceCopiesPass : Pass<"tilegpu-place-copies", "::mlir::ModuleOp"> {
+  let summary = "Bring the operands of dots into shared memory, asynchronously where possible";
+  let description = [{
+    Loads that lead to operands of dots become copies into buffers: boxes by the machine's copy engine where it has one and the addresses allow it,
+    else vectors by all threads. The swizzle of a buffer is the one with the fewest bank conflicts of all its readers and its writer.
+  }];
+  let options = [Option<"boxes", "boxes", "bool", "true", "engines may copy whole boxes">];
+}
+
+def VerifyLayoutsPass : Pass<"tilegpu-verify-layouts", "::mlir::ModuleOp"> {
+  let summary = "Check that every layout follows from those around it";
+  let description = [{
+    Changes nothing: fails where a layout does not follow from its neighbours', so that a lowering cannot compute on the wrong elements. The pipeline runs
+    it behind passes that rebuild much where a compilation is verified.
+  }];
+}
+
+def ScheduleLoopsPass : Pass<"tilegpu-schedule-loops", "::mlir::ModuleOp"> {
+  let summary = "Copy data some trips ahead, and overlap what a loop's trips compute";
+  let description = [{
+    Copies of an innermost loop run `stages` - 1 trips ahead of their use. The order of a trip's dots and arithmetic, and of which iteration each is, is
+    searched for ([schedule.md](schedule.md)). A loop that has no model, or whose dots the machine table has no cycles for, keeps the order of its
+    text.
+  }];
+  let options = [
+    Option<"stages", "stages", "int64_t", "2", "trips in flight: copies run one less ahead">,
+    Option<"schedule", "schedule", "int64_t", "0", "which of the search's best">,
+    Option<"forced", "forced", "std::string", "", "this schedule instead, such as \"A B1 a\"">,
+    Option<"waits", "waits", "std::string", "\"together\"", "for a trip's copies: together, or apart where data is read">,
+    Option<"explain", "explain", "bool", "false", "say what was chosen">
+  ];
+}
+
+def RematerializeLazyPass : Pass<"tilegpu-rematerialize-lazy", "::mlir::ModuleOp"> {
+  let summary = "Compute again on exact sides what takes registers on the usual ones";
+  let description = [{
+    What an exact side needs of large tiles that nothing else needs any more is computed again on that side, which is rarely taken.
+  }];
+}
+
+def AsyncDotsPass : Pass<"tilegpu-async-dots", "::mlir::ModuleOp"> {
+  let summary = "Begin dots that read shared memory, and wait for them";
+  let description = [{
+    For machines whose matrix unit computes by itself: a dot becomes a `tilegpu.dot_async` and its wait. A dot whose operands are not in such buffers
+    stays an instruction of registers.
+  }];
+}
+
+def SliceDotsPass : Pass<"tilegpu-slice-dots", "::mlir::ModuleOp"> {
+  let summary = "Cut products into steps of one matrix instruction's depth";
+  let description = [{
+    Each step has the fragments that it needs, and those of the next one are loaded before, so that few are alive at a time.
+  }];
+}
+
+def CarryLastStepPass : Pass<"tilegpu-carry-last-step", "::mlir::func::FuncOp"> {
+  let summary = "Run the last step of a loop's product behind the next trip's first reads";
+  let description = [{
+    The first fragments of a trip arrive while the matrix instructions of the trip before run. The first trip adds a product of zeros.
+  }];
+}
+
+def FoldLazyPass : Pass<"tilegpu-fold-lazy", "::mlir::ModuleOp"> {
+  let summary = "Take the side of a select_lazy whose condition is known";
+  let description = [{
+    In a trip that runs in front of a loop the carried values are what they start from, often infinity, which decides conditions.
+  }];
+}
+
+def DecomposeConversionsPass : Pass<"tilegpu-decompose-conversions", "::mlir::func::FuncOp"> {
+  let summary = "Bring what crosses warps through shared memory";
+  let description = [{
+    Every conversion, reduction and running sum that is left stays within a warp.
+  }];
+}
+
+def PlaceWaitsPass : Pass<"tilegpu-place-waits", "::mlir::ModuleOp"> {
+  let summary = "Wait for copies and dots just before their data is needed";
+  let description = [{
+    A wait moves down to the first operation that touches what it is for, and waits for no more copies and dots than needed.
+  }];
+}
+
+def ReleaseOperandsPass : Pass<"tilegpu-release-operands", "::mlir::func::FuncOp"> {
+  let summary = "Release what is copied once a program, for the block's next one";
+  let description = [{
+    A function in which every buffer of boxes is released gets the attribute `tilegpu.repeats`: its blocks may take one program after another.
+  }];
+}
+
+def AllocateSharedPass : Pass<"tilegpu-allocate-shared", "::mlir::ModuleOp"> {
+  let summary = "Give buffers their bytes of shared memory";
+  let description = [{
+    Buffers that are never alive together may have the same bytes. A function that needs more than a block of the machine has is an
+    error.
+  }];
+}
+
+def PlaceFencesPass : Pass<"tilegpu-place-fences", "::mlir::ModuleOp"> {
+  let summary = "Show threads' writes to the matrix units that read shared memory";
+  let description = [{
+    A matrix unit that reads shared memory by itself reads on another path than threads write. A fence stands directly behind what completes the writes.
+    Runs behind `-tilegpu-allocate-shared` and before `-tilegpu-place-barriers`.
+  }];
+}
+
+def PlaceBarriersPass : Pass<"tilegpu-place-barriers", "::mlir::ModuleOp"> {
+  let summary = "Insert barriers from the accesses to shared memory";
+  let description = [{
+    A data-flow over structured control flow finds where threads of a block may see or destroy what others have in shared memory, or in global memory that the
+    program reads and writes.
+  }];
+}
+
+def SplitRolesPass : Pass<"tilegpu-split-roles", "::mlir::ModuleOp"> {
+  let summary = "Give the copies of an engine to a warp group of their own";
+  let description = [{
+    That group repeats what the copies' addresses follow from, runs ahead as far as slots are released, and hands its registers to the groups that compute.
+    Where copies wait for anything but their slots, nothing changes. Runs behind `-tilegpu-place-barriers`.
+  }];
+}
+
+def RepeatProgramsPass : Pass<"tilegpu-repeat-programs", "::mlir::func::FuncOp"> {
+  let summary = "Let each block take one program after another";
+  let description = [{
+    For functions with the attribute `tilegpu.repeats` whose roles are split: the operands of the next program arrive while this one ends.
+  }];
+}
+
+def PlaceTurnsPass : Pass<"tilegpu-place-turns", "::mlir::ModuleOp"> {
+  let summary = "Let warp groups begin their dots one group after the other";
+  let description = [{
+    There is one matrix unit for all groups of a block. In turns, one group computes while the others' dots run. Runs behind `-tilegpu-split-roles`.
+  }];
+}
+
+#endif

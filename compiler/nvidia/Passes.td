@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's passes on the programs of single threads, in the order of their pipeline: names, dialects and descriptions.
+#ifndef FATTN_COMPILER_NVIDIA_PASSES_TD
+#define FATTN_COMPILER_NVIDIA_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerTensorsPass : Pass<"nvidia-lower-tensors", "::mlir::ModuleOp"> {
+  let summary = "Make kernels on tiles the programs of one thread, with a scalar for each register";
+  let description = [{
+    Layouts say which elements a thread has; fragments of matrix instructions, shuffles of reductions and conversions are read off them.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def OrderRegistersPass : Pass<"nvidia-order-registers", "::mlir::func::FuncOp"> {
+  let summary = "Order arithmetic so that few registers are alive at once";
+  let description = [{
+    Within a block, between what has effects.
+  }];
+}
+
+def MarkKernelsPass : Pass<"nvidia-mark-kernels", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Give kernels the attributes by which NVVM knows them";
+  let description = [{
+    Threads of a block, blocks an SM, and tensor maps among the arguments. Runs last, as these attributes are legal in the LLVM dialect only.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+#endif
