@@ -169,10 +169,10 @@ void replaceReshapes(func::FuncOp function) {
   }
 }
 
-class PadTilesPass : public TargetPass<PadTilesPass, impl::PadTilesPassBase<PadTilesPass>> {
+class PadTilesPass : public TargetPass<impl::PadTilesPassBase<PadTilesPass>> {
  public:
   using TargetPass::TargetPass;
-  static void run(ModuleOp module, const gpu::Target& machine) {
+  void run(ModuleOp module, const gpu::Target& machine) override {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || hasTileArguments(function)) continue;
       pad(function, Sizes(function, machine));

@@ -12,15 +12,18 @@ namespace fattn::tilegpu {
 
 /// `Generated` is the base that Passes.td gives `Derived`, with the option `target`. `Derived` has `static void run(mlir::ModuleOp module,
 /// const gpu::Target& machine)`, which may throw Error, and what else a pass has.
-template <typename Derived, typename Generated>
+template <typename Generated>
 class TargetPass : public Generated {
  public:
   using Generated::Generated;
   void getDependentDialects(mlir::DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
 
-  void runOnOperation() override {
+  /// May throw Error.
+  virtual void run(mlir::ModuleOp module, const gpu::Target& machine) = 0;
+
+  void runOnOperation() final {
     try {
-      Derived::run(this->getOperation(), gpu::findTarget(this->target.getValue()));
+      run(this->getOperation(), gpu::findTarget(this->target.getValue()));
     } catch (const Error& error) {
       this->getOperation().emitError() << error.what();
       this->signalPassFailure();

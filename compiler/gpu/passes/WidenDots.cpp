@@ -86,10 +86,10 @@ void useHalves(tile::DotOp dot) {
   }
 }
 
-class WidenDotsPass : public TargetPass<WidenDotsPass, impl::WidenDotsPassBase<WidenDotsPass>> {
+class WidenDotsPass : public TargetPass<impl::WidenDotsPassBase<WidenDotsPass>> {
  public:
   using TargetPass::TargetPass;
-  static void run(ModuleOp module, const gpu::Target& machine) {
+  void run(ModuleOp module, const gpu::Target& machine) override {
     SmallVector<tile::DotOp> dots;
     module.walk([&](tile::DotOp dot) { dots.push_back(dot); });
     for (tile::DotOp dot : dots) {
