@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings tiles that matrix instructions read into shared memory, asynchronously where the machine and the alignment allow it:
+//
+//   %x = tile.load %p                               %b = alloc : buffer<1 x 64x128xbf16, swizzled>
+//   %y = tile.trans %x, [1, 0]                      %t = copy_async %p, %b[0]
+//   %z = convert_layout %y : -> #b            =>    copy_wait %t
+//   %d = tile.dot %a, %z, %c                        %x = load_buffer %b[0] : -> #b transposed back
+//                                                   %z = tile.trans %x, [1, 0]
+//                                                   %d = tile.dot %a, %z, %c
+//
+// A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
+// buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
+// lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
+// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). The buffer's swizzle is
+// the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one
+// that the unit knows.
+//
+// A use in a loop that does not contain the load reads the buffer in every trip, or once before the loop where the registers suffice for
+// fragments that live all through it: see fitsInRegisters.
+// A load in the region of a tile.select_lazy stays a load where its warp can use it without shared memory, so that single warps may enter.
+//
+// Assumptions: A1 layouts are assigned; A2 tiles of more than two dimensions are no operands. Test: tests/lit/gpu/place-copies.mlir.
+#include "compiler/gpu/Fragments.h"
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/copies/TensorMaps.h"
+#include "compiler/gpu/passes/lazy/ExactSides.h"
+#include "compiler/layout/Conversion.h"
+#include "compiler/layout/Swizzle.h"
+#include "compiler/layout/Tiling.h"
+#include "compiler/transforms/Divisibility.h"
+#include "fattn/Error.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PLACECOPIESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
+namespace {
+
+using layout::LinearLayout;
+
+/// One use at the end of a chain of renamings: dimension d of the used value is dimension order[d] of the load.
+struct Use {
+  OpOperand* operand = nullptr;
+  SmallVector<int> order;
+  bool isDotOperand() const { return isa<tile::DotOp>(operand->getOwner()) && operand->getOperandNumber() < 2; }
+  /// The matrix unit reads it from the buffer.
+  bool isReadFromShared() const {
+    auto dot = dyn_cast<tile::DotOp>(operand->getOwner());
+    return dot && tilegpu::isReadFromShared(dot, operand->getOperandNumber());
+  }
+  const LinearLayout& layout() const { return *layoutOf(operand->get()); }
+  /// The layout of the used value, in the load's dimensions.
+  LinearLayout inLoad() const {
+    SmallVector<int> back(order.size());
+    for (auto [d, o] : llvm::enumerate(order)) back[o] = static_cast<int>(d);
+    return layout().transpose(std::span<const int>(back.data(), back.size()));
+  }
+};
+
+void collectUses(Value value, ArrayRef<int> order, SmallVector<Use>& uses) {
+  for (OpOperand& operand : value.getUses()) {
+    Operation* user = operand.getOwner();
+    if (isa<ConvertLayoutOp>(user)) {
+      collectUses(user->getResult(0), order, uses);
+    } else if (auto trans = dyn_cast<tile::TransOp>(user)) {
+      SmallVector<int> next;
+      for (int64_t d : trans.getPermutation()) next.push_back(order[d]);
+      collectUses(trans.getResult(), next, uses);
+    } else {
+      uses.push_back({&operand, SmallVector<int>(order)});
+    }
+  }
+}
+
+/// Layouts for a buffer that threads read in these ways.
+std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits,
+                                                   const layout::Banks& banks, int inOrder) {
+  std::vector<layout::SharedLayout> candidates;
+  // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
+  layout::Coords shape = write.outputShape();
+  constexpr std::pair<int, int> kSwizzles[] = {{128, 16}, {128, 32}, {128, 64}, {64, 16}, {64, 32}, {32, 16}, {0, 16}};
+  for (auto [bytes, piece] : kSwizzles)
+    if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0)
+      candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
+  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, banks, inOrder).layout);
+  candidates.push_back(layout::rowMajor(shape));
+  return candidates;
+}
+
+/// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
+/// passes for everybody.
+std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidates, ArrayRef<LinearLayout> reads, const LinearLayout& write,
+                                         int bits, const layout::Banks& banks, int inOrder) {
+  const layout::SharedLayout* best = nullptr;
+  int64_t fewest = 0;
+  for (const layout::SharedLayout& candidate : candidates) {
+    if (!layout::keepsOrder(candidate, write, inOrder)) continue;
+    auto passes = [&](const LinearLayout& side) {
+      layout::BankReport report = layout::bankConflicts(side, candidate, bits, /*vector=*/0, banks);
+      return int64_t{report.passes} * report.instructions;
+    };
+    int64_t sum = passes(write);
+    for (const LinearLayout& read : reads) sum += passes(read);
+    if (!best || sum < fewest) best = &candidate, fewest = sum;
+  }
+  if (!best) return std::nullopt;
+  return best->elements();
+}
+
+/// The outermost loop around `user` that does not contain `op`; null where there is none.
+Operation* loopBetween(Operation* op, Operation* user) {
+  Operation* found = nullptr;
+  for (Operation* parent = user->getParentOp(); parent && !parent->isAncestor(op); parent = parent->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(parent)) found = parent;
+  return found;
+}
+
+/// Registers that a loop's body needs at least: what it carries, and the largest result of a dot that starts from a constant.
+int64_t registersIn(Operation* loop) {
+  int64_t carried = 0, largest = 0;
+  loop->walk([&](Operation* op) {
+    if (auto inner = dyn_cast<LoopLikeOpInterface>(op)) {
+      int64_t sum = 0;
+      for (Value v : inner.getRegionIterArgs()) sum += registersOf(v.getType());
+      carried = std::max(carried, sum);
+    }
+    if (auto dot = dyn_cast<tile::DotOp>(op))
+      if (matchPattern(dot.getAcc(), m_Constant())) largest = std::max(largest, registersOf(dot.getType()));
+  });
+  return carried + largest;
+}
+
+class Placer {
+ public:
+  Placer(func::FuncOp func, bool boxes) : func(func), target(targetOf(func)), warps(warpsOf(func)), mayBoxes(boxes) {}
+
+  void run() {
+    SmallVector<tile::LoadOp> loads;
+    func.walk([&](tile::LoadOp load) { loads.push_back(load); });
+    for (tile::LoadOp load : loads) place(load);
+  }
+
+ private:
+  /// Three quarters of a thread's registers for what the loop carries, its largest product and these fragments; the last quarter is for
+  /// addresses, operands of the current step and what arithmetic needs.
+  bool fitsInRegisters(Operation* loop, Operation* user, Type fragment) {
+    int64_t limit = gpu::registerLimit(target, 1, static_cast<int>(warps) * target.warpSize, /*copierRegisters=*/0);
+    int64_t& held = heldIn[loop];
+    auto dot = dyn_cast<tile::DotOp>(user);
+    int64_t more = registersOf(fragment) * (dot && splitsOperands(dot) ? 2 : 1);  // both parts are the same in every trip
+    if (registersIn(loop) + held + more > limit * 3 / 4) return false;
+    held += more;
+    return true;
+  }
+
+  LinearLayout copyLayout(RankedTensorType type, int contiguous, int64_t bytes) {
+    layout::BlockedOptions options{.shape = layout::Coords(type.getShape().begin(), type.getShape().end()), .order = {contiguous}};
+    for (int d = static_cast<int>(type.getRank()) - 1; d >= 0; --d)
+      if (d != contiguous) options.order.push_back(d);
+    options.elementBits = elementBits(type.getElementType());
+    options.lanes = target.warpSize;
+    options.warps = warps;
+    options.vectorBytes = static_cast<int>(bytes);
+    return layout::blocked(options);
+  }
+
+  /// Whether the asynchronous engine can move vectors of so many bytes, and fills with zeros as the load asks for.
+  bool canCopy(tile::LoadOp load, int64_t bytes) {
+    const gpu::CopyEngine* engine = target.copy(gpu::CopyKind::CpAsync);
+    if (!engine || !llvm::is_contained(engine->bytes, bytes)) return false;
+    std::optional<Attribute> padding = load.getPadding();
+    if (!padding || load.getBoundaryCheck().empty()) return true;
+    if (auto number = dyn_cast<FloatAttr>(*padding)) return number.getValue().isPosZero();
+    auto integer = dyn_cast<IntegerAttr>(*padding);
+    return integer && integer.getValue().isZero();
+  }
+
+  void place(tile::LoadOp load) {
+    RankedTensorType type = load.getType();
+    SmallVector<Use> uses;
+    SmallVector<int> identity = llvm::to_vector(llvm::seq<int>(0, static_cast<int>(type.getRank())));
+    collectUses(load.getResult(), identity, uses);
+    if (type.getRank() != 2 || llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) return;
+    int bits = elementBits(type.getElementType());
+    if (layoutOf(type) && isForSingleWarps(load, target, warps) && staysInWarps(*layoutOf(type), uses, bits)) return;
+    int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
+    int64_t bytes = transforms::accessBytes(load.getPtr(), extentsOf(load));
+    LinearLayout write = copyLayout(type, contiguous, bytes);
+    std::vector<LinearLayout> reads;
+    bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
+    for (const Use& use : uses) {
+      if (use.isReadFromShared()) continue;
+      LinearLayout read = gpu::readAccessOf(target, use.inLoad(), contiguous, bits);
+      if (!llvm::is_contained(reads, read)) reads.push_back(read);
+    }
+    int64_t together = 8;
+    for (const Use& use : uses)
+      if (use.isReadFromShared())
+        together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
+                                                   !llvm::is_sorted(use.order)));
+    bool async = canCopy(load, bytes);
+    const layout::Banks banks = gpu::banksOf(target);
+    std::optional<LinearLayout> home;
+    auto choose = [&](int inOrder) {
+      auto candidates =
+          unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, banks, inOrder);
+      return chooseLayout(candidates, reads, write, bits, banks, inOrder);
+    };
+    if (async) home = choose(static_cast<int>(bytes * 8 / bits));
+    if (!home) async = false, home = choose(1);
+    std::optional<BulkWindow> bulk;
+    if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
+    emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
+  }
+
+  /// Whether every use can have what a load leaves in this layout without shared memory: single warps enter an exact side without any.
+  bool staysInWarps(const LinearLayout& loaded, ArrayRef<Use> uses, int bits) {
+    return llvm::all_of(uses, [&](const Use& use) {
+      return !use.isReadFromShared() &&
+             layout::planConversion(loaded, use.inLoad(), bits, gpu::banksOf(target)).kind != layout::ConversionKind::Shared;
+    });
+  }
+
+  enum class Engine : std::uint8_t { None, Vectors, Boxes };
+
+  /// The load as boxes whose rows the engine swizzles as the buffer's layout asks for.
+  static std::optional<BulkWindow> boxes(tile::LoadOp load, const LinearLayout& home) {
+    layout::Coords shape = home.outputShape();
+    int bits = elementBits(load.getType().getElementType());
+    for (int64_t width : {128, 64, 32})
+      if (shape[1] * bits / 8 % width == 0 && layout::swizzled(shape, bits, static_cast<int>(width), 16).elements() == home)
+        return bulkWindow(load, width);
+    return std::nullopt;
+  }
+
+  void emit(tile::LoadOp load, const LinearLayout& write, const LinearLayout& home, Engine engine, const std::optional<BulkWindow>& bulk,
+            ArrayRef<Use> uses) {
+    RankedTensorType type = load.getType();
+    OpBuilder b(load);
+    Location loc = load.getLoc();
+    auto bufferType = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), SharedAttr::get(b.getContext(), home));
+    Operation* outermost = load;
+    while (outermost->getParentOp() != func) outermost = outermost->getParentOp();
+    b.setInsertionPoint(outermost);
+    Value buffer = AllocOp::create(b, loc, bufferType, IntegerAttr(), IntegerAttr());
+    Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
+    b.setInsertionPoint(load);
+    if (engine != Engine::None) {
+      auto layout = bulk ? RegsAttr() : RegsAttr::get(b.getContext(), write.asTile(2));
+      auto map = bulk ? b.getI64IntegerAttr(addTensorMap(func, *bulk)) : IntegerAttr();
+      ValueRange coordinates = bulk ? ValueRange(bulk->coordinates) : ValueRange();
+      auto copy = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), coordinates, layout, map, load.getBoundaryCheckAttr());
+      if (Attribute extents = load->getAttr(kExtentsAttr)) copy->setAttr(kExtentsAttr, extents);
+      Value token = copy;
+      CopyWaitOp::create(b, loc, ValueRange(token), bulk ? buffer : Value(), bulk ? zero : Value(), IntegerAttr());
+    } else {
+      auto loaded = cast<tile::LoadOp>(b.clone(*load));
+      loaded.getResult().setType(withLayout(type, write));
+      StoreBufferOp::create(b, loc, loaded.getResult(), buffer, zero);
+    }
+    for (const Use& use : uses) read(load, buffer, zero, use);
+    eraseChain(load);
+  }
+
+  /// Reads the buffer for one use: next to it, or before the loop that does not contain the load.
+  void read(tile::LoadOp load, Value buffer, Value zero, const Use& use) {
+    Operation* user = use.operand->getOwner();
+    auto type = cast<RankedTensorType>(use.operand->get().getType());
+    RankedTensorType readType = withLayout(load.getType(), use.inLoad());
+    Operation* loop = use.isReadFromShared() ? nullptr : loopBetween(load, user);
+    OpBuilder b(user);
+    if (loop && fitsInRegisters(loop, user, readType)) b.setInsertionPoint(loop);
+    Value value = LoadBufferOp::create(b, load.getLoc(), readType, buffer, zero, b.getDenseI64ArrayAttr({}));
+    if (!llvm::is_sorted(use.order)) {
+      SmallVector<int64_t> permutation(use.order.begin(), use.order.end());
+      value = tile::TransOp::create(b, load.getLoc(), type, value, permutation);
+    }
+    use.operand->set(value);
+  }
+
+  void eraseChain(Operation* op) {
+    for (Operation* user : llvm::make_early_inc_range(op->getUsers())) eraseChain(user);
+    op->erase();
+  }
+
+  func::FuncOp func;
+  const gpu::Target& target;
+  int64_t warps;
+  bool mayBoxes;
+  llvm::DenseMap<Operation*, int64_t> heldIn;  // registers of fragments before a loop
+};
+
+class PlaceCopiesPass : public impl::PlaceCopiesPassBase<PlaceCopiesPass> {
+ public:
+  using PlaceCopiesPassBase::PlaceCopiesPassBase;
+  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isDeclaration()) continue;
+      try {
+        Placer(func, boxes).run();
+      } catch (const Error& error) {
+        func.emitError() << error.what();
+        return signalPassFailure();
+      }
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace fattn::tilegpu

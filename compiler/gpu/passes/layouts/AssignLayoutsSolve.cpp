@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a home for every tile. Strong wishes come first: the accumulators of dots, in the order of their work; then what makes global
+// memory coalesced, in the order of the bytes; each spreads along the graph until it meets another. How each dot is spread over the warps
+// is searched: first all alike, then one dot at a time until nothing improves. Every choice is priced for the whole function: reading
+// operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
+#include <algorithm>
+#include <deque>
+
+#include "compiler/gpu/passes/layouts/AssignLayouts.h"
+#include "compiler/gpu/passes/lazy/ExactSides.h"
+#include "compiler/transforms/Divisibility.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+/// Of a load or store.
+static Value pointerOf(Operation* op) { return op->getOperand(0); }
+
+static int contiguousDimOf(Operation* op) { return transforms::contiguousDim(pointerOf(op)).value_or(-1); }
+static int accessBytesOf(Operation* op) { return static_cast<int>(transforms::accessBytes(pointerOf(op), extentsOf(op))); }
+static Value tileOf(Operation* op) { return isa<tile::LoadOp>(op) ? op->getResult(0) : op->getOperand(1); }
+
+/// The analysis of a pointer follows all that it is computed from: once for each access, not for each choice that is priced.
+const Assignment::Access& Assignment::accessOf(Operation* op) {
+  auto [entry, isNew] = accesses_.try_emplace(op);
+  Access& access = entry->second;
+  if (!isNew) return access;
+  Value tile = tileOf(op);
+  access.contiguous = contiguousDimOf(op);
+  access.bytes = accessBytesOf(op);
+  access.layout = pool_.blocked(shapeOf(tile), access.contiguous, bitsOf(tile), access.bytes);
+  return access;
+}
+
+/// Asked of every access for each choice that is priced.
+bool Assignment::isForSingleWarps(Operation* op) {
+  auto [entry, isNew] = singleWarps_.try_emplace(op);
+  if (isNew) entry->second = tilegpu::isForSingleWarps(op, pool_.target(), pool_.warps());
+  return entry->second;
+}
+
+double Assignment::costOfMemory(Operation* op, LayoutId layout) {
+  const Access& access = accessOf(op);
+  return pool_.memoryCost(layout, access.contiguous, bitsOf(tileOf(op)), access.bytes);
+}
+
+static double bytesOf(Value tile) {
+  double elements = 1;
+  for (int64_t size : shapeOf(tile)) elements *= static_cast<double>(size);
+  return elements * bitsOf(tile) / 8;
+}
+
+/// The heaviest first, equal ones in their order.
+template <typename T, typename Weight>
+static void sortByWeight(std::vector<T>& values, Weight weight) {
+  std::multimap<double, T, std::greater<>> sorted;
+  for (const T& value : values) sorted.emplace(weight(value), value);
+  values.clear();
+  for (auto& [heavy, value] : sorted) values.push_back(value);
+}
+
+void Assignment::collectAnchors() {
+  for (Operation* op : operations_) {
+    if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+      Value tile = tileOf(op);
+      if (!isCheap(tile)) anchors_.push_back({tile, accessOf(op).layout, bytesOf(tile) * frequencyOf(op)});
+    } else if (isa<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op)) {
+      // Neighbours in the tile are neighbours in memory, if any are.
+      for (Value tile : llvm::concat<Value>(SmallVector<Value>(op->getResults()), SmallVector<Value>(op->getOperands())))
+        if (isTileValue(tile) && edges_.contains(tile))
+          anchors_.push_back({tile, pool_.blocked(shapeOf(tile), -1, bitsOf(tile), bitsOf(tile) / 8), bytesOf(tile) * frequencyOf(op)});
+    }
+  }
+  sortByWeight(anchors_, [](const Anchor& anchor) { return anchor.weight; });
+  sortByWeight(dots_, [](tile::DotOp dot) {
+    return frequencyOf(dot) * static_cast<double>(dot.getType().getNumElements()) * static_cast<double>(dot.getA().getType().getDimSize(1));
+  });
+}
+
+/// Gives the value this layout and follows the edges to all that has none yet.
+void Assignment::spread(Value from, LayoutId layout) {
+  if (layout == kNoLayout || !homes_.try_emplace(from, layout).second) return;
+  std::deque<Value> open = {from};
+  while (!open.empty()) {
+    Value v = open.front();
+    open.pop_front();
+    LayoutId home = homes_.lookup(v);
+    for (const Edge& edge : edges_.find(v)->second) {
+      LayoutId derived = pool_.derive(home, edge.rule);
+      if (derived != kNoLayout && homes_.try_emplace(edge.to, derived).second) open.push_back(edge.to);
+    }
+  }
+}
+
+void Assignment::assignHomes() {
+  homes_.clear();
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) spread(dot.getResult(), options[choice].c);
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) {
+    if (!isForSingleWarps(dot)) continue;
+    for (auto [operand, layout] : {std::pair(dot.getA(), options[choice].a), std::pair(dot.getB(), options[choice].b)})
+      if (edges_.contains(operand)) spread(operand, layout);
+  }
+  for (const Anchor& anchor : anchors_) spread(anchor.value, anchor.layout);
+  for (auto& [value, edges] : edges_) spread(value, pool_.blocked(shapeOf(value), -1, bitsOf(value), 16));
+}
+
+double Assignment::costOfDot(tile::DotOp dot) {
+  const DotOption& option = optionOf(dot);
+  double total = option.cycles * frequencyOf(dot);
+  auto addRead = [&](Value operand, LayoutId layout, bool byMatrixUnit) {
+    if (loadBehind(operand) && !byMatrixUnit) total += pool_.sharedReadCost(layout, bitsOf(operand)) * frequencyOf(dot);
+  };
+  addRead(dot.getA(), option.a, option.sharedA);
+  addRead(dot.getB(), option.b, option.sharedB);
+  return total;
+}
+
+static double frequencyOfDefinition(Value v) {
+  Operation* op = v.getDefiningOp();
+  if (op) return frequencyOf(op);
+  Operation* parent = v.getParentBlock()->getParentOp();
+  return frequencyOf(parent) * (isa<LoopLikeOpInterface>(parent) ? 16 : 1);
+}
+
+double Assignment::costOf(Operation* op) {
+  Placement placement = place(op);
+  double frequency = frequencyOf(op), total = 0;
+  auto dot = dyn_cast<tile::DotOp>(op);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    bool fromMemory = dot && i < 2 && loadBehind(operand);
+    if (!isTileValue(operand) || isCheap(operand) || fromMemory) continue;
+    // What does not change in a loop is converted before it.
+    total +=
+        pool_.conversionCost(home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
+  }
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
+  if (dot) total += costOfDot(dot);
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op); reduce && !picksAny(reduce))
+    for (Value input : reduce.getInputs())
+      total += pool_.reductionCost(placement.operands[0], static_cast<int>(reduce.getAxis()), bitsOf(input)) * frequency;
+  if (isa<tile::LoadOp>(op)) total += costOfMemory(op, placement.results[0]) * frequency;
+  if (isa<tile::StoreOp>(op)) total += costOfMemory(op, placement.operands[1]) * frequency;
+  return total;
+}
+
+double Assignment::cost() {
+  assignHomes();
+  double total = 0;
+  for (Operation* op : operations_) total += costOf(op);
+  return total;
+}
+
+void Assignment::chooseDots() {
+  // Where to begin: all dots alike, in the best such way. Chained dots that share their rows cost nothing then.
+  size_t most = 1;
+  for (const auto& options : options_) most = std::max(most, options.size());
+  std::vector<size_t> begin;
+  double best = 0;
+  for (size_t choice = 0; choice < most; ++choice) {
+    chosen_.clear();
+    for (const auto& options : options_) chosen_.push_back(std::min(choice, options.size() - 1));
+    double now = cost();
+    if (choice == 0 || now < best) best = now, begin = chosen_;
+  }
+  chosen_ = begin;
+  // Then one dot at a time, until nothing improves: a better place for one can make another one's better. Each try prices the whole
+  // function, so that only the dots with the most work are tried and the time stays proportional to the function.
+  constexpr size_t kMostDots = 16, kMostRounds = 16;
+  bool improved = true;
+  for (size_t round = 0; improved && round < kMostRounds; ++round) {
+    improved = false;
+    for (size_t i = 0; i < std::min(dots_.size(), kMostDots); ++i) {
+      size_t kept = chosen_[i];
+      for (size_t choice = 0; choice < options_[i].size(); ++choice) {
+        if (choice == kept) continue;
+        chosen_[i] = choice;
+        double now = cost();
+        if (now >= best) continue;
+        best = now;
+        kept = choice;
+        improved = true;
+      }
+      chosen_[i] = kept;
+    }
+  }
+  assignHomes();
+}
+
+LogicalResult Assignment::solve() {
+  for (BlockArgument arg : function_.getFunctionBody().front().getArguments()) addNode(arg);
+  auto isTouched = [](Operation* op) {
+    auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+    return llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile) || op->getNumRegions();
+  };
+  function_.getFunctionBody().walk<WalkOrder::PreOrder>([&](Operation* op) {
+    if (!isTouched(op) || (op->getNumResults() == 1 && isTileValue(op->getResult(0)) && isCheap(op->getResult(0)))) return;
+    operations_.push_back(op);
+    connectOperation(op);
+    if (auto dot = dyn_cast<tile::DotOp>(op)) dots_.push_back(dot);
+  });
+  collectAnchors();
+  for (auto [i, dot] : llvm::enumerate(dots_)) {
+    dotNumbers_[dot] = i;
+    FailureOr<std::vector<DotOption>> options = dotOptions(dot, pool_);
+    if (failed(options)) return failure();
+    options_.push_back(std::move(*options));
+  }
+  chooseDots();
+  return success();
+}
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the nodes of a loop's body.
+//
+// A dot is a node, with the reads of shared memory and the waits that only it needs; a select_lazy is one; and so is each maximal connected
+// group of other operations on tiles of one level, where the level of an operation is the greatest number of dots and select_lazies on a
+// path to it. Edges lead from a level to the same or a higher one, and to a higher one behind a dot: no two nodes need each other within an
+// iteration. A group that only renames or converts what one other group computes belongs to that one.
+//
+// What is computed from scalars alone belongs to no node. Edges are values, and the order that memory imposes (MemoryOrder.h).
+#include "compiler/gpu/passes/loops/LoopGraph.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/dialect/SourceLines.h"
+#include "compiler/gpu/Occupancy.h"
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/loops/MemoryOrder.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+namespace {
+
+/// Registers for addresses, loop control and what else no node accounts for.
+constexpr int kOtherRegisters = 16;
+
+bool isHeavy(Operation* op) { return isa<tile::DotOp, tile::SelectLazyOp>(op); }
+
+/// Reads of shared memory, what they wait for, and the renaming between them and their dot.
+bool isOperandRead(Operation* op) {
+  if (isa<LoadBufferOp, CopyWaitOp, StoreBufferOp>(op)) return true;
+  return isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
+}
+
+bool isConversion(Operation* op) {
+  return isa<arith::TruncFOp, arith::ExtFOp, ConvertLayoutOp, tile::ReshapeOp, tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp,
+             SliceOp>(op);
+}
+
+class GraphBuilder {
+ public:
+  GraphBuilder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), fetches(fetches), ahead(ahead) {
+    for (Operation& op : loop.getBody()->without_terminator())
+      if (!llvm::is_contained(fetches, &op)) body.push_back(&op);
+  }
+
+  LoopGraph run() {
+    classify();
+    if (!graph.unfit.empty()) return std::move(graph);
+    group();
+    mergeConversions();
+    mergeFirsts();
+    number();
+    if (!graph.unfit.empty()) return std::move(graph);
+    edges();
+    costs();
+    resources();
+    return std::move(graph);
+  }
+
+ private:
+  /// Operations of the body whose results `op` uses, here or in its regions, with the distance in iterations.
+  void forUses(Operation* op, llvm::function_ref<void(Value, Operation*, int)> visit) {
+    op->walk([&](Operation* inner) {
+      for (Value operand : inner->getOperands()) {
+        int distance = 0;
+        Value value = operand;
+        if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBody()) {
+          if (argument == loop.getInductionVar()) continue;
+          value = loop.getTiedLoopYieldedValue(argument)->get();
+          distance = 1;
+        }
+        Operation* def = value.getDefiningOp();
+        if (def && def->getBlock() == loop.getBody()) visit(value, def, distance);
+      }
+    });
+  }
+
+  /// No tile goes in but such as follow from scalars, and memory is left alone.
+  bool followsFromScalars(Operation* op) {
+    if (!isMemoryEffectFree(op) || isHeavy(op) || op->getNumRegions() != 0) return false;
+    bool source = isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, arith::ConstantOp>(op);
+    bool tiles = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+    if (tiles && !source) return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      if (!isa<RankedTensorType>(operand.getType())) return true;
+      Operation* def = operand.getDefiningOp();
+      return def && (def->getBlock() != loop.getBody() || free.contains(def));
+    });
+  }
+
+  void classify() {
+    for (Operation* op : body) {
+      bool dotInside = op->getNumRegions() != 0 && op->walk([](tile::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      if (dotInside) graph.unfit = "a dot stands in a branch";
+      if (followsFromScalars(op)) free.insert(op), graph.free.push_back(op);
+    }
+    int heaviest = 0;
+    for (Operation* op : body) {
+      if (free.contains(op)) continue;
+      int& mine = level[op];
+      mine = 0;
+      forUses(op, [&](Value, Operation* def, int distance) {
+        if (auto it = level.find(def); distance == 0 && def != op && it != level.end())
+          mine = std::max(mine, it->second + (isHeavy(def) ? 1 : 0));
+      });
+      heaviest = std::max(heaviest, mine);
+    }
+  }
+
+  bool isArithmetic(Operation* op) { return level.contains(op) && !isHeavy(op) && !isOperandRead(op); }
+
+  /// Connects what belongs together; the leader of a class stands for its node.
+  void group() {
+    for (Operation* op : body)
+      if (level.contains(op)) classes.insert(op);
+    for (Operation* op : body) {
+      if (!isArithmetic(op)) continue;
+      forUses(op, [&](Value, Operation* def, int distance) {
+        if (distance == 0 && def != op && isArithmetic(def) && level[def] == level[op]) classes.unionSets(op, def);
+      });
+    }
+    for (Operation* op : llvm::reverse(body))
+      if (level.contains(op) && isOperandRead(op))
+        if (Operation* reader = readerOf(op)) classes.unionSets(op, reader);
+  }
+
+  /// The first operation behind that needs what this one reads or waits for.
+  Operation* readerOf(Operation* op) {
+    if (op->getNumResults() != 0) {
+      Operation* first = nullptr;
+      for (Operation* user : op->getUsers()) {
+        Operation* inBody = loop.getBody()->findAncestorOpInBlock(*user);
+        if (inBody && level.contains(inBody) && (!first || inBody->isBeforeInBlock(first))) first = inBody;
+      }
+      return first;
+    }
+    llvm::SmallSetVector<Value, 4> buffers;
+    for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
+    for (Operation* next = op->getNextNode(); next; next = next->getNextNode())
+      if (level.contains(next) && !isa<CopyWaitOp, StoreBufferOp>(next) && touches(next, buffers)) return next;
+    return nullptr;
+  }
+
+  /// A class of conversions whose operands all come from one class of arithmetic (or one select_lazy) joins it.
+  void mergeConversions() {
+    for (Operation* op : body) {
+      if (!isArithmetic(op) || classes.getLeaderValue(op) != op) continue;
+      Operation* source = nullptr;
+      bool one = true;
+      for (Operation* member : membersOf(op)) {
+        one &= isConversion(member);
+        forUses(member, [&](Value, Operation* def, int distance) {
+          if (!level.contains(def) || classes.isEquivalent(def, op)) return;
+          Operation* leader = classes.getLeaderValue(def);
+          one &= distance == 0 && !isa<tile::DotOp>(def) && !isOperandRead(def) && (!source || source == leader);
+          source = leader;
+        });
+      }
+      if (one && source) classes.unionSets(source, op);
+    }
+  }
+
+  /// A class that needs no other within an iteration and does not read memory (what is made of carried statistics, masks) joins the first
+  /// one that uses it: nothing would be gained by doing it at another time, and its results need not be kept.
+  void mergeFirsts() {
+    for (Operation* op : body) {
+      if (!isArithmetic(op) || classes.getLeaderValue(op) != op) continue;
+      bool first = true;
+      SmallVector<Operation*> members = membersOf(op);
+      for (Operation* member : members) {
+        first &= isMemoryEffectFree(member);
+        forUses(member, [&](Value, Operation* def, int distance) {
+          first &= distance != 0 || !level.contains(def) || classes.isEquivalent(def, op);
+        });
+      }
+      if (Operation* user = first ? firstUserOf(members) : nullptr) classes.unionSets(user, op);
+    }
+  }
+
+  /// Of the lowest level, and of that arithmetic before others: no path leads to it from another user.
+  Operation* firstUserOf(ArrayRef<Operation*> members) {
+    Operation* best = nullptr;
+    auto rank = [&](Operation* op) { return std::pair(level[op], isHeavy(op)); };
+    for (Operation* member : members)
+      for (Operation* user : member->getUsers()) {
+        Operation* inBody = loop.getBody()->findAncestorOpInBlock(*user);
+        if (!inBody || !level.contains(inBody) || classes.isEquivalent(inBody, member)) continue;
+        if (!best || rank(inBody) < rank(best)) best = inBody;
+      }
+    return best;
+  }
+
+  SmallVector<Operation*> membersOf(Operation* op) {
+    return llvm::to_vector(
+        llvm::make_filter_range(body, [&](Operation* other) { return level.contains(other) && classes.isEquivalent(op, other); }));
+  }
+
+  /// Nodes in the order of the text.
+  void number() {
+    int dots = 0, others = 0;
+    for (Operation* op : body) {
+      if (!level.contains(op)) continue;
+      auto [it, fresh] = numbers.try_emplace(classes.getLeaderValue(op), static_cast<int>(graph.operations.size()));
+      if (fresh) graph.operations.emplace_back();
+      graph.operations[it->second].push_back(op);
+    }
+    if (graph.operations.empty() || static_cast<int>(graph.operations.size()) > gpu::kMaxNodes)
+      graph.unfit = fmt::format("it has {} nodes, and a model 1 to {}", graph.operations.size(), gpu::kMaxNodes);
+    for (auto& operations : graph.operations) {
+      bool dot = llvm::any_of(operations, llvm::IsaPred<tile::DotOp>);
+      gpu::Node node{.name = std::string(1, static_cast<char>(dot ? 'A' + dots++ : 'a' + others++)),
+                     .kind = dot ? gpu::NodeKind::Dot : gpu::NodeKind::Arithmetic};
+      graph.model.nodes.push_back(node);
+    }
+  }
+
+  int nodeOf(Operation* op) {
+    auto it = level.contains(op) ? numbers.find(classes.getLeaderValue(op)) : numbers.end();
+    return it == numbers.end() ? -1 : it->second;
+  }
+
+  void addEdge(int from, int to, int distance, bool chained) {
+    if (from < 0 || to < 0 || from == to) return;
+    for (gpu::Edge& edge : graph.model.edges)
+      if (edge.from == from && edge.to == to && edge.distance == distance) {
+        edge.chained &= chained;
+        return;
+      }
+    graph.model.edges.push_back({.from = from, .to = to, .distance = distance, .chained = chained});
+  }
+
+  void edges() {
+    for (Operation* op : body) {
+      int to = nodeOf(op);
+      if (to < 0) continue;
+      forUses(op, [&](Value value, Operation* def, int distance) {
+        auto dot = dyn_cast<tile::DotOp>(op);
+        bool onlyAccumulates = dot && isa<tile::DotOp>(def) && value != dot.getA() && value != dot.getB();
+        addEdge(nodeOf(def), to, distance, onlyAccumulates);
+      });
+    }
+    for (const MemoryEdge& edge : memoryEdges(loop, fetches, gpu::kMaxStages))
+      addEdge(nodeOf(edge.from), nodeOf(edge.to), edge.distance, /*chained=*/false);
+  }
+
+  void costs() {
+    for (auto [node, operations] : llvm::zip(graph.model.nodes, graph.operations))
+      for (Operation* op : operations) {
+        if (auto dot = dyn_cast<tile::DotOp>(op)) {
+          auto a = dot.getA().getType(), b = dot.getB().getType();
+          std::optional<DotInstruction> instruction = instructionOf(dot);
+          node.dot = {.type = tile::dtypeOf(a.getElementType()),
+                      .m = static_cast<int>(a.getDimSize(0)),
+                      .n = static_cast<int>(b.getDimSize(1)),
+                      .k = static_cast<int>(a.getDimSize(1)) * (splitsOperands(dot) ? 3 : 1),
+                      .aInShared = instruction && instruction->sharedA,
+                      .instruction = instruction ? instruction->row->name : std::string_view()};
+        } else if (node.kind == gpu::NodeKind::Arithmetic) {
+          gpu::ArithmeticWork work = workOf(op);
+          node.work.exp2 += work.exp2, node.work.fma += work.fma, node.work.add += work.add;
+          node.work.convert += work.convert, node.work.shuffle += work.shuffle, node.work.sharedBytes += work.sharedBytes;
+          node.work.latency = std::max(node.work.latency, work.latency);
+        }
+      }
+  }
+
+  /// Values that take over the registers of what the loop carries: yielded, or the accumulator (usual value) of such a one.
+  llvm::SmallPtrSet<Value, 16> carriedInPlace() {
+    llvm::SmallPtrSet<Value, 16> values;
+    for (Value value : loop.getYieldedValues()) {
+      while (value && values.insert(value).second) {
+        if (auto dot = value.getDefiningOp<tile::DotOp>())
+          value = dot.getAcc();
+        else if (auto lazy = value.getDefiningOp<tile::SelectLazyOp>())
+          value = lazy.getUsual()[cast<OpResult>(value).getResultNumber()];
+        else
+          break;
+      }
+    }
+    return values;
+  }
+
+  void resources() {
+    gpu::LoopModel& model = graph.model;
+    const gpu::Target& target = targetOf(loop);
+    model.threads = static_cast<int>(warpsOf(loop)) * target.warpSize;
+    model.name = "loop";
+    model.dotsEndInTrip = true;  // -tilegpu-place-waits carries nothing in flight to the next trip
+    llvm::SmallPtrSet<Value, 16> inPlace = carriedInPlace();
+    model.fixedRegisters = kOtherRegisters;
+    for (Value argument : loop.getRegionIterArgs()) model.fixedRegisters += static_cast<int>(registersOf(argument.getType()));
+    for (auto [i, operations] : llvm::enumerate(graph.operations))
+      for (Operation* op : operations)
+        for (Value result : op->getResults())
+          if (!inPlace.contains(result)) countRegisters(static_cast<int>(i), result);
+    model.registerLimit = gpu::registerLimit(target, 1, model.threads, /*copierRegisters=*/0);
+    model.groups = blocksOnSM(target);
+  }
+
+  /// A value that other nodes use; where only one does and computes elementwise from it, that one takes over the registers.
+  void countRegisters(int node, Value result) {
+    llvm::SmallSetVector<int, 4> users;
+    for (Operation* user : result.getUsers())
+      if (Operation* op = loop.getBody()->findAncestorOpInBlock(*user))
+        if (int to = nodeOf(op); to >= 0 && to != node) users.insert(to);
+    if (users.empty()) return;
+    graph.model.nodes[node].registers += static_cast<int>(registersOf(result.getType()));
+    if (users.size() != 1) return;
+    for (gpu::Edge& edge : graph.model.edges)
+      if (edge.from == node && edge.to == users[0] && graph.model.nodes[edge.to].kind == gpu::NodeKind::Arithmetic) edge.reuse = true;
+  }
+
+  /// Blocks that an SM holds at once, by the buffers of this loop and a block's warps and registers at the limit.
+  int blocksOnSM(const gpu::Target& target) {
+    llvm::SmallSetVector<Value, 8> buffers;
+    loop.walk([&](Operation* op) {
+      for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
+    });
+    int64_t bytes = 0;
+    for (Value buffer : buffers) {
+      bool filled = llvm::any_of(buffer.getUsers(), [&](Operation* user) { return isa<CopyAsyncOp>(user) && loop->isAncestor(user); });
+      bytes += cast<BufferType>(buffer.getType()).getSlotBytes() * (filled ? ahead + 1 : 1);
+    }
+    const gpu::BlockNeeds needs{.warps = static_cast<int>(warpsOf(loop)), .registers = *graph.model.registerLimit, .sharedBytes = bytes};
+    return std::clamp(gpu::occupancyOf(target, needs).blocks, 1, gpu::kMaxGroups);
+  }
+
+  scf::ForOp loop;
+  ArrayRef<Operation*> fetches;
+  int64_t ahead;
+  SmallVector<Operation*> body;
+  llvm::SmallPtrSet<Operation*, 16> free;
+  llvm::DenseMap<Operation*, int> level;  // of everything that is not free
+  llvm::EquivalenceClasses<Operation*> classes;
+  llvm::DenseMap<Operation*, int> numbers;  // of the leaders
+  LoopGraph graph;
+};
+
+/// What operations that follow from scalars become in the stage of who uses them.
+class FreeOps {
+ public:
+  FreeOps(ArrayRef<Operation*> operations, StagedOps& order) : order(order) {
+    for (Operation* op : operations) origin[op] = op;
+  }
+
+  /// Makes `user` use the operations of its own stage, and puts these before it.
+  void give(Operation* user, unsigned stage) {
+    user->walk([&](Operation* inner) {
+      for (OpOperand& operand : inner->getOpOperands()) {
+        Operation* def = operand.get().getDefiningOp();
+        auto it = def ? origin.find(def) : origin.end();
+        if (it != origin.end()) operand.set(inStage(it->second, stage)->getResult(cast<OpResult>(operand.get()).getResultNumber()));
+      }
+    });
+  }
+
+  /// The operation as that stage computes it: itself for the first stage that asks, else a clone.
+  Operation* inStage(Operation* op, unsigned stage) {
+    auto [it, fresh] = byStage.try_emplace({op, stage}, op);
+    if (!fresh) return it->second;
+    if (!used.insert(op).second) it->second = OpBuilder(op).clone(*op);
+    Operation* mine = it->second;
+    origin[mine] = op;
+    give(mine, stage);
+    order.push_back({mine, stage});
+    return mine;
+  }
+
+ private:
+  StagedOps& order;
+  llvm::DenseMap<Operation*, Operation*> origin;
+  llvm::SmallPtrSet<Operation*, 16> used;
+  std::map<std::pair<Operation*, unsigned>, Operation*> byStage;
+};
+
+}  // namespace
+
+std::vector<gpu::NodeOrigin> LoopGraph::origins() const {
+  std::vector<gpu::NodeOrigin> all;
+  for (const auto& [node, ops] : llvm::zip(model.nodes, operations)) {
+    gpu::NodeOrigin& origin = all.emplace_back();
+    origin.operations = static_cast<int>(ops.size());
+    origin.what = node.kind == gpu::NodeKind::Dot
+                      ? fmt::format("dot {} x {} x {}", node.dot.m, node.dot.n, node.dot.k)
+                      : fmt::format("{} operations from {}", ops.size(), ops.front()->getName().getStringRef().str());
+    for (Operation* op : ops) op->walk([&](Operation* inner) { compiler::addSourceLines(inner->getLoc(), origin.sources); });
+    compiler::sortSourceLines(origin.sources);
+  }
+  return all;
+}
+
+std::string LoopGraph::legend() const {
+  std::vector<std::string> parts;
+  for (const auto& [node, origin] : llvm::zip(model.nodes, origins()))
+    parts.push_back(fmt::format("{} = {} ({} registers)", node.name, origin.what, node.registers));
+  return fmt::format("{}; {} more registers", fmt::join(parts, ", "), model.fixedRegisters);
+}
+
+LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return GraphBuilder(loop, fetches, ahead).run(); }
+
+StagedOps stagedOps(const LoopGraph& graph, const gpu::Schedule& schedule) {
+  StagedOps order;
+  FreeOps free(graph.free, order);
+  // What is carried from trip to trip comes first, so that later stages find it in earlier ones.
+  for (Operation* op : graph.free)
+    if (llvm::any_of(op->getUsers(), [&](Operation* user) { return user->hasTrait<OpTrait::IsTerminator>(); })) free.inStage(op, 0);
+  for (int place = 0; place < schedule.size; ++place) {
+    int node = schedule.order[place];
+    unsigned stage = schedule.stage[node];
+    for (Operation* op : graph.operations[node]) {
+      free.give(op, stage);
+      order.push_back({op, stage});
+    }
+  }
+  for (Operation* op : graph.free) free.inStage(op, 0);
+  return order;
+}
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets tiles of any size grow to ones that threads, warps and matrix instructions divide evenly:
+//
+//   %x = tile.load %p : block_ptr<33x17xf16>            %x = tile.load %p {tilegpu.extents = [33, 17]} : block_ptr<48x32xf16>
+//   %e = math.exp2 %x : tensor<33x17xf16>               %e = math.exp2 %x : tensor<48x32xf16>
+//   %s = tile.reduce %e axis 1 {add}             =>     %z = arith.select (column < 17), %e, -0.0
+//   tile.store %q, %s                                   %s = tile.reduce %z axis 1 {add}
+//                                                       tile.store %q, %s {tilegpu.extents = [33]}
+//
+// A layout spreads the power of two in a size over threads and repeats the odd rest in each of them: of 33 x 17 elements every thread would
+// hold all. So a size with an odd factor grows to the next multiple of 16, or of what the dots that have it need; small ones to the next
+// power of two. Multiples of 8 that no dot objects to stay, and so do powers of two.
+//
+// Rows that are no whole number of sectors of global memory begin within one, and a box of the copy engine fetches the sectors at both ends
+// of each of its rows: where a matrix unit reads such rows from shared memory they grow to whole lines of 128 bytes, so that a box is as
+// wide as it can be. On an H200 the zeros cost less than narrow boxes.
+//
+// What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
+// sums from the end, the depth of dots, and what accesses memory. A size becomes the same everywhere in a function, so that operations
+// agree without more. A reshape that no layout follows becomes tilegpu.reshape, here also where nothing grows.
+//
+// Assumptions: A1 no tile is an argument or a result of the function; others are left alone. Test: tests/lit/gpu/pad-tiles.mlir.
+#include "compiler/gpu/passes/sizes/PadTiles.h"
+
+#include <map>
+
+#include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/TargetPass.h"
+#include "compiler/transforms/Divisibility.h"
+#include "fattn/Error.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_PADTILESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
+namespace {
+
+ArrayRef<int64_t> shapeOrNone(Type type) {
+  if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) return pointer.getShape();
+  auto tile = dyn_cast<RankedTensorType>(type);
+  return tile ? tile.getShape() : ArrayRef<int64_t>();
+}
+
+/// The depth of the instruction that a matrix unit does by itself, where the dot has rows for it; 0 where not. Zeros in the depth cost less
+/// than doing without the unit.
+int64_t unitDepth(tile::DotOp dot, const gpu::Target& target) {
+  Type element = dot.getA().getType().getElementType();
+  for (const gpu::MatrixInstruction& row : target.matrix)
+    if (row.asynchronous && row.a.has(gpu::Home::Registers) && elementBits(element) == 16 && row.takes(tile::dtypeOf(element)) &&
+        dot.getType().getDimSize(0) % row.m == 0)
+      return row.k;
+  return 0;
+}
+
+tile::LoadOp loadOf(Value operand) {
+  auto trans = operand.getDefiningOp<tile::TransOp>();
+  return (trans ? trans.getInput() : operand).getDefiningOp<tile::LoadOp>();
+}
+
+/// The elements of a row that boxes of the copy engine should bring for a dot: a line of up to 128 bytes, where rows of this width begin
+/// within a sector of global memory. 1 where that is no matter.
+int64_t lineOf(tile::LoadOp load, const gpu::Target& target) {
+  constexpr int64_t kSector = 32, kLine = 128;
+  bool boxes = target.copy(gpu::CopyKind::BulkTensor) && load.getType().getRank() == 2;
+  if (!boxes || transforms::contiguousDim(load.getPtr()).value_or(-1) != 1) return 1;
+  int64_t bytes = elementBits(load.getType().getElementType()) / 8;
+  int64_t row = load.getType().getDimSize(1) * bytes;
+  return row % kSector == 0 ? 1 : std::min<int64_t>(kLine, llvm::PowerOf2Ceil(static_cast<uint64_t>(row))) / bytes;
+}
+
+/// What each size of a function becomes.
+class Sizes {
+ public:
+  Sizes(func::FuncOp function, const gpu::Target& target) {
+    function.walk([&](tile::DotOp dot) {
+      auto a = dot.getA().getType(), b = dot.getB().getType();
+      const gpu::MatrixInstruction* row = instructionFor(dot, target);
+      Type half = Float16Type::get(function.getContext());
+      if (!row) row = instructionFor(half, half, sizeOf(dot), target);  // as -tilegpu-widen-dots will do
+      if (!row) return;
+      DotShape granule = granuleOf(*row);
+      need(a.getDimSize(0), granule.m);
+      need(b.getDimSize(1), granule.n);
+      int64_t unit = unitDepth(dot, target);
+      need(a.getDimSize(1), std::max<int64_t>(granule.k, unit));
+      if (unit == 0) return;
+      for (Value operand : {dot.getA(), dot.getB()})
+        if (auto load = loadOf(operand); load && load.getType().getRank() == 2) need(load.getType().getDimSize(1), lineOf(load, target));
+    });
+  }
+
+  int64_t of(int64_t size) const {
+    if (llvm::isPowerOf2_64(size)) return size;
+    auto found = needs_.find(size);
+    int64_t need = found == needs_.end() ? 1 : found->second;
+    if (size % 8 == 0 && size % need == 0) return size;
+    if (size < 8) return static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(size)));
+    return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size), static_cast<uint64_t>(std::max<int64_t>(16, need))));
+  }
+
+  Type of(Type type) const {
+    SmallVector<int64_t> shape;
+    for (int64_t size : shapeOrNone(type)) shape.push_back(of(size));
+    if (auto pointer = dyn_cast<tile::BlockPtrType>(type)) return tile::BlockPtrType::get(shape, pointer.getElementType());
+    if (auto tile = dyn_cast<RankedTensorType>(type)) return RankedTensorType::get(shape, tile.getElementType());
+    return type;
+  }
+
+ private:
+  void need(int64_t size, int64_t granule) {
+    int64_t& known = needs_[size];
+    known = std::max(known, granule);  // powers of two
+  }
+  std::map<int64_t, int64_t> needs_;
+};
+
+bool hasTileArguments(func::FuncOp function) {
+  auto isTile = [](Type type) { return isa<RankedTensorType, tile::BlockPtrType>(type); };
+  return llvm::any_of(function.getArgumentTypes(), isTile) || llvm::any_of(function.getResultTypes(), isTile);
+}
+
+void pad(func::FuncOp function, const Sizes& sizes) {
+  auto grows = [&](Type type) { return sizes.of(type) != type; };
+  SmallVector<PaddedOp> padded;
+  function.walk([&](Operation* op) {
+    if (llvm::none_of(op->getOperandTypes(), grows) && llvm::none_of(op->getResultTypes(), grows)) return;
+    PaddedOp& one = padded.emplace_back(PaddedOp{.op = op, .operands = {}, .results = {}});
+    for (Type type : op->getOperandTypes()) one.operands.emplace_back(shapeOrNone(type));
+    for (Type type : op->getResultTypes()) one.results.emplace_back(shapeOrNone(type));
+  });
+  if (padded.empty()) return;
+  function.walk([&](Operation* op) {
+    for (Value result : op->getResults()) result.setType(sizes.of(result.getType()));
+    for (Region& region : op->getRegions())
+      for (BlockArgument argument : region.getArguments()) argument.setType(sizes.of(argument.getType()));
+  });
+  for (const PaddedOp& one : padded) adaptToPadding(one);
+}
+
+/// Reshapes that would put bits above an odd factor.
+void replaceReshapes(func::FuncOp function) {
+  SmallVector<tile::ReshapeOp> reshapes;
+  function.walk([&](tile::ReshapeOp op) { reshapes.push_back(op); });
+  for (tile::ReshapeOp op : reshapes) {
+    ArrayRef<int64_t> from = op.getInput().getType().getShape(), to = op.getResult().getType().getShape();
+    if (to.empty() || from.empty()) continue;
+    layout::LinearLayout elements;
+    for (auto [d, size] : llvm::enumerate(from)) {
+      // Odd factors are repeats, which lie outside of everything.
+      std::string name = layout::dim(static_cast<int>(d));
+      elements = elements * layout::LinearLayout::identity(layout::kRegister, size & -size, name);
+    }
+    for (auto [d, size] : llvm::enumerate(from))
+      elements = elements * layout::LinearLayout::identity(layout::kRegister, size / (size & -size), layout::dim(static_cast<int>(d)));
+    try {
+      (void)elements.asTile(static_cast<int>(from.size())).reshape(layout::Coords(to.begin(), to.end()));
+    } catch (const Error&) {
+      OpBuilder b(op);
+      op.replaceAllUsesWith(ReshapeOp::create(b, op.getLoc(), op.getResult().getType(), op.getInput(), from, to).getResult());
+      op.erase();
+    }
+  }
+}
+
+class PadTilesPass : public TargetPass<impl::PadTilesPassBase<PadTilesPass>> {
+ public:
+  using TargetPass::TargetPass;
+  void run(ModuleOp module, const gpu::Target& machine) override {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      if (function.isExternal() || hasTileArguments(function)) continue;
+      pad(function, Sizes(function, machine));
+      replaceReshapes(function);
+    }
+  }
+};
+
+}  // namespace
+
+}  // namespace fattn::tilegpu
