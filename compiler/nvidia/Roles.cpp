@@ -46,6 +46,13 @@ LogicalResult Machine::isCopier(Lowering& to, tilegpu::IsCopierOp op) {
   return success();
 }
 
+LogicalResult Machine::warpLeast(Lowering& to, tilegpu::WarpLeastOp op) {
+  Value least;
+  for (Value element : to.registers(op.getInput())) least = least ? arith::MinSIOp::create(to.b, least, element).getResult() : element;
+  to.setScalar(op.getResult(), NVVM::ReduxOp::create(to.b, to.b.getI32Type(), least, NVVM::ReduxKind::MIN, to.i32(-1)));
+  return success();
+}
+
 LogicalResult Machine::setRegisters(Lowering& to, tilegpu::SetRegistersOp op) {
   auto action = op.getMore() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
   NVVM::SetMaxRegisterOp::create(to.b, static_cast<uint32_t>(op.getCount()), action);

@@ -134,6 +134,12 @@ LogicalResult CopyAsyncOp::verify() {
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
 
+LogicalResult WarpLeastOp::verify() {
+  Type element = cast<RankedTensorType>(getInput().getType()).getElementType();
+  if (element.isInteger(32)) return success();
+  return emitOpError() << "needs a tile of i32, but got " << getInput().getType();
+}
+
 LogicalResult EachProgramOp::verify() {
   Block& body = getBody().front();
   if (body.getNumArguments() != 3 || !llvm::all_of(body.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))

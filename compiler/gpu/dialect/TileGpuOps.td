@@ -239,6 +239,21 @@ def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {
   let assemblyFormat = "(`one_thread` $one_thread^)? attr-dict";
 }
 
+def TileGpu_WarpLeastOp : TileGpu_Op<"warp_least", [Pure]> {
+  let summary = "the least element of a tile that the executing warp holds";
+  let description = [{
+    The least element, as a signed number, among those in the registers of the warp. It differs from warp to warp: only what no other warp takes
+    part in may depend on it. Inserted by `-tilegpu-narrow-guards`.
+
+    Constraints:
+    - C1: the tile has elements of type i32.
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 def TileGpu_SetRegistersOp : TileGpu_Op<"set_registers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
   let summary = "a warp group's registers a thread, from here on";
   let description = [{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who a warp is, and what groups of warps agree on beside memory: the birth of barrier objects, and turns.
+// Who a warp is, what its rows are, and what groups of warps agree on beside memory: the birth of barrier objects, and turns.
 //
 // A turn is a named barrier of a group's own: the group before arrives when it passes on its turn, this one waits. An arrival that meets
 // another one for which nobody has waited would end the barrier by itself, and the wait behind it would be one turn late.
@@ -53,6 +53,12 @@ std::optional<Awaited> roleAction(Flattener& to, Operation* op) {
     return Awaited{{}, [result = to.slot(test.getResult()), first = tilegpu::warpsOf(op)](Block&, Warp& warp) {
                      warp.apart = warp.number >= first;
                      warp.values[result].scalar = Element::integer(warp.apart ? -1 : 0);
+                   }};
+  if (auto least = dyn_cast<tilegpu::WarpLeastOp>(op))
+    return Awaited{{}, [from = to.slot(least.getInput()), result = to.slot(least.getResult())](Block&, Warp& warp) {
+                     const Elements& tile = *warp.values[from].tile;
+                     auto smaller = [](const Element& a, const Element& b) { return a.i < b.i; };
+                     warp.values[result].scalar = *std::ranges::min_element(tile, smaller);
                    }};
   return std::nullopt;
 }

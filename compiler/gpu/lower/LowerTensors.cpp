@@ -69,6 +69,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::CopyWaitOp wait) { return to.machine.copyWait(to, wait); })
       .Case([&](tilegpu::ReleaseOp release) { return to.machine.release(to, release); })
       .Case([&](tilegpu::IsCopierOp test) { return to.machine.isCopier(to, test); })
+      .Case([&](tilegpu::WarpLeastOp least) { return to.machine.warpLeast(to, least); })
       .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
       .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
       .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
@@ -132,6 +133,7 @@ LogicalResult Machine::copyAsync(Lowering&, tilegpu::CopyAsyncOp op) { return mi
 LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return missing(op); }
 LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
 LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }
+LogicalResult Machine::warpLeast(Lowering&, tilegpu::WarpLeastOp op) { return missing(op); }
 LogicalResult Machine::setRegisters(Lowering&, tilegpu::SetRegistersOp op) { return missing(op); }
 LogicalResult Machine::turnWait(Lowering&, tilegpu::TurnWaitOp op) { return missing(op); }
 LogicalResult Machine::turnPass(Lowering&, tilegpu::TurnPassOp op) { return missing(op); }

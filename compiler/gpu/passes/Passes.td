@@ -190,4 +190,11 @@ def PlaceTurnsPass : Pass<"tilegpu-place-turns", "::mlir::ModuleOp"> {
   }];
 }
 
+def NarrowGuardsPass : Pass<"tilegpu-narrow-guards", "::mlir::func::FuncOp"> {
+  let summary = "Let each warp leave out masks that its own rows do not need";
+  let description = [{
+    Runs behind `-tilegpu-split-roles`, where warps run apart: what a mask needs may differ among them.
+  }];
+}
+
 #endif

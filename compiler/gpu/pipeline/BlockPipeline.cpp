@@ -65,6 +65,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
     pm.addPass(tilegpu::createSplitRolesPass());
     if (options.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
     pm.addPass(tilegpu::createPlaceTurnsPass());
+    pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
   }
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }

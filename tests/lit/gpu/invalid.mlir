@@ -573,6 +573,14 @@ func.func @release_of_an_argument(%b: !buf, %slot: i32) {
 
 // -----
 
+func.func @least_of_what_is_no_number(%x: tensor<128xf32>) {
+  // expected-error @+1 {{'tilegpu.warp_least' op needs a tile of i32, but got 'tensor<128xf32>'}}
+  %least = tilegpu.warp_least %x : tensor<128xf32>
+  return
+}
+
+// -----
+
 func.func @programs_without_ids() attributes {tilegpu.repeats} {
   // expected-error @+1 {{'tilegpu.each_program' op needs a region with three arguments of type i32, the ids of a program}}
   tilegpu.each_program {

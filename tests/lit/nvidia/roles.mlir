@@ -36,3 +36,16 @@ func.func @roles() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", ti
   }
   return
 }
+
+#rows = #tilegpu.regs<"register: 1 -> (8); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 -> (16), 2 -> (32), 4 -> (64) | dim0: 128">
+
+// The least number of a warp: that of each thread, then of all lanes.
+// CHECK-LABEL: func.func @least
+// CHECK: %[[OWN:.*]] = arith.minsi
+// CHECK: nvvm.redux.sync min %[[OWN]]
+func.func @least(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64} {
+  %rows = tile.arange 0 : tensor<128xi32, #rows>
+  %least = tilegpu.warp_least %rows : tensor<128xi32, #rows>
+  tile.device_print "least %d", %least : i32
+  return
+}

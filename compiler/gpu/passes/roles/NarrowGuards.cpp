@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets each warp decide by its own rows where a mask can be left out:
+//
+//   scf.for %n = ... {                                 %least = warp_least %rows
+//     %usual = cmpi slt, %n, %bound                    %mine = %least - 63 + 1, as far as an i32 goes
+//     scf.if (%usual) { yield %s }              =>     %wider = maxsi %bound, %mine
+//     else { yield select(%n + 0..63 <= %rows, ...) }  scf.for %n = ... {
+//   }                                                    %usual = cmpi slt, %n, %wider
+//                                                        (the branch as it was)
+//                                                      }
+//
+// The bound is what all rows of the block allow (-tile-guard-masks). Where warps run apart, those of the later rows need no mask in trips
+// in which only the first rows do.
+//
+// Conditions, else a branch stays as it is: C1 it has a bound that the loop does not change, yields tiles and has no other effect; C2 each
+// result is in the `else` a select between what the `then` yields and something else; C3 its condition is a conjunction of comparisons
+// (less, or less or equal, as signed numbers) of n + c, where c are the numbers of an arange, with a number, or with a tile of i32 that the
+// loop does not change; C4 there is such a tile, as numbers are the same for all warps. The sums of C3 do not wrap where the new bound lets
+// the mask be left out: c is not negative, and n + c is at most the number that it is compared with.
+//
+// Runs behind -tilegpu-split-roles, on functions whose roles were split: a bound that differs among warps would part them at the barriers
+// of a trip. Test: tests/lit/gpu/narrow-guards.mlir.
+#include "compiler/dialect/Tile.h"
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_NARROWGUARDSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
+namespace {
+
+/// What a tile is spread from, if it is spread from anything.
+Value spreadFrom(Value tile) {
+  Operation* op = tile.getDefiningOp();
+  return op && isa<tile::BroadcastOp, tile::ExpandDimsOp>(op) ? op->getOperand(0) : Value();
+}
+
+/// The scalar that all elements of a tile are; else null.
+Value scalarOf(Value tile) {
+  while (Value source = spreadFrom(tile)) tile = source;
+  auto splat = tile.getDefiningOp<tile::SplatOp>();
+  return splat ? splat.getInput() : Value();
+}
+
+/// The greatest of the numbers that are added to `n` in the tile; nothing where it is not known.
+std::optional<int64_t> greatestBeside(Value tile, Value n) {
+  while (Value source = spreadFrom(tile)) tile = source;
+  if (auto arange = tile.getDefiningOp<tile::ArangeOp>(); arange && !n) {
+    const auto start = static_cast<int64_t>(arange.getStart());
+    return start < 0 ? std::nullopt : std::optional<int64_t>(start + cast<RankedTensorType>(arange.getType()).getDimSize(0) - 1);
+  }
+  auto sum = tile.getDefiningOp<arith::AddIOp>();
+  if (!sum || !n) return std::nullopt;
+  for (auto [numbers, other] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
+    if (scalarOf(other) == n) return greatestBeside(numbers, Value());
+  return std::nullopt;
+}
+
+/// One comparison of a mask: it holds for all of a warp's elements where n < bound + shift.
+struct Limit {
+  Value number, tile;  ///< what is compared with: one of the two
+  int64_t shift = 0;
+};
+
+class Guard {
+ public:
+  /// Nothing where a condition does not hold.
+  static std::optional<Guard> of(scf::ForOp loop, scf::IfOp branch) {
+    auto test = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+    if (!test || test.getPredicate() != arith::CmpIPredicate::slt || !test.getLhs().getType().isInteger(32)) return std::nullopt;
+    if (branch.getNumResults() == 0 || !loop.isDefinedOutsideOfLoop(test.getRhs())) return std::nullopt;
+    if (!isMemoryEffectFree(branch) || !branch.thenBlock()->without_terminator().empty()) return std::nullopt;
+    Guard guard(loop, branch, test);
+    for (auto [usual, other] : llvm::zip_equal(branch.thenYield().getResults(), branch.elseYield().getResults())) {
+      auto select = other.getDefiningOp<arith::SelectOp>();
+      if (!select || select.getTrueValue() != usual || !guard.add(select.getCondition())) return std::nullopt;
+    }
+    if (llvm::none_of(guard.limits_, [](const Limit& limit) { return limit.tile; })) return std::nullopt;
+    return guard;
+  }
+
+  /// Where two branches have the same test, the last one erases it.
+  void widen() {
+    OpBuilder b(loop_);
+    Location loc = branch_.getLoc();
+    Type wide = b.getI64Type();
+    auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
+    Value least;
+    for (const Limit& limit : limits_) {
+      Value from = limit.tile ? WarpLeastOp::create(b, loc, b.getI32Type(), limit.tile).getResult() : limit.number;
+      Value bound = arith::AddIOp::create(b, loc, arith::ExtSIOp::create(b, loc, wide, from), number(limit.shift));
+      least = least ? arith::MinSIOp::create(b, loc, least, bound).getResult() : bound;
+    }
+    least = arith::MaxSIOp::create(b, loc, least, number(std::numeric_limits<int32_t>::min()));
+    least = arith::MinSIOp::create(b, loc, least, number(std::numeric_limits<int32_t>::max()));
+    Value mine = arith::TruncIOp::create(b, loc, b.getI32Type(), least);
+    Value wider = arith::MaxSIOp::create(b, loc, test_.getRhs(), mine);
+    b.setInsertionPoint(branch_);
+    branch_.getConditionMutable().set(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, test_.getLhs(), wider));
+    if (test_->use_empty()) test_.erase();
+  }
+
+ private:
+  Guard(scf::ForOp loop, scf::IfOp branch, arith::CmpIOp test) : loop_(loop), branch_(branch), test_(test) {}
+
+  bool add(Value mask) {
+    while (Value source = spreadFrom(mask)) mask = source;
+    if (auto both = mask.getDefiningOp<arith::AndIOp>()) return add(both.getLhs()) && add(both.getRhs());
+    auto comparison = mask.getDefiningOp<arith::CmpIOp>();
+    if (!comparison) return false;
+    const bool strict = comparison.getPredicate() == arith::CmpIPredicate::slt;
+    if (!strict && comparison.getPredicate() != arith::CmpIPredicate::sle) return false;
+    std::optional<int64_t> greatest = greatestBeside(comparison.getLhs(), test_.getLhs());
+    if (!greatest) return false;
+    Limit limit{.number = scalarOf(comparison.getRhs()), .tile = {}, .shift = (strict ? 0 : 1) - *greatest};
+    if (!limit.number) {
+      limit.tile = comparison.getRhs();
+      while (Value source = spreadFrom(limit.tile)) limit.tile = source;
+    }
+    Value bound = limit.number ? limit.number : limit.tile;
+    limits_.push_back(limit);
+    return loop_.isDefinedOutsideOfLoop(bound) && getElementTypeOrSelf(bound).isInteger(32);
+  }
+
+  scf::ForOp loop_;
+  scf::IfOp branch_;
+  arith::CmpIOp test_;
+  SmallVector<Limit> limits_;
+};
+
+class NarrowGuardsPass : public impl::NarrowGuardsPassBase<NarrowGuardsPass> {
+ public:
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !func->hasAttr(kCopierWarpsAttr)) return;
+    SmallVector<Guard> guards;
+    func.walk([&](scf::IfOp branch) {
+      auto loop = dyn_cast<scf::ForOp>(branch->getParentOp());
+      if (!loop) return;
+      if (std::optional<Guard> guard = Guard::of(loop, branch)) guards.push_back(*guard);
+    });
+    for (Guard& guard : guards) guard.widen();
+  }
+};
+
+}  // namespace
+
+}  // namespace fattn::tilegpu
