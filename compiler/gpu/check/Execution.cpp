@@ -464,6 +464,7 @@ bool Execution::eachProgram(const Step& step) {
   for (size_t number = 0; number < scenario.ids.size(); ++number) {
     beginProgram(number);
     for (size_t axis = 0; axis < 3; ++axis) setNumber(body.arguments[axis], {scenario.ids[number][axis], true});
+    if (body.arguments.size() > 3) setNumber(body.arguments[3], {static_cast<int64_t>(number), true});
     if (!block(step.blocks[0])) return false;
   }
   return true;

@@ -142,8 +142,10 @@ LogicalResult WarpLeastOp::verify() {
 
 LogicalResult EachProgramOp::verify() {
   Block& body = getBody().front();
-  if (body.getNumArguments() != 3 || !llvm::all_of(body.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))
-    return emitOpError() << "needs a region with three arguments of type i32, the ids of a program";
+  if (body.getNumArguments() < 3 || body.getNumArguments() > 4 ||
+      !llvm::all_of(body.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))
+    return emitOpError()
+           << "needs a region with three arguments of type i32, the ids of a program, and at most a fourth one, its number in the block";
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   if (function && function->hasAttr(kRepeatsAttr)) return success();
   return emitOpError() << "needs a function with the attribute " << kRepeatsAttr << ", for which a launch has fewer blocks than programs";

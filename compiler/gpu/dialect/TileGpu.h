@@ -70,6 +70,9 @@ inline constexpr llvm::StringLiteral kMadeByAttr = "tilegpu.made", kMadeAlone = 
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
+/// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
+/// (-tilegpu-repeat-programs). How many slots there are is a power of two.
+inline constexpr llvm::StringLiteral kSlotByProgramAttr = "tilegpu.slot_by_program";
 /// The first programs, `most` or all, that block `block` of `blocks` takes (tilegpu.each_program), in their order, as numbers along x
 /// first.
 inline llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, int64_t block, int64_t blocks, size_t most = SIZE_MAX) {

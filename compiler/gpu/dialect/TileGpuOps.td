@@ -294,7 +294,7 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
     `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
 
     Constraints:
-    - C1: the region has three arguments of type i32.
+    - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on.
     - C2: the function carries `tilegpu.repeats`.
   }];
   let regions = (region SizedRegion<1>:$body);

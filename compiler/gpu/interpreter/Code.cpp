@@ -246,6 +246,7 @@ void Flattener::visit(tilegpu::EachProgramOp each) {
     warp.values[ids[0]].scalar = Element::integer(number % grid[0]);
     warp.values[ids[1]].scalar = Element::integer(rows % grid[1]);
     warp.values[ids[2]].scalar = Element::integer(rows / grid[1]);
+    if (ids.size() > 3) warp.values[ids[3]].scalar = Element::integer(warp.loops.back().trip);
     nextTrip(warp);
   });
   block(each.getBody().front());

@@ -8,68 +8,54 @@ using namespace mlir;
 namespace fattn::gpu {
 
 namespace {
-enum Part : uint8_t { kX, kY, kZ, kNumber, kPlace, kIsSecond };
+enum Part : uint8_t { kNumber, kPlace, kIsSecond };
 }  // namespace
 
 ProgramIds::ProgramIds(ImplicitLocOpBuilder& b, std::array<Value, 3> extents, Value block, Value blocks)
-    : b_(b), programsX_(extents[0]), blocks_(blocks), places_(extents) {
-  Value planes = arith::MulIOp::create(b, extents[1], extents[2]);
-  Value paired = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, arith::MulIOp::create(b, extents[0], planes), blocks);
-  Value half = arith::ShRUIOp::create(b, arith::AddIOp::create(b, extents[0], constant(1)), constant(1));
-  places_[0] = arith::SelectOp::create(b, paired, half, extents[0]);
-  seconds_ = arith::SelectOp::create(b, paired, extents[0], constant(0));
-  count_ = arith::MulIOp::create(b, places_[0], planes);
-  further_ = stepOf(arith::AddIOp::create(b, blocks, constant(1)));
-  back_ = stepOf(constant(1));
-  Step start = stepOf(block);
-  first_ = {start.x, start.y, start.z, block, block, constant(0)};
-}
+    : b_(b), extents_(extents), blocks_(blocks), first_{block, block, constant(0)} {}
 
 Value ProgramIds::constant(int32_t value) const { return arith::ConstantOp::create(b_, b_.getI32IntegerAttr(value)); }
 
-ProgramIds::Step ProgramIds::stepOf(Value number) const {
-  Value rows = arith::DivUIOp::create(b_, number, places_[0]);
-  Value planes = arith::DivUIOp::create(b_, rows, places_[1]);
-  Value x = arith::SubIOp::create(b_, number, arith::MulIOp::create(b_, rows, places_[0]));
-  Value y = arith::SubIOp::create(b_, rows, arith::MulIOp::create(b_, planes, places_[1]));
-  return {number, x, y, planes};
+ProgramIds::Pairs ProgramIds::pairs(Value zero) const {
+  auto extent = [&](int axis) { return arith::AddIOp::create(b_, extents_[axis], zero).getResult(); };
+  Pairs result{.places = {extent(0), extent(1), extent(2)}, .seconds = {}, .planes = {}};
+  Value x = result.places[0];
+  result.planes = arith::MulIOp::create(b_, result.places[1], result.places[2]);
+  Value paired = arith::CmpIOp::create(b_, arith::CmpIPredicate::ugt, arith::MulIOp::create(b_, x, result.planes), blocks_);
+  Value half = arith::ShRUIOp::create(b_, arith::AddIOp::create(b_, x, constant(1)), constant(1));
+  result.places[0] = arith::SelectOp::create(b_, paired, half, x);
+  result.seconds = arith::SelectOp::create(b_, paired, x, constant(0));
+  return result;
 }
 
-/// a + b below the extent, and what is carried (i32: 0 or 1).
-std::pair<Value, Value> ProgramIds::sum(Value a, Value b, Value extent) const {
-  Value whole = arith::AddIOp::create(b_, a, b);
-  Value over = arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, whole, extent);
-  Value rest = arith::SelectOp::create(b_, over, arith::SubIOp::create(b_, whole, extent), whole);
-  return {rest, arith::ExtUIOp::create(b_, b_.getI32Type(), over)};
+Value ProgramIds::exists(const State& state) const {
+  Pairs all = pairs(constant(0));
+  Value count = arith::MulIOp::create(b_, all.places[0], all.planes);
+  return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, state[kNumber], count);
 }
 
-Value ProgramIds::exists(const State& state) const { return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, state[kNumber], count_); }
-
-std::array<Value, 3> ProgramIds::ids(const State& state) const {
-  Value mirrored = arith::SubIOp::create(b_, arith::SubIOp::create(b_, programsX_, constant(1)), state[kX]);
-  Value isSecond = arith::CmpIOp::create(b_, arith::CmpIPredicate::ne, state[kIsSecond], constant(0));
-  return {arith::SelectOp::create(b_, isSecond, mirrored, state[kX]), state[kY], state[kZ]};
-}
-
-ProgramIds::State ProgramIds::next(const State& state) const {
-  // The second of a pair lies behind its first: x < X - 1 - x.
-  Value twice = arith::AddIOp::create(b_, arith::ShLIOp::create(b_, state[kX], constant(1)), constant(1));
-  Value hasSecond = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, twice, seconds_);
+ProgramIds::Program ProgramIds::program(const State& state) const {
+  // A number below 2^31 has no sign, which code generators do not know: so they compute what follows from it for each program.
+  Pairs all = pairs(arith::ShRUIOp::create(b_, state[kNumber], constant(31)));
+  Value row = arith::DivUIOp::create(b_, state[kNumber], all.places[0]);
+  Value x = arith::SubIOp::create(b_, state[kNumber], arith::MulIOp::create(b_, row, all.places[0]));
+  Value z = arith::DivUIOp::create(b_, row, all.places[1]);
+  Value y = arith::SubIOp::create(b_, row, arith::MulIOp::create(b_, z, all.places[1]));
+  Value mirrored = arith::SubIOp::create(b_, arith::SubIOp::create(b_, extents_[0], constant(1)), x);
   Value wasFirst = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, state[kIsSecond], constant(0));
+  // The second of a pair lies behind its first: x < X - 1 - x.
+  Value twice = arith::AddIOp::create(b_, arith::ShLIOp::create(b_, x, constant(1)), constant(1));
+  Value hasSecond = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, twice, all.seconds);
   Value stays = arith::AndIOp::create(b_, wasFirst, hasSecond);
   // The place in the round moves by one, and from the last place back to the first.
   Value nextPlace = arith::AddIOp::create(b_, state[kPlace], constant(1));
   Value wraps = arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, nextPlace, blocks_);
-  auto step = [&](Value Step::* part) { return arith::SelectOp::create(b_, wraps, back_.*part, further_.*part).getResult(); };
-  auto [x, row] = sum(state[kX], step(&Step::x), places_[0]);
-  // Both terms are below the extent, and their sum with a carry below twice the extent.
-  auto [y, plane] = sum(arith::AddIOp::create(b_, state[kY], row), step(&Step::y), places_[1]);
-  Value z = arith::AddIOp::create(b_, arith::AddIOp::create(b_, state[kZ], step(&Step::z)), plane);
-  Value number = arith::AddIOp::create(b_, state[kNumber], step(&Step::number));
+  Value step = arith::SelectOp::create(b_, wraps, constant(1), arith::AddIOp::create(b_, blocks_, constant(1)));
+  Value number = arith::AddIOp::create(b_, state[kNumber], step);
   Value place = arith::SelectOp::create(b_, wraps, constant(0), nextPlace);
   auto choose = [&](Part part, Value moved) { return arith::SelectOp::create(b_, stays, state[part], moved).getResult(); };
-  return {choose(kX, x),           choose(kY, y),         choose(kZ, z),
-          choose(kNumber, number), choose(kPlace, place), arith::ExtUIOp::create(b_, b_.getI32Type(), stays)};
+  return {.ids = {arith::SelectOp::create(b_, wasFirst, x, mirrored), y, z},
+          .next = {choose(kNumber, number), choose(kPlace, place), arith::ExtUIOp::create(b_, b_.getI32Type(), stays)}};
 }
 
 }  // namespace fattn::gpu

@@ -7,6 +7,8 @@
 //     next_program                         n, x, y, z = those of the next program (ProgramIds)
 //   }
 //
+// A fourth argument counts the block's programs.
+//
 // Test: tests/lit/nvidia/programs.mlir.
 #include "compiler/gpu/lower/Lowering.h"
 #include "compiler/gpu/lower/ProgramIds.h"
@@ -17,9 +19,12 @@ using namespace mlir;
 namespace fattn::gpu {
 namespace {
 
+constexpr unsigned kIds = 3;  // of a program
+
+/// The first values of a loop's are those of the ids.
 ProgramIds::State stateOf(ValueRange values) {
   ProgramIds::State state;
-  llvm::copy(values, state.begin());
+  llvm::copy(values.take_front(state.size()), state.begin());
   return state;
 }
 
@@ -28,18 +33,25 @@ ProgramIds::State stateOf(ValueRange values) {
 LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   Value block = to.machine.programId(to.b, 0), blocks = to.machine.numPrograms(to.b, 0);
   ProgramIds ids(to.b, {to.extents[0], to.extents[1], to.extents[2]}, block, blocks);
-  SmallVector<Type> types(ids.first().size(), to.b.getI32Type());
-  auto loop = scf::WhileOp::create(to.b, types, ids.first());
+  Block& source = op.getBody().front();
+  SmallVector<Value> first(ids.first().begin(), ids.first().end());
+  const bool counts = source.getNumArguments() > kIds;
+  if (counts) first.push_back(to.i32(0));
+  SmallVector<Type> types(first.size(), to.b.getI32Type());
+  auto loop = scf::WhileOp::create(to.b, types, first);
   SmallVector<Location> locations(types.size(), op.getLoc());
   OpBuilder::InsertionGuard guard(to.b);
   Block* test = to.b.createBlock(&loop.getBefore(), {}, types, locations);
   scf::ConditionOp::create(to.b, ids.exists(stateOf(test->getArguments())), test->getArguments());
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
-  Block& source = op.getBody().front();
-  for (auto [id, value] : llvm::zip_equal(source.getArguments(), ids.ids(stateOf(body->getArguments())))) to.setScalar(id, value);
+  ProgramIds::Program program = ids.program(stateOf(body->getArguments()));
+  for (auto [id, value] : llvm::zip(source.getArguments(), program.ids)) to.setScalar(id, value);
+  if (counts) to.setScalar(source.getArgument(kIds), body->getArguments().back());
   if (failed(to.lowerBlock(source))) return failure();
   to.b.setLoc(op.getLoc());
-  scf::YieldOp::create(to.b, ids.next(stateOf(body->getArguments())));
+  SmallVector<Value> next(program.next.begin(), program.next.end());
+  if (counts) next.push_back(arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1)));
+  scf::YieldOp::create(to.b, next);
   return success();
 }
 

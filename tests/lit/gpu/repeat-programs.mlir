@@ -14,26 +14,30 @@
 // RELEASE: }
 // RELEASE-NEXT: tilegpu.release %[[TILE]][%{{.*}}]
 
-// Both roles get the ids of their programs. What the threads store to shared memory is behind a barrier.
+// Both roles get the ids of their programs, and the tile the slot that it is the program's turn for. What the threads store to shared memory
+// is behind a barrier.
 // CHECK-LABEL: func.func @tile_and_ring
 // CHECK-SAME: tilegpu.repeats
-// CHECK: %[[TILE:.*]] = tilegpu.alloc {barriers = {{[0-9]+}} : i64, offset = {{[0-9]+}} : i64} : !tilegpu.buffer<1 x
+// CHECK: %[[TILE:.*]] = tilegpu.alloc {barriers = {{[0-9]+}} : i64, offset = {{[0-9]+}} : i64, tilegpu.slot_by_program} : !tilegpu.buffer<2 x
 // CHECK: tilegpu.init_barriers
 // CHECK: scf.if
 // CHECK: tilegpu.is_copier one_thread
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: tilegpu.each_program {
-// CHECK-NEXT: ^bb0(%[[X:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NEXT: ^bb0(%[[X:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[NUMBER:.*]]: i32):
+// CHECK: %[[SLOT:.*]] = arith.andi %[[NUMBER]], %{{.*}} : i32
 // CHECK-NOT: program_id
 // CHECK: arith.extsi %[[X]] : i32 to i64
-// CHECK: tilegpu.copy_async %{{.*}}, %[[TILE]]
+// CHECK: tilegpu.copy_async %{{.*}}, %[[TILE]][%[[SLOT]]]
 // CHECK: scf.for
 // CHECK: } else {
 // CHECK-NEXT: tilegpu.set_registers 240 more
 // CHECK-NEXT: tilegpu.each_program {
-// CHECK-NEXT: ^bb0(%[[X2:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NEXT: ^bb0(%[[X2:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[NUMBER2:.*]]: i32):
+// CHECK: %[[SLOT2:.*]] = arith.andi %[[NUMBER2]], %{{.*}} : i32
 // CHECK-NOT: program_id
-// CHECK: tilegpu.release %[[TILE]]
+// CHECK: tilegpu.load_buffer %[[TILE]][%[[SLOT2]]]
+// CHECK: tilegpu.release %[[TILE]][%[[SLOT2]]]
 // CHECK: tilegpu.barrier
 // CHECK-NEXT: }
 func.func @tile_and_ring(%k: !tile.ptr<bf16>, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
@@ -90,5 +94,31 @@ func.func @guarded(%k: !tile.ptr<bf16>, %if: i1) attributes {tile.kernel, tilegp
 // RELEASE-LABEL: func.func @nothing
 // RELEASE-NOT: tilegpu.repeats
 func.func @nothing() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  return
+}
+
+// -----
+
+#large = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0), 4096 -> (64,0), 8192 -> (128,0), 16384 -> (256,0), 32768 -> (512,0) | dim0: 1024, dim1: 64">
+
+// There is room for one slot of the tile only: it is copied when the program before has released it.
+// RELEASE-LABEL: func.func @too_large_for_two
+// RELEASE-SAME: tilegpu.repeats
+// CHECK-LABEL: func.func @too_large_for_two
+// CHECK-SAME: tilegpu.repeats
+// CHECK: %[[TILE:.*]] = tilegpu.alloc {barriers = 131072 : i64, offset = 0 : i64} : !tilegpu.buffer<1 x
+// CHECK: tilegpu.each_program {
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: %[[FIRST:.*]] = arith.constant 0 : i32
+// CHECK: tilegpu.copy_async %{{.*}}, %[[TILE]][%[[FIRST]]]
+func.func @too_large_for_two(%k: !tile.ptr<bf16>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 256>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %q = tilegpu.alloc : !tilegpu.buffer<1 x 1024x64xbf16, #large>
+  %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%z, %z] : !tile.ptr<bf16> -> !tile.block_ptr<1024x64xbf16>
+  %t = tilegpu.copy_async %p, %q[%c0] map 0[] : !tile.block_ptr<1024x64xbf16>, !tilegpu.buffer<1 x 1024x64xbf16, #large>
+  tilegpu.copy_wait %t in %q[%c0] : !tilegpu.buffer<1 x 1024x64xbf16, #large>
   return
 }

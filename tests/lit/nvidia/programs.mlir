@@ -6,12 +6,17 @@
 // CHECK-SAME: (%[[N:.*]]: i32, %[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32, %{{.*}}: !llvm.ptr
 // CHECK-DAG: nvvm.read.ptx.sreg.ctaid.x
 // CHECK-DAG: nvvm.read.ptx.sreg.nctaid.x
-// CHECK: scf.while ({{.*}}) : (i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32, i32) {
+// CHECK: scf.while ({{.*}}) : (i32, i32, i32) -> (i32, i32, i32) {
 // CHECK: arith.cmpi ult
 // CHECK-NEXT: scf.condition
-// CHECK: ^bb0(%[[PX:.*]]: i32, %[[PY:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: ^bb0(%[[NUMBER:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: %[[ZERO:.*]] = arith.shrui %[[NUMBER]], %{{.*}} : i32
+// CHECK: arith.addi %[[X]], %[[ZERO]] : i32
+// CHECK: %[[ROW:.*]] = arith.divui %[[NUMBER]], %{{.*}} : i32
+// CHECK: %[[PX:.*]] = arith.subi %[[NUMBER]], %{{.*}} : i32
+// CHECK: %[[PY:.*]] = arith.subi %[[ROW]], %{{.*}} : i32
 // CHECK: %[[MIRRORED:.*]] = arith.subi %{{.*}}, %[[PX]] : i32
-// CHECK: %[[ID:.*]] = arith.select %{{.*}}, %[[MIRRORED]], %[[PX]] : i32
+// CHECK: %[[ID:.*]] = arith.select %{{.*}}, %[[PX]], %[[MIRRORED]] : i32
 // CHECK: arith.addi %[[ID]], %[[PY]] : i32
 // CHECK: arith.muli %{{.*}}, %[[Y]] : i32
 // CHECK: scf.yield
@@ -22,6 +27,22 @@ func.func @each(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90
     %sum = arith.addi %x, %y : i32
     %product = arith.muli %sum, %all : i32
     tile.device_print "product %d", %product : i32
+  }
+  return
+}
+
+// The number of the program among the block's is counted where it is asked for.
+// CHECK-LABEL: func.func @counted
+// CHECK: scf.while ({{.*}}) : (i32, i32, i32, i32) -> (i32, i32, i32, i32) {
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[COUNT:.*]]: i32):
+// CHECK: arith.muli %[[COUNT]], %[[COUNT]] : i32
+// CHECK: %[[NEXT:.*]] = arith.addi %[[COUNT]], %{{.*}} : i32
+// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[NEXT]]
+func.func @counted() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.repeats} {
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32, %number: i32):
+    %square = arith.muli %number, %number : i32
+    tile.device_print "square %d", %square : i32
   }
   return
 }

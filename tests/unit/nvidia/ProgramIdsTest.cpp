@@ -26,9 +26,11 @@ std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, c
                         constant(launch.blocks));
     std::vector<mlir::Value> values;
     gpu::ProgramIds::State state = ids.first();
-    for (std::size_t turn = 0; turn < most; ++turn, state = ids.next(state)) {
+    for (std::size_t turn = 0; turn < most; ++turn) {
       values.push_back(ids.exists(state));
-      llvm::append_range(values, ids.ids(state));
+      const gpu::ProgramIds::Program program = ids.program(state);
+      llvm::append_range(values, program.ids);
+      state = program.next;
     }
     return values;
   });
@@ -82,8 +84,9 @@ TEST(ProgramIds, TheLargestLaunch) {
   std::vector<std::uint32_t> values = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
     auto constant = [&](int32_t value) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(value)).getResult(); };
     gpu::ProgramIds ids(b, {constant(static_cast<int32_t>(kMost)), constant(1), constant(1)}, constant(1), constant(kBlocks));
-    gpu::ProgramIds::State second = ids.next(ids.first()), third = ids.next(second);
-    return std::vector<mlir::Value>{ids.exists(second), ids.ids(second)[0], ids.exists(third)};
+    const gpu::ProgramIds::State second = ids.program(ids.first()).next;
+    const gpu::ProgramIds::Program program = ids.program(second);
+    return std::vector<mlir::Value>{ids.exists(second), program.ids[0], ids.exists(program.next)};
   });
   EXPECT_EQ(values, (std::vector<std::uint32_t>{1, kMost - 2, 0}));
 }

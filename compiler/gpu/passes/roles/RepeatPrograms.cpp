@@ -13,6 +13,9 @@
 // A block that is done with its program has the operands of the next one on their way: nothing waits for a block to begin, and what ends a
 // program runs beside the next one's copies. Slots and barrier objects go on from where the program before has left them.
 //
+// Buffers that are filled once a program and have a slot for the next one (-tilegpu-allocate-shared) are used in turns, by the number of
+// the program in the block, a fourth argument: the next program's boxes then arrive while this one runs.
+//
 // The barrier keeps what a program writes to shared memory behind what others still read of the one before; where only boxes are in shared
 // memory their waits and releases do.
 //
@@ -20,6 +23,8 @@
 // tests/lit/gpu/repeat-programs.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -74,11 +79,41 @@ bool storesToShared(EachProgramOp each) {
   return found.wasInterrupted();
 }
 
+/// The slot of the program that takes it: the first one of the block slot 0, the next one slot 1, and so on.
+void takeSlotsInTurns(EachProgramOp each) {
+  Block& body = each.getBody().front();
+  Value slot;
+  each.walk([&](Operation* op) {
+    auto change = [&](Value buffer, OpOperand* number) {
+      auto alloc = buffer ? buffer.getDefiningOp<AllocOp>() : AllocOp();
+      if (!alloc || !alloc->hasAttr(kSlotByProgramAttr)) return;
+      if (!slot) {
+        OpBuilder b = OpBuilder::atBlockBegin(&body);
+        Value program = body.addArgument(b.getI32Type(), each.getLoc());
+        Value last = arith::ConstantOp::create(b, each.getLoc(), b.getI32IntegerAttr(alloc.getResult().getType().getSlots() - 1));
+        slot = arith::AndIOp::create(b, each.getLoc(), program, last);
+      }
+      number->set(slot);
+    };
+    llvm::TypeSwitch<Operation*>(op)
+        .Case<CopyAsyncOp, LoadBufferOp, StoreBufferOp, ReleaseOp>(
+            [&](auto access) { change(access.getBuffer(), &access.getSlotMutable()); })
+        .Case([&](CopyWaitOp wait) {
+          if (wait.getBuffer()) change(wait.getBuffer(), &wait.getSlotMutable()[0]);
+        })
+        .Case([&](DotAsyncOp dot) {
+          change(dot.getB(), &dot.getBSlotMutable());
+          if (dot.getASlot()) change(dot.getA(), &dot.getASlotMutable()[0]);
+        });
+  });
+}
+
 void repeat(func::FuncOp func, const Roles& roles) {
-  wrap(*roles.copier, roles.copier->begin(), func.getLoc());
+  takeSlotsInTurns(wrap(*roles.copier, roles.copier->begin(), func.getLoc()));
   Block::iterator first = roles.computing->begin();
   while (isa<SetRegistersOp>(*first)) ++first;
   EachProgramOp program = wrap(*roles.computing, first, func.getLoc());
+  takeSlotsInTurns(program);
   if (!storesToShared(program)) return;
   OpBuilder b(program.getBody().front().getTerminator());
   BarrierOp::create(b, func.getLoc());

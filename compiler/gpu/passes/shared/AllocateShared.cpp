@@ -14,9 +14,11 @@
 // Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
 // it too, unless fewer blocks then fit on an SM.
 //
-// Where blocks may take several programs (`tilegpu.repeats`) the boxes of the next one arrive while a program ends: buffers of boxes are
-// alive all the time. Where that takes too much, those that are filled once a program share bytes with what comes behind their last
-// reader, and are released behind that, too. Where that takes too much as well, a block takes one program (the attribute goes).
+// Where blocks may take several programs (`tilegpu.repeats`) the boxes of the next one arrive while a program runs: buffers that are filled
+// once a program get two slots, which programs take in turns (-tilegpu-repeat-programs), and buffers of boxes are alive all the time. Where
+// that takes too much, such buffers keep one slot, and the boxes arrive while a program ends. Where that takes too much, they share bytes
+// with what comes behind their last reader, and are released behind that, too. Where that takes too much as well, a block takes one program
+// (the attribute goes).
 //
 // Behind the buffers lie the barrier objects of those that an engine fills.
 //
@@ -183,15 +185,27 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     }
   }
 
+  /// Gives buffers that are filled by boxes once a program so many slots.
+  static void setProgramSlots(func::FuncOp func, int64_t slots) {
+    func.walk([&](AllocOp alloc) {
+      if (!isFilledByBoxes(alloc, /*inLoop=*/false) || isFilledByBoxes(alloc, /*inLoop=*/true)) return;
+      alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
+      alloc->setAttr(kSlotByProgramAttr, UnitAttr::get(func.getContext()));
+      if (slots == 1) alloc->removeAttr(kSlotByProgramAttr);
+    });
+  }
+
   /// For blocks that take several programs: where the memory ends, or nothing where it does not suffice.
   static std::optional<int64_t> allocateForSeveral(func::FuncOp func, int64_t limit) {
-    for (Boxes boxes : {Boxes::Always, Boxes::BeforeUse})
+    for (auto [slots, boxes] : {std::pair(2, Boxes::Always), std::pair(1, Boxes::Always), std::pair(1, Boxes::BeforeUse)}) {
+      setProgramSlots(func, slots);
       for (bool apart : {true, false}) {
         int64_t total = placeBarriers(func, Allocator(func, apart, boxes).run());
         if (total > limit) continue;
         moveReleases(func);
         return total;
       }
+    }
     func->removeAttr(kRepeatsAttr);
     return std::nullopt;
   }
