@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of attention: a handle to a compiled kernel.
+// The public face of attention: from a configuration to its template, and from the operands of a launch to its slots.
 #include "fattn/Attention.h"
 
-#include "kernels/attention/AttentionLaunch.h"
-#include "kernels/attention/AttentionSupport.h"
+#include <vector>
+
+#include "fattn/Handles.h"
+#include "kernels/attention/AttentionTemplate.h"
 #include "kernels/attention/KernelCache.h"
 
 namespace fattn {
@@ -13,31 +15,53 @@ namespace {
   throw Error(ErrorCode::InvalidArgument, "this Kernel is empty", "assign the result of fattn::compile to it");
 }
 
+constinit Undestroyed<kernels::KernelCache> kernelCache;  // objects that outlive main may launch
+
 }  // namespace
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
-  const kernels::LoadedCode* code = impl_->code.get();
-  Device& device = code->requireDevice();
-  if (impl_->variants) {
-    const auto& q = args.q.shape;
-    code = impl_->variants->pick(kernels::attentionBucket(q[0], q[1], q[2], args.k.shape[2]), code);
-  }
-  const kernels::AttentionCode* own = &kernels::attentionOf(*code);
-  kernels::AttentionLaunch launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
-  auto slots = [&] { return std::span(launch.slots).first(own->slots.count); };
-  bool empty = launch.grid.x == 0 || launch.grid.y == 0 || launch.grid.z == 0;
-  if (!launch.aligned || (!empty && !code->module->accepts(slots()))) {
-    code = &own->forAnyAlignment();
-    own = &kernels::attentionOf(*code);
-    launch = kernels::packAttention(own->info.config, own->slots, args, code->maxGrid);
-  }
-  device.launch(*code->module, launch.grid, slots(), stream);
+  const Impl& own = *impl_;
+  if (own.device == nullptr) own.kernel.device();  // throws
+  const kernels::AttentionLaunch launch = kernels::packAttention(own.kind, own.slots, args, own.limits);
+  own.kernel.launchSlots(stream, launch.extents, std::span(launch.slots).first(own.slots.count));
 }
 
 const KernelInfo& Kernel::info() const {
   if (!impl_) failEmpty();
-  return kernels::attentionOf(*impl_->code).info;
+  return impl_->info;
+}
+
+Kernel compile(const AttentionConfig& config) { return kernelCache.value.get(config); }
+
+std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { return compile(config); } catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+std::expected<void, Error> supports(const AttentionConfig& config) try {
+  kernels::requireShape(config.shape);
+  return supports(kernels::forwardTemplate(), kernels::parametersOf(kernels::askedKind(config)), kernels::templateForOf(config));
+} catch (const Error& error) {
+  return std::unexpected(error);
+}
+
+std::string explain(const AttentionConfig& config) {
+  if (std::expected<void, Error> verdict = supports(config); !verdict) return verdict.error().what();
+  return "supported on " + resolveTarget(config.target) + " with " +
+         explainTile(kernels::forwardTemplate(), kernels::parametersOf(kernels::askedKind(config)), kernels::templateForOf(config));
+}
+
+void warmup(std::span<const AttentionConfig> configs) {
+  compileInParallel(configs.size(), [&](std::size_t i) { compile(configs[i]); });
+}
+
+void warmup(const AttentionConfig& config, std::span<const ShapeHint> shapes) {
+  std::vector<AttentionConfig> configs = {config};
+  for (const ShapeHint& shape : shapes) {
+    configs.push_back(config);
+    configs.back().shape = shape;
+  }
+  warmup(configs);
 }
 
 }  // namespace fattn

@@ -28,37 +28,6 @@ constexpr float kLargest = 0x1p22f;
 /// Sums below this cannot overflow, neither as f32 nor, cast to the element type, as one probability.
 float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
 
-/// Pointer and strides of one [B, H, S, D] operand.
-struct Strided {
-  Ptr base;
-  Scalar batch, head, row;
-  Ptr slice(Scalar b, Scalar h) const { return base + (cast(b, DType::I64) * batch + cast(h, DType::I64) * head); }
-};
-
-struct Arguments {
-  Strided q, k, v, o, lse;
-  Scalar heads, group, seqQ, seqK, scale, writeLse;
-};
-
-Arguments declare(Params& params, DType dtype, std::int64_t alignment) {
-  auto pointer = [&](const char* name, Aliasing aliasing) { return params.ptr(name, dtype, alignment, aliasing); };
-  // o may be q: a program has read its rows of q before it writes them.
-  Ptr q = pointer("q", Aliasing::Possible), k = pointer("k", Aliasing::None), v = pointer("v", Aliasing::None);
-  Ptr o = pointer("o", Aliasing::InPlace), lse = params.ptr("lse", DType::F32, sizeInBytes(DType::F32), Aliasing::None);
-  auto operand = [&](Ptr base, const std::string& name, std::int64_t divisor) {
-    auto stride = [&](const char* of) { return params.scalar(name + of, DType::I64, divisor); };
-    Scalar b = stride("_batch"), h = stride("_head");
-    return Strided{base, b, h, stride("_row")};
-  };
-  std::int64_t divisor = alignment / sizeInBytes(dtype);
-  Strided qs = operand(q, "q", divisor), ks = operand(k, "k", divisor), vs = operand(v, "v", divisor), os = operand(o, "o", divisor);
-  Strided ls = operand(lse, "lse", 1);
-  auto i32 = [&](const char* name) { return params.scalar(name, DType::I32); };
-  Scalar heads = i32("heads"), group = i32("group"), seqQ = i32("seq_q"), seqK = i32("seq_k");
-  Scalar scale = params.scalar("scale", DType::F32);
-  return {qs, ks, vs, os, ls, heads, group, seqQ, seqK, scale, i32("write_lse")};
-}
-
 /// The block's sums, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they are.
 RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
   const auto& [o, l, m] = sums;
@@ -85,14 +54,37 @@ BlockPtr windowOf(const HeadRows& rows, const Row& row, std::int64_t count) {
   return make_block_ptr(rows.base, {rows.length, rows.elements}, {rows.stride, 1}, {row, 0}, {count, rows.elements});
 }
 
-void forward(const AttentionConfig& config, const TileConfig& tile, Params& params) {
-  const std::int64_t M = tile.block_m, D = config.head_dim, Dv = config.head_dim_v ? config.head_dim_v : D;
-  Arguments a = declare(params, config.dtype, std::max<std::int64_t>(config.alignment, sizeInBytes(config.dtype)));
+}  // namespace
+
+ForwardArguments declareForward(Params& params, const kernels::ForwardKind& kind) {
+  const DType dtype = kind.dtype;
+  const std::int64_t alignment = kind.alignment;
+  auto pointer = [&](const char* name, Aliasing aliasing) { return params.ptr(name, dtype, alignment, aliasing); };
+  // o may be q: a program has read its rows of q before it writes them.
+  Ptr q = pointer("q", Aliasing::Possible), k = pointer("k", Aliasing::None), v = pointer("v", Aliasing::None);
+  Ptr o = pointer("o", Aliasing::InPlace), lse = params.ptr("lse", DType::F32, sizeInBytes(DType::F32), Aliasing::None);
+  auto operand = [&](Ptr base, const std::string& name, std::int64_t divisor) {
+    auto stride = [&](const char* of) { return params.scalar(name + of, DType::I64, divisor); };
+    Scalar b = stride("_batch"), h = stride("_head");
+    return ForwardOperand{base, b, h, stride("_row")};
+  };
+  std::int64_t divisor = alignment / sizeInBytes(dtype);
+  ForwardOperand qs = operand(q, "q", divisor), ks = operand(k, "k", divisor), vs = operand(v, "v", divisor), os = operand(o, "o", divisor);
+  ForwardOperand ls = operand(lse, "lse", 1);
+  auto i32 = [&](const char* name) { return params.scalar(name, DType::I32); };
+  Scalar heads = i32("heads"), group = i32("group"), seqQ = i32("seq_q"), seqK = i32("seq_k");
+  Scalar scale = params.scalar("scale", DType::F32);
+  return {qs, ks, vs, os, ls, heads, group, seqQ, seqK, scale, i32("write_lse")};
+}
+
+void forwardProgram(Params& params, const kernels::ForwardKind& kind, const TileConfig& tile) {
+  const std::int64_t M = tile.block_m, D = kind.head_dim, Dv = kind.head_dim_v;
+  ForwardArguments a = declareForward(params, kind);
   // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
-  Scalar block = config.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
+  Scalar block = kind.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
   Scalar row0 = block * M, head = program_id(1), batch = program_id(2), kvHead = head / a.group;
   Scalar seqQ = cast(a.seqQ, DType::I64), seqK = cast(a.seqK, DType::I64);
-  auto rowsOf = [](const Strided& x, const Scalar& b, const Scalar& h, const Scalar& length, std::int64_t elements) {
+  auto rowsOf = [](const ForwardOperand& x, const Scalar& b, const Scalar& h, const Scalar& length, std::int64_t elements) {
     return [=] { return HeadRows{x.slice(b, h), length, x.row, elements}; };
   };
   forwardRows({.q = rowsOf(a.q, batch, head, seqQ, D),
@@ -105,12 +97,10 @@ void forward(const AttentionConfig& config, const TileConfig& tile, Params& para
                .seqK = a.seqK,
                .scale = a.scale,
                .writeLse = a.writeLse,
-               .dtype = config.dtype,
-               .causal = config.causal},
+               .dtype = kind.dtype,
+               .causal = kind.causal},
               tile);
 }
-
-}  // namespace
 
 void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   const std::int64_t M = tile.block_m, N = tile.block_n;
@@ -162,8 +152,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   });
 }
 
-dsl::Program traceAttentionForward(const AttentionConfig& config, const TileConfig& tile) {
-  return dsl::trace("attention_forward", [&](dsl::Params& params) { forward(config, tile, params); });
+dsl::Program traceAttentionForward(const kernels::ForwardKind& kind, const TileConfig& tile) {
+  return dsl::trace("attention_forward", [&](dsl::Params& params) { forwardProgram(params, kind, tile); });
 }
 
 }  // namespace fattn

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "fattn/Attention.h"
 #include "fattn/TileConfig.h"
 #include "fattn/dsl/Dsl.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/CarefulRows.h"
 
 namespace fattn {
@@ -26,10 +26,26 @@ struct ForwardRows {
 /// Records attention of BLOCK_M rows, in blocks of BLOCK_N keys: o, and the logarithm of each row's sum of exponentials.
 void forwardRows(const ForwardRows& rows, const TileConfig& tile);
 
-/// Grid (ceil(Sq / BLOCK_M), Hq, B). Arguments, by name: of each operand (q, k, v, o, lse) the pointer and the i64 strides NAME_batch,
-/// NAME_head and NAME_row in elements; i32 heads (Hq), group (query heads a key/value head serves), seq_q, seq_k; f32 scale; i32 write_lse
-/// (0: lse is not touched). The head dimension is contiguous. `tile` has block_m and block_n set.
-dsl::Program traceAttentionForward(const AttentionConfig& config, const TileConfig& tile);
+/// Pointer and strides, in elements, of one [B, H, S, D] operand.
+struct ForwardOperand {
+  dsl::Ptr base;
+  dsl::Scalar batch, head, row;
+  dsl::Ptr slice(const dsl::Scalar& b, const dsl::Scalar& h) const {
+    return base + (cast(b, DType::I64) * batch + cast(h, DType::I64) * head);
+  }
+};
+struct ForwardArguments {
+  ForwardOperand q, k, v, o, lse;
+  dsl::Scalar heads, group, seqQ, seqK, scale, writeLse;
+};
+/// Arguments, by name: of each operand (q, k, v, o, lse) the pointer and the i64 strides NAME_batch, NAME_head and NAME_row in elements;
+/// i32 heads (Hq), group (query heads a key/value head serves), seq_q, seq_k; f32 scale; i32 write_lse (0: lse is not touched). The head
+/// dimension is contiguous.
+ForwardArguments declareForward(dsl::Params& params, const kernels::ForwardKind& kind);
+
+/// The program, with these arguments and the grid (ceil(Sq / BLOCK_M), Hq, B). `kind` is complete; `tile` has block_m and block_n set.
+void forwardProgram(dsl::Params& params, const kernels::ForwardKind& kind, const TileConfig& tile);
+dsl::Program traceAttentionForward(const kernels::ForwardKind& kind, const TileConfig& tile);
 
 }  // namespace fattn
 

@@ -16,16 +16,16 @@ constexpr const char* kApart = "give it memory of its own; o may also be exactly
 
 }  // namespace
 
-void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
+void checkOperands(const ForwardKind& kind, const AttentionArgs& args) {
   const auto& [q, k, v, o, lse, scale] = args;
-  const std::int64_t qBytes = checkView("q", q, config.dtype, 4, kDimensions, kOtherType),
-                     kBytes = checkView("k", k, config.dtype, 4, kDimensions, kOtherType),
-                     vBytes = checkView("v", v, config.dtype, 4, kDimensions, kOtherType),
-                     oBytes = checkView("o", o, config.dtype, 4, kDimensions, kOtherType);
-  checkHeadDim("q", q, qBytes, config.head_dim);
-  checkHeadDim("k", k, kBytes, config.head_dim);
-  checkHeadDim("v", v, vBytes, config.head_dim_v);
-  checkHeadDim("o", o, oBytes, config.head_dim_v);
+  const std::int64_t qBytes = checkView("q", q, kind.dtype, 4, kDimensions, kOtherType),
+                     kBytes = checkView("k", k, kind.dtype, 4, kDimensions, kOtherType),
+                     vBytes = checkView("v", v, kind.dtype, 4, kDimensions, kOtherType),
+                     oBytes = checkView("o", o, kind.dtype, 4, kDimensions, kOtherType);
+  checkHeadDim("q", q, qBytes, kind.head_dim);
+  checkHeadDim("k", k, kBytes, kind.head_dim);
+  checkHeadDim("v", v, vBytes, kind.head_dim_v);
+  checkHeadDim("o", o, oBytes, kind.head_dim_v);
   checkExtent("k", k, 0, q.shape[0], " as in q");
   checkExtent("v", v, 0, q.shape[0], " as in q");
   checkExtent("v", v, 1, k.shape[1], " as in k");
@@ -49,7 +49,7 @@ void checkOperands(const AttentionConfig& config, const AttentionArgs& args) {
   checkApart({"lse", *lse, lseBytes}, {"o", o, oBytes}, kApart);
 }
 
-AttentionSlots::AttentionSlots(std::span<const compiler::ArgInfo> declared, DType dtype) {
+AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype) {
   SlotTable table(declared);
   auto operand = [&](const std::string& name, DType type) {
     auto stride = [&](const char* of) { return table.scalar(name + of, DType::I64); };
@@ -65,33 +65,33 @@ AttentionSlots::AttentionSlots(std::span<const compiler::ArgInfo> declared, DTyp
   if (count > kMost) throw Error(ErrorCode::Internal, "attention has more arguments than its launch has room for");
 }
 
-AttentionLaunch packAttention(const AttentionConfig& config, const AttentionSlots& slots, const AttentionArgs& args,
-                              const std::array<std::int64_t, 3>& maxGrid) {
-  checkOperands(config, args);
-  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2];
-  const std::int64_t block = config.tile->block_m;
+AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits) {
+  checkOperands(kind, args);
+  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2], keys = args.k.shape[2];
+  if ((rows + limits.block - 1) / limits.block > limits.grid[0] || heads > limits.grid[1] || batch > limits.grid[2])
+    failOperand("q", args.q.toString() + " is too large for one launch; this device takes up to " + std::to_string(limits.grid[2]) +
+                         " batch entries, " + std::to_string(limits.grid[1]) + " heads and " +
+                         std::to_string(limits.grid[0] * limits.block) + " rows");
+
   AttentionLaunch launch;
-  launch.grid = {(rows + block - 1) / block, heads, batch};
-  if (launch.grid.x > maxGrid[0] || heads > maxGrid[1] || batch > maxGrid[2])
-    failOperand("q", args.q.toString() + " is too large for one launch; this device takes up to " + std::to_string(maxGrid[2]) +
-                         " batch entries, " + std::to_string(maxGrid[1]) + " heads and " + std::to_string(maxGrid[0] * block) + " rows");
-
-  std::uint64_t bits = addressBits(args.q) | addressBits(args.k) | addressBits(args.v) | addressBits(args.o);
-  launch.aligned = (bits & static_cast<std::uint64_t>(config.alignment - 1)) == 0;
-
+  launch.extents = {rows, keys, static_cast<std::int64_t>(static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads)), batch};
   auto put = [&](std::size_t slot, std::int64_t value) { launch.slots[slot] = static_cast<std::uint64_t>(value); };
-  auto operand = [&](const AttentionSlots::Operand& at, const TensorView& view) {
+  // A row is where the head dimension lies side by side: its width stands for the stride of a single one.
+  auto operand = [&](const AttentionSlots::Operand& at, const TensorView& view, std::int64_t width) {
     launch.slots[at.base] = reinterpret_cast<std::uint64_t>(view.data);
-    put(at.batch, view.strides[0]), put(at.head, view.strides[1]), put(at.row, view.strides[2]);
+    put(at.batch, view.shape[0] > 1 ? view.strides[0] : 0);
+    put(at.head, view.shape[1] > 1 ? view.strides[1] : 0);
+    put(at.row, view.shape[2] > 1 ? view.strides[2] : width);
   };
   static const TensorView none;
-  operand(slots.q, args.q), operand(slots.k, args.k), operand(slots.v, args.v), operand(slots.o, args.o);
-  operand(slots.lse, args.lse ? *args.lse : none);
+  operand(slots.q, args.q, kind.head_dim), operand(slots.k, args.k, kind.head_dim);
+  operand(slots.v, args.v, kind.head_dim_v), operand(slots.o, args.o, kind.head_dim_v);
+  operand(slots.lse, args.lse ? *args.lse : none, 1);
   put(slots.heads, heads);
   put(slots.group, heads == 0 ? 1 : heads / args.k.shape[1]);
   put(slots.seqQ, rows);
-  put(slots.seqK, args.k.shape[2]);
-  put(slots.scale, std::bit_cast<std::uint32_t>(args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)))));
+  put(slots.seqK, keys);
+  put(slots.scale, std::bit_cast<std::uint32_t>(args.scale.value_or(1.0f / std::sqrt(static_cast<float>(kind.head_dim)))));
   put(slots.writeLse, args.lse ? 1 : 0);
   return launch;
 }

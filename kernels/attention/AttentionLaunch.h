@@ -8,14 +8,15 @@
 #include <span>
 
 #include "fattn/Attention.h"
-#include "kernels/core/SlotTable.h"
+#include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/SlotTable.h"
 
 namespace fattn::kernels {
 
 /// Where each value of a launch goes, by the names that the program declared.
 struct AttentionSlots {
   /// Throws Error{Internal} where the program declared other arguments than a launch packs.
-  AttentionSlots(std::span<const compiler::ArgInfo> declared, DType dtype);
+  AttentionSlots(std::span<const dsl::Param> declared, DType dtype);
 
   static constexpr std::size_t kMost = 32;
   struct Operand {
@@ -26,18 +27,23 @@ struct AttentionSlots {
   std::size_t count;  ///< of all
 };
 
+/// What a device takes in one launch: programs along each axis, of so many rows.
+struct LaunchLimits {
+  std::array<std::int64_t, 3> grid;
+  std::int32_t block;
+};
+
 struct AttentionLaunch {
-  Grid grid;
-  bool aligned = true;  ///< whether the operands are what config.alignment says
+  std::array<std::int64_t, 4> extents;  ///< of the template
   std::array<std::uint64_t, AttentionSlots::kMost> slots;
 };
 
-/// Throws Error{InvalidArgument} where the operands contradict the resolved configuration or each other.
-void checkOperands(const AttentionConfig& config, const AttentionArgs& args);
+/// Throws Error{InvalidArgument} where the operands contradict the kernel or each other.
+void checkOperands(const ForwardKind& kind, const AttentionArgs& args);
 
-/// The same, and where the operands are more than `maxGrid` has room for.
-AttentionLaunch packAttention(const AttentionConfig& config, const AttentionSlots& slots, const AttentionArgs& args,
-                              const std::array<std::int64_t, 3>& maxGrid);
+/// The same, and where the operands are more than a device takes. A stride along which there are no two entries does not matter; its slot
+/// keeps the program's promises.
+AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits);
 
 }  // namespace fattn::kernels
 

@@ -18,16 +18,15 @@ namespace {
 struct SpaceRow {
   std::string_view prefix;
   std::vector<std::int32_t> blockM, blockN, stages, warps;
-  std::size_t schedules;             // orders of the loop's work beside the compiler's first, for configurations that are good with that
   std::vector<std::int32_t> narrow;  // more of blockN for f32, both parts of whose operands take registers
 };
 
 const std::vector<SpaceRow>& rows() {
   static const std::vector<SpaceRow> table = {
-      {"host", {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, 0, {}},
-      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, 3, {8, 16}},
-      {"nvidia:sm_90a", {192, 256}, {64, 80, 96, 128}, {2, 3}, {12, 16}, 0, {}},  // three and four warp groups
-      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, 0, {}}};
+      {"host", {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}},
+      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {8, 16}},
+      {"nvidia:sm_90a", {192, 256}, {64, 80, 96, 128}, {2, 3}, {12, 16}, {}},  // three and four warp groups
+      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}}};
   return table;
 }
 
@@ -41,7 +40,7 @@ double distance(const TileConfig& a, const TileConfig& b) {
 std::int64_t roundUp(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 // Blocks that are longer than the lengths compute on padding only.
-std::optional<std::string> beyondLengths(const ShapeHint& shape, const TileConfig& tile) {
+std::optional<std::string> beyondLengths(const Lengths& lengths, const TileConfig& tile) {
   constexpr std::int64_t kSmallest = 16;
   auto beyond = [&](const char* name, std::int32_t block, const char* what, std::int64_t length) -> std::optional<std::string> {
     if (length <= 0) return std::nullopt;
@@ -49,27 +48,27 @@ std::optional<std::string> beyondLengths(const ShapeHint& shape, const TileConfi
     if (block <= std::max(bucket, kSmallest)) return std::nullopt;
     return fmt::format("{}={} is more than the {} {} of this bucket of lengths", name, block, bucket, what);
   };
-  if (auto reason = beyond("BLOCK_M", tile.block_m, "queries", shape.seq_q)) return reason;
-  return beyond("BLOCK_N", tile.block_n, "keys", shape.seq_k);
+  if (auto reason = beyond("BLOCK_M", tile.block_m, "queries", lengths.q)) return reason;
+  return beyond("BLOCK_N", tile.block_n, "keys", lengths.k);
 }
 
 // Blocks of few rows are for few queries: each block reads all keys and values.
-std::optional<std::string> beneathLengths(const ShapeHint& shape, const TileConfig& tile, std::int64_t fewRows) {
+std::optional<std::string> beneathLengths(const Lengths& lengths, const TileConfig& tile, std::int64_t fewRows) {
   constexpr std::int64_t kMostBlocks = 8;
-  const std::int64_t blocks = tile.block_m > 0 ? shape.seq_q / tile.block_m : 0;
+  const std::int64_t blocks = tile.block_m > 0 ? lengths.q / tile.block_m : 0;
   if (tile.block_m >= fewRows || blocks <= kMostBlocks) return std::nullopt;
-  return fmt::format("BLOCK_M={} would read the keys {} times for {} queries", tile.block_m, blocks, shape.seq_q);
+  return fmt::format("BLOCK_M={} would read the keys {} times for {} queries", tile.block_m, blocks, lengths.q);
 }
 
 // The plain scheme of a block: Q and a ring of K and V in shared memory; the scores, their rounded copy and the accumulator in registers.
-std::optional<std::string> beyondMachine(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
+std::optional<std::string> beyondMachine(const ForwardKind& kind, const TileConfig& tile, const Machine& machine) {
   constexpr std::int64_t kOtherRegisters = 40;  // addresses, maxima, sums, loop control
   constexpr std::int64_t kSlack = 4;            // it is an estimate: a quarter above the limit is still tried
   const std::int64_t warps = std::max(tile.warps, 1), threads = warps * machine.warp_size;
-  const std::int64_t rows = machine.dotRows(config.dtype);
+  const std::int64_t rows = machine.dotRows(kind.dtype);
   if (rows != 0 && tile.warps != 0 && tile.block_m % (rows * warps) != 0)
     return fmt::format("BLOCK_M={} is no multiple of {} rows for each of {} warps", tile.block_m, rows, warps);
-  const std::int64_t shared = plainSharedBytes(config, tile), widthV = roundUp(config.head_dim_v, 16);
+  const std::int64_t shared = plainSharedBytes(kind, tile), widthV = roundUp(kind.head_dim_v, 16);
   if (shared > machine.shared_bytes) return fmt::format("it needs {} bytes of shared memory, a block has {}", shared, machine.shared_bytes);
   if (tile.warps == 0) return std::nullopt;
   const std::int64_t values = tile.block_m * widthV + tile.block_m * tile.block_n * 3 / 2;
@@ -81,19 +80,18 @@ std::optional<std::string> beyondMachine(const AttentionConfig& config, const Ti
 
 }  // namespace
 
-std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
-  const std::string chip = machineOf(config.target).chip;
+std::vector<TileConfig> attentionSpace(const ForwardKind& kind, const Machine& machine) {
   std::vector<TileConfig> space;
   for (const SpaceRow& row : rows()) {
-    if (!chip.starts_with(row.prefix)) continue;
+    if (!machine.chip.starts_with(row.prefix)) continue;
     std::vector<std::int32_t> blockN = row.blockN;
-    if (config.dtype == DType::F32) blockN.insert(blockN.end(), row.narrow.begin(), row.narrow.end());
+    if (kind.dtype == DType::F32) blockN.insert(blockN.end(), row.narrow.begin(), row.narrow.end());
     for (std::int32_t m : row.blockM)
       for (std::int32_t n : blockN)
         for (std::int32_t stages : row.stages)
           for (std::int32_t warps : row.warps) space.push_back({.block_m = m, .block_n = n, .stages = stages, .warps = warps});
   }
-  const TileConfig safe = defaultTile(config);
+  const TileConfig safe = defaultTile(kind, machine);
   std::ranges::sort(space, {}, [&](const TileConfig& tile) {
     return std::tuple(distance(tile, safe), tile.block_m, tile.block_n, tile.stages, tile.warps);
   });
@@ -101,33 +99,13 @@ std::vector<TileConfig> attentionSpace(const AttentionConfig& config) {
   return space;
 }
 
-std::vector<TileConfig> attentionVariants(const AttentionConfig& config, const TileConfig& tile, const OfferedSchedules& ask) {
-  std::vector<TileConfig> variants;
-  const Machine machine = machineOf(config.target);
-  const auto row = std::ranges::find_if(rows(), [&](const SpaceRow& r) { return machine.chip.starts_with(r.prefix); });
-  if (row == rows().end() || row->schedules == 0) return variants;
-  const std::vector<std::string> offered = ask(config, tile);
-  // Without a name it is the first.
-  for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), row->schedules + 1); ++i) {
-    if (tile.schedule == offered[i]) continue;
-    variants.push_back(tile);
-    variants.back().schedule = offered[i];
-  }
-  if (machine.warp_groups && !tile.schedule.ends_with("persistent")) {
-    variants.push_back(tile);
-    variants.back().schedule += tile.schedule.empty() ? "persistent" : " persistent";
-  }
-  return variants;
-}
-
-std::optional<std::string> attentionMisfit(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
-  if (std::optional<std::string> reason = beyondLengths(config.shape.value_or(ShapeHint{}), tile)) return reason;
+std::optional<std::string> attentionMisfit(const ForwardKind& kind, const TileConfig& tile, const Machine& machine,
+                                           const Lengths& lengths) {
+  if (std::optional<std::string> reason = beyondLengths(lengths, tile)) return reason;
   constexpr std::int64_t kFewOnHost = 16, kFewOnGpu = 64;  // rows of a block
-  if (std::optional<std::string> reason =
-          beneathLengths(config.shape.value_or(ShapeHint{}), tile, machine.isHost() ? kFewOnHost : kFewOnGpu))
-    return reason;
+  if (std::optional<std::string> reason = beneathLengths(lengths, tile, machine.isHost() ? kFewOnHost : kFewOnGpu)) return reason;
   if (machine.isHost()) return std::nullopt;
-  return beyondMachine(config, tile, machine);
+  return beyondMachine(kind, tile, machine);
 }
 
 }  // namespace fattn::kernels

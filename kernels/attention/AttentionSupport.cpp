@@ -2,15 +2,14 @@
 #include "kernels/attention/AttentionSupport.h"
 
 #include <algorithm>
-#include <bit>
 
-namespace fattn {
-namespace kernels {
+#include "kernels/attention/OperandChecks.h"
+
+namespace fattn::kernels {
 namespace {
 
 constexpr std::int64_t kMaxHeadDim = 256, kHeadDimStep = 8;
-constexpr std::int64_t kMatrixStep = 16;    // columns; what matrix instructions take is padded to it
-constexpr std::int32_t kWidestAccess = 16;  // bytes of one load or store
+constexpr std::int64_t kMatrixStep = 16;  // columns; what matrix instructions take is padded to it
 
 void requireHeadDim(std::string_view member, std::int64_t value) {
   if (value >= kHeadDimStep && value <= kMaxHeadDim && value % kHeadDimStep == 0) return;
@@ -22,60 +21,98 @@ void requireHeadDim(std::string_view member, std::int64_t value) {
   throw Error(ErrorCode::Unsupported, constraint, hint);
 }
 
-void requireAlignment(const AttentionConfig& config) {
-  if (config.alignment == 0 || (config.alignment >= sizeInBytes(config.dtype) && config.alignment <= kWidestAccess &&
-                                std::has_single_bit(static_cast<unsigned>(config.alignment))))
-    return;
-  throw Error(ErrorCode::InvalidArgument, "alignment is " + std::to_string(config.alignment) + "; it must be a power of two from " +
-                                              std::to_string(sizeInBytes(config.dtype)) + ", the size of " +
-                                              std::string(name(config.dtype)) + ", to 16");
-}
-
 }  // namespace
 
-void requireSupported(const AttentionConfig& config) {
-  requireTarget(config.target);
-  if (config.dtype != DType::F32 && config.dtype != DType::F16 && config.dtype != DType::BF16)
-    throw Error(ErrorCode::Unsupported, "dtype is " + std::string(name(config.dtype)) + "; it must be f32, f16 or bf16",
-                isFloat(config.dtype) ? "the nearest supported dtype is f16" : "");
-  requireHeadDim("head_dim", config.head_dim);
-  if (config.head_dim_v != 0) requireHeadDim("head_dim_v", config.head_dim_v);
-  requireAlignment(config);
-  if (config.shape)
-    for (std::int64_t extent : {config.shape->batch, config.shape->heads, config.shape->seq_q, config.shape->seq_k})
-      if (extent < 0 || extent > INT32_MAX)
-        throw Error(ErrorCode::InvalidArgument, "shape has the extent " + std::to_string(extent) + "; legal extents are 0 to 2147483647",
-                    "0 says that it is not known");
-  if (!config.tile) return;
-  config.tile->validate();
-  if (config.tile->block_k != 0)
+ForwardKind kindOf(const Parameters& parameters) {
+  return {.dtype = parameters.dtype("dtype"),
+          .head_dim = parameters.integer("head_dim"),
+          .head_dim_v = parameters.integer("head_dim_v"),
+          .causal = parameters.flag("causal"),
+          .alignment = static_cast<std::int32_t>(std::clamp<std::int64_t>(parameters.integer("alignment"), INT32_MIN, INT32_MAX))};
+}
+
+Parameters parametersOf(const ForwardKind& kind) {
+  return {{"dtype", std::string(name(kind.dtype))},
+          {"head_dim", kind.head_dim},
+          {"head_dim_v", kind.head_dim_v},
+          {"causal", kind.causal},
+          {"alignment", std::int64_t{kind.alignment}}};
+}
+
+ForwardKind complete(const ForwardKind& asked, const Machine& machine) {
+  ForwardKind kind = asked;
+  if (kind.head_dim_v == 0) kind.head_dim_v = kind.head_dim;
+  kind.alignment = completedAlignment(machine.chip, kind.dtype, kind.alignment);
+  return kind;
+}
+
+std::string textOf(const ForwardKind& kind) {
+  std::string text = "attention " + std::string(name(kind.dtype)) + " head_dim " + std::to_string(kind.head_dim);
+  if (kind.head_dim_v != kind.head_dim) text += "/" + std::to_string(kind.head_dim_v);
+  return text + (kind.causal ? " causal" : "");
+}
+
+ForwardKind askedKind(const AttentionConfig& config) {
+  return {.dtype = config.dtype,
+          .head_dim = config.head_dim,
+          .head_dim_v = config.head_dim_v,
+          .causal = config.causal,
+          .alignment = config.alignment};
+}
+
+AttentionConfig configOf(const ForwardKind& kind, const std::string& target, const TileConfig& tile) {
+  return {.dtype = kind.dtype,
+          .head_dim = kind.head_dim,
+          .head_dim_v = kind.head_dim_v,
+          .causal = kind.causal,
+          .target = target,
+          .tile = tile,
+          .alignment = kind.alignment};
+}
+
+void requireKind(const ForwardKind& asked) {
+  if (asked.dtype != DType::F32 && asked.dtype != DType::F16 && asked.dtype != DType::BF16)
+    throw Error(ErrorCode::Unsupported, "dtype is " + std::string(name(asked.dtype)) + "; it must be f32, f16 or bf16",
+                isFloat(asked.dtype) ? "the nearest supported dtype is f16" : "");
+  requireHeadDim("head_dim", asked.head_dim);
+  if (asked.head_dim_v != 0) requireHeadDim("head_dim_v", asked.head_dim_v);
+  requireAlignment(asked.dtype, asked.alignment);
+}
+
+void requireChoices(const TileConfig& tile) {
+  if (tile.block_k != 0)
     throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_K is not a choice of attention",
                 "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
 }
 
-std::int64_t plainSharedBytes(const AttentionConfig& config, const TileConfig& tile) {
+void requireShape(const std::optional<ShapeHint>& shape) {
+  if (!shape) return;
+  for (std::int64_t extent : {shape->batch, shape->heads, shape->seq_q, shape->seq_k})
+    if (extent < 0 || extent > INT32_MAX)
+      throw Error(ErrorCode::InvalidArgument, "shape has the extent " + std::to_string(extent) + "; legal extents are 0 to 2147483647",
+                  "0 says that it is not known");
+}
+
+void requireSupported(const AttentionConfig& config) {
+  requireTarget(config.target);
+  requireKind(askedKind(config));
+  requireShape(config.shape);
+  if (!config.tile) return;
+  config.tile->validate();
+  requireChoices(*config.tile);
+}
+
+ResolvedAttention resolve(const AttentionConfig& config) {
+  const std::string target = resolveTarget(config.target);
+  const Machine machine = machineOf(target);
+  const ForwardKind kind = complete(askedKind(config), machine);
+  return {.kind = kind, .target = target, .tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(kind, machine))};
+}
+
+std::int64_t plainSharedBytes(const ForwardKind& kind, const TileConfig& tile) {
   const auto width = [](std::int64_t dim) { return (dim + kMatrixStep - 1) / kMatrixStep * kMatrixStep; };
-  const std::int64_t k = width(config.head_dim), v = width(config.head_dim_v), stages = std::max(tile.stages, 1);
-  return (tile.block_m * k + stages * tile.block_n * (k + v)) * sizeInBytes(config.dtype);
+  const std::int64_t k = width(kind.head_dim), v = width(kind.head_dim_v), stages = std::max(tile.stages, 1);
+  return (tile.block_m * k + stages * tile.block_n * (k + v)) * sizeInBytes(kind.dtype);
 }
 
-AttentionConfig resolve(const AttentionConfig& config) {
-  AttentionConfig resolved = config;
-  resolved.target = resolveTarget(resolved.target);
-  const bool onHost = namesHost(resolved.target);
-  if (onHost || resolved.alignment == 0) resolved.alignment = onHost ? sizeInBytes(resolved.dtype) : kWidestAccess;
-  if (resolved.head_dim_v == 0) resolved.head_dim_v = resolved.head_dim;
-  resolved.tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(resolved));
-  resolved.shape.reset();
-  return resolved;
-}
-
-std::string textOf(const AttentionConfig& config) {
-  std::string text = "attention " + std::string(name(config.dtype)) + " head_dim " + std::to_string(config.head_dim);
-  if (config.head_dim_v != config.head_dim) text += "/" + std::to_string(config.head_dim_v);
-  return text + (config.causal ? " causal" : "") + " for " + config.target;
-}
-
-}  // namespace kernels
-
-}  // namespace fattn
+}  // namespace fattn::kernels

@@ -65,20 +65,19 @@ TileConfig amdTile(const Machine& machine, DType dtype, std::int64_t width) {
 }
 
 // A tenth more for what moves between layouts.
-bool fits(const AttentionConfig& config, const TileConfig& tile, const Machine& machine) {
-  return plainSharedBytes(config, tile) * 11 / 10 <= machine.shared_bytes;
+bool fits(const ForwardKind& kind, const TileConfig& tile, const Machine& machine) {
+  return plainSharedBytes(kind, tile) * 11 / 10 <= machine.shared_bytes;
 }
 
 }  // namespace
 
-TileConfig defaultTile(const AttentionConfig& config) {
-  if (namesHost(config.target)) return {.block_m = 64, .block_n = 64};
-  const Machine machine = machineOf(config.target);
-  const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
-  if (machine.chip.starts_with("amd:")) return amdTile(machine, config.dtype, width);
-  const bool unit = machine.warp_groups && machine.chip.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(config.dtype) == 2;
-  const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(config.dtype, width);
-  auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(config, tile, machine); });
+TileConfig defaultTile(const ForwardKind& kind, const Machine& machine) {
+  if (machine.isHost()) return {.block_m = 64, .block_n = 64};
+  const std::int64_t width = std::max(kind.head_dim, kind.head_dim_v);
+  if (machine.chip.starts_with("amd:")) return amdTile(machine, kind.dtype, width);
+  const bool unit = machine.warp_groups && machine.chip.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(kind.dtype) == 2;
+  const std::vector<TileConfig> tiles = unit ? unitCandidates(width) : candidates(kind.dtype, width);
+  auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(kind, tile, machine); });
   TileConfig tile = found == tiles.end() ? tiles.back() : *found;
   if (!machine.chip.starts_with("nvidia:sm_90")) tile.schedule.clear();  // which orders there are depends on the chip
   return tile;

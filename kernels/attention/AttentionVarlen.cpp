@@ -11,15 +11,6 @@ namespace {
 
 using namespace dsl;
 
-AttentionConfig configOf(const Parameters& parameters, std::string target) {
-  return {.dtype = parameters.dtype("dtype"),
-          .head_dim = parameters.integer("head_dim"),
-          .head_dim_v = parameters.integer("head_dim_v"),
-          .causal = parameters.flag("causal"),
-          .target = std::move(target),
-          .alignment = static_cast<std::int32_t>(parameters.integer("alignment"))};
-}
-
 /// Where a sequence lies among all rows. Numbers that no packed batch has count as the nearest ones, so that nothing beyond the rows is
 /// reached.
 struct Sequence {
@@ -33,18 +24,18 @@ Sequence sequenceOf(const TensorArg& cumulative, const Scalar& rows, const Scala
 }
 
 void varlenProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
-  const AttentionConfig config = configOf(parameters, "");
-  auto form = [&](Aliasing aliasing) { return TensorForm{.alignment = config.alignment, .aliasing = aliasing}; };
+  const ForwardKind kind = kindOf(parameters);
+  auto form = [&](Aliasing aliasing) { return TensorForm{.alignment = kind.alignment, .aliasing = aliasing}; };
   const TensorForm plain{.alignment = sizeInBytes(DType::F32), .rows = false, .aliasing = Aliasing::None};
   // o may be q: a program has read its rows of q before it writes them.
-  const TensorArg q = args.tensor("q", config.dtype, 3, form(Aliasing::Possible)),
-                  k = args.tensor("k", config.dtype, 3, form(Aliasing::None)), v = args.tensor("v", config.dtype, 3, form(Aliasing::None)),
-                  o = args.tensor("o", config.dtype, 3, form(Aliasing::InPlace)), lse = args.tensor("lse", DType::F32, 2, plain),
-                  cuQ = args.tensor("cu_q", DType::I32, 1, plain), cuK = args.tensor("cu_k", DType::I32, 1, plain);
+  const TensorArg q = args.tensor("q", kind.dtype, 3, form(Aliasing::Possible)), k = args.tensor("k", kind.dtype, 3, form(Aliasing::None)),
+                  v = args.tensor("v", kind.dtype, 3, form(Aliasing::None)), o = args.tensor("o", kind.dtype, 3, form(Aliasing::InPlace)),
+                  lse = args.tensor("lse", DType::F32, 2, plain), cuQ = args.tensor("cu_q", DType::I32, 1, plain),
+                  cuK = args.tensor("cu_k", DType::I32, 1, plain);
   const Scalar scale = args.scalar("scale", DType::F32), writeLse = args.scalar("write_lse", DType::I32);
 
   // Causal: the last rows see the most keys, and come first.
-  const Scalar block = config.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
+  const Scalar block = kind.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
   const Scalar row0 = block * tile.block_m, head = program_id(1), batch = program_id(2);
   const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
   const Sequence queries = sequenceOf(cuQ, q.size[0], batch), keys = sequenceOf(cuK, k.size[0], batch);
@@ -55,28 +46,28 @@ void varlenProgram(Params& args, const Parameters& parameters, const TileConfig&
                       x.stride[0], elements};
     };
   };
-  forwardRows({.q = rowsOf(q, queries.first, queries.length, head, config.head_dim),
-               .k = rowsOf(k, keys.first, seqK, kvHead, config.head_dim),
-               .v = rowsOf(v, keys.first, seqK, kvHead, config.head_dim_v),
-               .o = rowsOf(o, queries.first, queries.length, head, config.head_dim_v),
+  forwardRows({.q = rowsOf(q, queries.first, queries.length, head, kind.head_dim),
+               .k = rowsOf(k, keys.first, seqK, kvHead, kind.head_dim),
+               .v = rowsOf(v, keys.first, seqK, kvHead, kind.head_dim_v),
+               .o = rowsOf(o, queries.first, queries.length, head, kind.head_dim_v),
                .lse = rowsOf(lse, queries.first, queries.length, head, 1),
                .row0 = row0,
                .seqQ = queries.length,
                .seqK = seqK,
                .scale = scale,
                .writeLse = writeLse,
-               .dtype = config.dtype,
-               .causal = config.causal},
+               .dtype = kind.dtype,
+               .causal = kind.causal},
               tile);
 }
 
-void checkVarlen(const Parameters& parameters) { requireSupported(configOf(parameters, "host")); }
+void checkVarlen(const Parameters& parameters) { requireKind(kindOf(parameters)); }
 
 Grid varlenGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
   return {(extents[2] + tile.block_m - 1) / tile.block_m, extents[1], extents[0]};
 }
 
-TileConfig varlenTile(const Parameters& parameters, const Machine& machine) { return defaultTile(configOf(parameters, machine.chip)); }
+TileConfig varlenTile(const Parameters& parameters, const Machine& machine) { return defaultTile(kindOf(parameters), machine); }
 
 }  // namespace
 

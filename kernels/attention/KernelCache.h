@@ -4,66 +4,41 @@
 #define FATTN_KERNELS_ATTENTION_KERNELCACHE_H
 
 #include <array>
-#include <atomic>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "fattn/Attention.h"
+#include "fattn/Handles.h"
+#include "fattn/Template.h"
 #include "kernels/attention/AttentionLaunch.h"
-#include "kernels/core/CodeCache.h"
+#include "kernels/attention/AttentionSupport.h"
 
 namespace fattn {
 
 /// What a Kernel points to.
-struct Kernel::Impl : kernels::KernelHandle {};
+struct Kernel::Impl {
+  /// Throws Error{Internal} where the program declared other arguments than a launch packs.
+  explicit Impl(TemplateKernel compiled);
+
+  TemplateKernel kernel;
+  kernels::ForwardKind kind;
+  kernels::AttentionSlots slots;
+  KernelInfo info;
+  Device* device;  ///< none where the target is a chip
+  kernels::LaunchLimits limits;
+};
 
 namespace kernels {
 
-/// What launches of attention need of its code, beside the code.
-struct AttentionCode {
-  KernelInfo info;
-  AttentionSlots slots;
-
-  /// The same kernel for operands that are aligned to nothing but their elements. The first call finds or compiles it.
-  const LoadedCode& forAnyAlignment() const;
-  /// The cache's get(), for that.
-  std::function<std::shared_ptr<const LoadedCode>(const AttentionConfig&)> get;
-
-  AttentionCode(KernelInfo what, const AttentionSlots& where) : info(std::move(what)), slots(where) {}
-
- private:
-  mutable std::atomic<const LoadedCode*> anyAlignment_{nullptr};
-  mutable std::mutex mutex_;
-  mutable std::shared_ptr<const LoadedCode> anyAlignmentOwner_;
-};
-inline const AttentionCode& attentionOf(const LoadedCode& code) { return *static_cast<const AttentionCode*>(code.client.get()); }
-
-/// The bucket of a shape: batch entries times heads, rows of q, rows of k.
-inline ShapeBucket attentionBucket(std::int64_t batch, std::int64_t heads, std::int64_t seqQ, std::int64_t seqK) {
-  const auto all = static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads);  // of what is illegal as well
-  return ShapeBucket::of({static_cast<std::int64_t>(all), seqQ, seqK});
-}
-
-/// Makes or finds the binary of a resolved configuration.
-using CompileFunction = std::function<Compiled(const AttentionConfig& resolved)>;
-/// Whom to ask for the tile configuration, before the defaults, where the caller left it open.
-using ChooseFunction = std::function<TileChoice(const AttentionConfig& config)>;
-
-/// Thread-safe. A configuration that left choices open and the one it resolves to share one kernel.
+/// Thread-safe. A configuration that left choices open and the one it resolves to have handles of their own, which share the code.
 class KernelCache {
  public:
-  explicit KernelCache(CompileFunction compile, ChooseFunction choose = {}) : compile_(std::move(compile)), choose_(std::move(choose)) {}
+  constexpr KernelCache() = default;
+  /// For another template with the arguments of attention's, which lives longer.
+  explicit KernelCache(const KernelTemplate& from) : from_(&from) {}
 
-  Kernel get(const AttentionConfig& config);
-  /// Has a forked child find this cache unlocked. The cache then must live as long as the process.
-  void lockAcrossForks();
-  /// The kernels for different shapes of an open configuration; none before its first get().
-  std::shared_ptr<const Variants> variants(const AttentionConfig& config) { return codes_.variants(sourceOf(config)); }
+  const Kernel& get(const AttentionConfig& config);
 
  private:
   // A configuration, with its texts as views so that a look-up copies nothing.
@@ -98,18 +73,10 @@ class KernelCache {
   };
 
   static KeyView keyOf(const AttentionConfig& config);
-  Source sourceOf(const AttentionConfig& config);
-  std::shared_ptr<const AttentionCode> attentionCode(const AttentionConfig& resolved, const LoadedCode& code);
 
-  CompileFunction compile_;
-  ChooseFunction choose_;
-  CodeCache codes_;
-  std::shared_mutex mutex_;
-  std::unordered_map<Key, std::shared_ptr<const Kernel::Impl>, Hash, Equal> handles_;
+  const KernelTemplate* from_ = nullptr;  // none: attention's
+  Handles<Key, Kernel, Hash, Equal> handles_;
 };
-
-/// The cache behind fattn::compile; in CompileAttention.cpp.
-KernelCache& kernelCache();
 
 }  // namespace kernels
 }  // namespace fattn

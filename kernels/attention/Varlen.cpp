@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "fattn/Attention.h"
+#include "kernels/attention/AttentionSupport.h"
 #include "kernels/attention/AttentionVarlen.h"
 #include "kernels/attention/OperandChecks.h"
 
@@ -34,9 +35,7 @@ VarlenConfig completedVarlen(VarlenConfig config) {
 void requireLegalVarlen(const VarlenConfig& config) {
   requireTarget(config.target);
   requireAlignment(config.dtype, config.alignment);
-  if (config.tile && config.tile->block_k != 0)
-    throw Error(ErrorCode::InvalidArgument, "tile configuration: BLOCK_K is not a choice of attention",
-                "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
+  if (config.tile) requireChoices(*config.tile);
 }
 
 Parameters varlenParameters(const VarlenConfig& config) {

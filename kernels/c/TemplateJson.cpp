@@ -61,13 +61,14 @@ Json jsonOf(const Parameters& parameters) {
 
 std::vector<std::int64_t> extentsOf(const KernelTemplate& from, const Json& value) {
   std::string known;
-  for (const std::string& name : from.extents) known.append(known.empty() ? "" : ", ").append(name);
+  const std::vector<std::string> names = from.allExtents();
+  for (const std::string& name : names) known.append(known.empty() ? "" : ", ").append(name);
   if (!value.is_object()) fail("shape is " + quote(value) + "; it must be an object", "the legal keys of shape are " + known);
-  std::vector<std::int64_t> extents(from.extents.size(), 0);
+  std::vector<std::int64_t> extents(names.size(), 0);
   for (const auto& [key, number] : value.items()) {
-    const auto found = std::ranges::find(from.extents, key);
-    if (found == from.extents.end()) fail("shape has no key " + quote(key), "the legal keys of shape are " + known);
-    extents[static_cast<std::size_t>(found - from.extents.begin())] = countOf("shape", key, number, "where it is not known");
+    const auto found = std::ranges::find(names, key);
+    if (found == names.end()) fail("shape has no key " + quote(key), "the legal keys of shape are " + known);
+    extents[static_cast<std::size_t>(found - names.begin())] = countOf("shape", key, number, "where it is not known");
   }
   return extents;
 }
@@ -199,10 +200,11 @@ std::string backwardJson(const BackwardKernel& kernel) { return dump({{"dkdv", j
 
 std::string toJson(const std::vector<Tuned>& tuned, const KernelTemplate& from) {
   Json list = Json::array();
+  const std::vector<std::string> names = from.allExtents();
   for (const Tuned& one : tuned) {
     Json shape = Json::object();
     for (std::size_t i = 0; i < one.extents.size(); ++i)
-      if (one.extents[i] > 0) shape[from.extents[i]] = one.extents[i];
+      if (one.extents[i] > 0) shape[names[i]] = one.extents[i];
     Json json = {
         {"shape", shape}, {"default_us", one.default_us}, {"measured", one.measured}, {"failed", one.failed}, {"pruned", one.pruned}};
     if (one.tile) {
@@ -220,7 +222,7 @@ std::string templatesJson() {
   Json list = Json::array();
   for (const std::string& name : templateNames()) {
     const auto found = findTemplate(name);
-    list.push_back({{"template", name}, {"parameters", jsonOf(found->parameters)}, {"shape", found->extents}});
+    list.push_back({{"template", name}, {"parameters", jsonOf(found->parameters)}, {"shape", found->allExtents()}});
   }
   return dump(list);
 }

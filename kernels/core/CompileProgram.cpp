@@ -2,12 +2,9 @@
 #include "kernels/core/CompileProgram.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <optional>
-#include <thread>
 
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Identity.h"
@@ -17,7 +14,6 @@
 #include "runtime/base/Headroom.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
-#include "runtime/base/Threads.h"
 #include "runtime/cache/BinaryStore.h"
 #include "runtime/cache/Settings.h"
 
@@ -98,28 +94,6 @@ std::vector<std::string> offeredSchedules(const std::string& target, const TileC
   return compiler::offeredSchedules(dsl::internal::module(program), options);
 } catch (const Error&) {
   return {};
-}
-
-void inParallel(std::size_t count, const std::function<void(std::size_t)>& make) {
-  std::atomic<std::size_t> next{0};
-  std::vector<std::exception_ptr> failures(count);
-  auto work = [&] {
-    for (std::size_t i; (i = next.fetch_add(1)) < count;) try {
-        make(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-  };
-  {
-    const std::size_t threads = std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1u));
-    std::vector<std::jthread> helpers;
-    helpers.reserve(threads);
-    for (std::size_t i = 1; i < threads; ++i)
-      if (std::optional<std::jthread> helper = tryThread(work)) helpers.push_back(std::move(*helper));
-    work();
-  }
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
 }
 
 void asErrors(const std::function<void()>& work) try { work(); } catch (const Error&) {

@@ -29,9 +29,6 @@ void requireFit(const ProgramJob& job);
 /// compilation. None where it does not compile: whoever compiles it says why.
 std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program);
 
-/// Makes, on several threads, `count` things that are independent of each other; throws the first error after all have ended.
-void inParallel(std::size_t count, const std::function<void(std::size_t)>& make);
-
 /// Runs what compiles for a caller: what leaves the library is a fattn::Error.
 void asErrors(const std::function<void()>& work);
 

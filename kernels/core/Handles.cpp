@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fattn/Handles.h"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
 #include <memory>
 #include <new>
+#include <thread>
+#include <vector>
 
 #include "kernels/core/CompileProgram.h"
 #include "runtime/base/Lifecycle.h"
+#include "runtime/base/Threads.h"
 
 namespace fattn {
 
@@ -26,6 +32,28 @@ void whileCompiling(const std::function<void()>& work) {
     const Busy busy;
     work();
   });
+}
+
+void compileInParallel(std::size_t count, const std::function<void(std::size_t)>& make) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(count);
+  auto work = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < count;) try {
+        make(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+  };
+  {
+    const std::size_t threads = std::min<std::size_t>(count, std::max(std::thread::hardware_concurrency(), 1u));
+    std::vector<std::jthread> helpers;
+    helpers.reserve(threads);
+    for (std::size_t i = 1; i < threads; ++i)
+      if (std::optional<std::jthread> helper = tryThread(work)) helpers.push_back(std::move(*helper));
+    work();
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace fattn

@@ -5,6 +5,7 @@
 
 #include "compiler/driver/Identity.h"
 #include "dsl/Internal.h"
+#include "fattn/Handles.h"
 #include "fattn/Kernel.h"
 #include "kernels/core/ArgumentPack.h"
 #include "kernels/core/CompileProgram.h"
@@ -89,7 +90,7 @@ std::expected<TileKernel, Error> try_compile(const dsl::Program& program, const 
 }
 
 void warmup(std::span<const dsl::Program* const> programs, const CompileFor& how) {
-  kernels::inParallel(programs.size(), [&](std::size_t i) { compile(*programs[i], how); });
+  compileInParallel(programs.size(), [&](std::size_t i) { compile(*programs[i], how); });
 }
 
 std::string explain(const dsl::Program& program, const CompileFor& how) try {

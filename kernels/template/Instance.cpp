@@ -35,9 +35,8 @@ void requireTemplate(const KernelTemplate& from) {
   if (from.extents.empty() || from.extents.size() > kMostExtents || from.typical.size() != allExtents(from))
     failTemplate(from, "it has " + std::to_string(allExtents(from)) + " extents and " + std::to_string(from.typical.size()) +
                            " typical ones; 1 to 4 are needed, and as many typical ones");
-  for (const auto* names : {&from.extents, &from.more})
-    for (const std::string& extent : *names)
-      if (!isName(extent)) failTemplate(from, "\"" + extent + "\" is no name of an extent", kRule);
+  for (const std::string& extent : from.allExtents())
+    if (!isName(extent)) failTemplate(from, "\"" + extent + "\" is no name of an extent", kRule);
   if (!from.program || !from.grid || !from.tile) failTemplate(from, "program, grid and tile have to be there");
 }
 

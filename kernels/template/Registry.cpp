@@ -7,6 +7,7 @@
 #include "fattn/Template.h"
 #include "kernels/attention/AttentionBackward.h"
 #include "kernels/attention/AttentionDecode.h"
+#include "kernels/attention/AttentionTemplate.h"
 #include "kernels/attention/AttentionVarlen.h"
 #include "kernels/library/Library.h"
 #include "runtime/base/Lifecycle.h"
@@ -21,8 +22,9 @@ struct Registry {
   Registry() {
     for (const KernelTemplate* own :
          {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate(),
-          &kernels::decodeTemplate(), &kernels::mergeTemplate(), &kernels::varlenTemplate(), &kernels::backwardRowsTemplate(),
-          &kernels::backwardKeysTemplate(), &kernels::backwardQueriesTemplate(), &kernels::backwardRoundTemplate()})
+          &kernels::forwardTemplate(), &kernels::decodeTemplate(), &kernels::mergeTemplate(), &kernels::varlenTemplate(),
+          &kernels::backwardRowsTemplate(), &kernels::backwardKeysTemplate(), &kernels::backwardQueriesTemplate(),
+          &kernels::backwardRoundTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
     atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "fattn/Handles.h"
 #include "kernels/core/CompileProgram.h"
 #include "kernels/core/TunedLookup.h"
 #include "kernels/core/Tuning.h"
@@ -28,8 +29,7 @@ namespace {
 
 [[noreturn]] void failExtents(const kernels::Instance& instance, std::size_t given) {
   std::string names;
-  for (const auto* list : {&instance.from->extents, &instance.from->more})
-    for (const std::string& name : *list) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : instance.from->allExtents()) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::InvalidArgument,
               "a launch of template " + instance.from->name + " is given " + std::to_string(given) + " extents; it has " + names);
 }
@@ -90,6 +90,11 @@ void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> ex
   run(*impl_, *code, stream, extents, slots);
 }
 
+Device& TemplateKernel::device() const {
+  if (!impl_) failEmptyTemplate();
+  return impl_->code->requireDevice();
+}
+
 const KernelCode& TemplateKernel::info() const {
   if (!impl_) failEmptyTemplate();
   return impl_->code->info;
@@ -123,7 +128,7 @@ std::expected<TemplateKernel, Error> try_compile(const KernelTemplate& from, con
 
 void warmup(const KernelTemplate& from, const Parameters& parameters, std::span<const std::vector<std::int64_t>> shapes,
             const TemplateFor& how) {
-  kernels::inParallel(shapes.size(), [&](std::size_t i) {
+  compileInParallel(shapes.size(), [&](std::size_t i) {
     TemplateFor one = how;
     one.extents = shapes[i];
     compile(from, parameters, one);

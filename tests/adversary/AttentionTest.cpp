@@ -70,8 +70,8 @@ class Attention : public testing::TestWithParam<AttentionCase> {};
 
 std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)> change = {}) {
   TileConfig tile = TileConfig::parse(one.tile);
-  AttentionConfig config{.dtype = DType::BF16, .head_dim = 32, .head_dim_v = 32, .causal = one.causal, .target = one.target, .tile = tile};
-  config.alignment = one.alignment ? one.alignment : 16;
+  const kernels::ForwardKind kind{
+      .dtype = DType::BF16, .head_dim = 32, .head_dim_v = 32, .causal = one.causal, .alignment = one.alignment ? one.alignment : 16};
   const int64_t h = one.heads, rows = h * one.queries, q = one.queries * 32, k = one.keys * 32;
   Launch launch{.values = {h * q, h * k,       h * k,       h * q, rows,                     // q, k, v, o, lse
                            h * q, q,           int64_t{32}, h * k, k,          int64_t{32},  // strides
@@ -85,7 +85,7 @@ std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)
                                   .forced = {},
                                   .checkOrder = one.repeat,
                                   .repeat = one.repeat};
-  return faults(traceAttentionForward(config, tile), launch, options, change);
+  return faults(traceAttentionForward(kind, tile), launch, options, change);
 }
 
 TEST_P(Attention, HasNoFaults) { EXPECT_EQ(faultsOf(GetParam()), ""); }

@@ -30,8 +30,11 @@ std::vector<float> numbersOf(const TensorView& view) {
 double lossOf(BackwardData& data) {
   const auto& [q, k, v, o, dout, lse, dlse, dq, dk, dv] = data.here();
   const BackwardShape& shape = data.shape();
-  const AttentionConfig config{
-      .dtype = shape.dtype, .head_dim = shape.dim, .head_dim_v = shape.dimV, .causal = shape.causal, .target = "host"};
+  const kernels::ForwardKind kind{.dtype = shape.dtype,
+                                  .head_dim = shape.dim,
+                                  .head_dim_v = shape.dimV,
+                                  .causal = shape.causal,
+                                  .alignment = static_cast<std::int32_t>(sizeInBytes(shape.dtype))};
   std::vector<Argument> arguments = {{"q", q}, {"k", k}, {"v", v}, {"o", o}, {"lse", lse}};
   std::vector<std::string> names;
   names.reserve(15);
@@ -45,7 +48,7 @@ double lossOf(BackwardData& data) {
                                     {"write_lse", 1}})
     arguments.emplace_back(name, value);
   arguments.emplace_back("scale", shape.scale());
-  const dsl::Program program = traceAttentionForward(config, {.block_m = 16, .block_n = 8});
+  const dsl::Program program = traceAttentionForward(kind, {.block_m = 16, .block_n = 8});
   interpreter::run(test::functionOf(program), test::bySlot(program, arguments), {1, static_cast<std::int32_t>(shape.headsQ), 1});
   double loss = product(numbersOf(o), numbersOf(dout));
   const std::vector<float> logs = numbersOf(lse), weights = numbersOf(dlse);

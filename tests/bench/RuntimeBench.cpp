@@ -2,27 +2,30 @@
 // What a launch on the host costs before the kernel does anything: `runtime-bench`, figures in docs/performance.md.
 #include <benchmark/benchmark.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "fattn/Host.h"
 #include "fattn/Kernel.h"
 #include "fattn/dsl/Dsl.h"
-#include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
-#include "tests/unit/kernels/AttentionArgs.h"
+#include "tests/unit/kernels/StandIn.h"
 #include "tests/unit/runtime/TestObject.h"
 
 namespace {
 
 using namespace fattn;
 
-compiler::Binary emptyKernel(const AttentionConfig& config) {
-  return test::forAttention(test::hostBinary("define void @kernel(ptr %a, ptr %g, ptr %s) {\n ret void\n}", 0), config);
+const KernelTemplate& emptyKernel() {
+  static const auto* made = new KernelTemplate(test::standIn([](const ForwardArguments&, const TileConfig&) {}));
+  return *made;
 }
 
 kernels::KernelCache& cache() {
-  static kernels::KernelCache cache(emptyKernel);
+  static kernels::KernelCache cache(emptyKernel());
   return cache;
 }
 
@@ -45,16 +48,16 @@ void launch(benchmark::State& state) {
 }
 BENCHMARK(launch)->Arg(1)->Arg(16)->Arg(256)->Arg(4096);
 
-// The same of a kernel with so many tuned shapes, all at hand, the last of which it is. The difference from `launch` is what choosing
-// costs.
+// The same of a kernel with so many tuned shapes, all at hand, of which it is one. The difference from `launch` is what choosing costs.
 void launchWithVariants(benchmark::State& state) {
   const std::int64_t count = state.range(0);
-  std::vector<kernels::TunedShape> shapes;
-  for (std::int64_t i = count - 1; i >= 0; --i)
-    shapes.push_back({.bucket = kernels::ShapeBucket::of({1, std::int64_t{8} << i % 12, std::int64_t{8} << i / 12}),
-                      .name = "",
-                      .tile = {.block_m = 64, .block_n = 64}});
-  kernels::KernelCache tuned(emptyKernel, [&](const AttentionConfig&) { return kernels::TileChoice(std::nullopt, shapes); });
+  const KernelTemplate what = test::standIn([](const ForwardArguments&, const TileConfig&) {});
+  AttentionConfig config{.dtype = DType::F32, .head_dim = 8, .target = "host"};
+  for (std::int64_t i = 0; i < count; ++i) {
+    config.shape = ShapeHint{.batch = 1, .heads = 1, .seq_q = std::int64_t{8} << i % 12, .seq_k = std::int64_t{8} << i / 12};
+    test::recordTuned(what, config, {.block_m = 64, .block_n = 64});
+  }
+  kernels::KernelCache tuned(what);
   Kernel kernel = tuned.get({.dtype = DType::F32, .head_dim = 8, .target = "host"});
   alignas(64) static float memory[2 * 8 * 8];
   TensorView view(memory, DType::F32, {1, 1, 8, 8}), out(memory + 8 * 8, DType::F32, {1, 1, 8, 8});
@@ -144,4 +147,14 @@ BENCHMARK(wakeAndRun)->Arg(0)->Arg(1000)->Iterations(2000)->UseRealTime();
 
 }  // namespace
 
-BENCHMARK_MAIN();
+// What is tuned here is kept in a folder of its own.
+int main(int argc, char** argv) {
+  std::string folder = (std::filesystem::temp_directory_path() / "runtime-bench-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return 1;
+  setenv("FATTN_CACHE_DIR", folder.c_str(), 1);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  std::filesystem::remove_all(folder);
+  return 0;
+}

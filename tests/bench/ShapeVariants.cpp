@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "fattn/fattn.h"
-#include "kernels/attention/AttentionBench.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "tests/support/AttentionBench.h"
 
 namespace {
 
@@ -55,8 +55,8 @@ Kernel withTile(AttentionConfig config, const TileConfig& tile) {
 bool measureCell(const AttentionConfig& config, const Kernel& open, std::int64_t length) {
   AttentionConfig hinted = config;
   hinted.shape = ShapeHint{.batch = 1, .heads = kHeads, .seq_q = length, .seq_k = length};
-  const TileConfig tuned = compile(hinted).info().tile, safe = kernels::defaultTile(kernels::resolve(config));
-  kernels::AttentionBench bench(kernels::resolve(config), *hinted.shape);
+  const TileConfig tuned = compile(hinted).info().tile, safe = kernels::resolve(config).tile;
+  test::AttentionBench bench(config, *hinted.shape);
   std::vector<Lane> lanes;
   lanes.push_back({"open", bench.trial(open)});
   lanes.push_back({"default", bench.trial(withTile(config, safe))});

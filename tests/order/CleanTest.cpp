@@ -49,14 +49,10 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
     for (DType dtype : {DType::BF16, DType::F16, DType::F32})
       for (bool causal : {false, true})
         for (const char* target : {"nvidia:sm_80", "nvidia:sm_90", "nvidia:sm_90a"}) {
-          AttentionConfig config;
-          config.head_dim = config.head_dim_v = dim;
-          config.dtype = dtype;
-          config.causal = causal;
-          config.target = target;
-          config = kernels::resolve(config);
-          TileConfig tile = *config.tile;
-          dsl::Program program = traceAttentionForward(config, tile);
+          const kernels::ResolvedAttention resolved =
+              kernels::resolve({.dtype = dtype, .head_dim = dim, .causal = causal, .target = target});
+          const TileConfig& tile = resolved.tile;
+          dsl::Program program = traceAttentionForward(resolved.kind, tile);
           std::string name = std::string(target) + " " + std::to_string(dim) + (causal ? " causal " : " ") + tile.toString();
           expectInOrder(dsl::internal::module(program),
                         {.target = target, .warps = tile.warps, .stages = tile.stages, .forced = tile.schedule, .order = {}}, name);
@@ -65,7 +61,9 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
 
 /// A tile of two or three groups of warps, for which warps of their own copy.
 struct GroupsDraw {
-  AttentionConfig config;
+  static constexpr const char* kTarget = "nvidia:sm_90a";
+  kernels::ForwardKind config{.alignment = 16};
+  TileConfig tile;
   generator::Draw configuration;  ///< its rank of schedules
   bool repeat = false;
 
@@ -77,17 +75,15 @@ struct GroupsDraw {
     config.head_dim = config.head_dim_v = oneOf({32, 64, 72, 128});
     config.dtype = (random.between(1, 100) <= 50) ? DType::BF16 : DType::F16;
     config.causal = (random.between(1, 100) <= 50);
-    config.target = "nvidia:sm_90a";
-    config.alignment = 16;
-    TileConfig tile{.block_m = 64 * groups * oneOf({1, 1, 2}), .block_n = oneOf({16, 32, 48, 64, 128})};
+    tile.block_m = 64 * groups * oneOf({1, 1, 2});
+    tile.block_n = oneOf({16, 32, 48, 64, 128});
     tile.stages = oneOf({1, 2, 2, 3, 4});
     tile.warps = 4 * groups;
-    config.tile = tile;
     configuration.schedule = static_cast<int>(random.between(0, 7));
     repeat = (random.between(1, 100) <= 60);
   }
   std::string text() const {
-    return config.tile->toString() + " D=" + std::to_string(config.head_dim) + (config.causal ? " causal" : "") + " schedule " +
+    return tile.toString() + " D=" + std::to_string(config.head_dim) + (config.causal ? " causal" : "") + " schedule " +
            std::to_string(configuration.schedule) + (repeat ? ", several programs" : "");
   }
 };
@@ -98,12 +94,12 @@ TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
   int refused = 0, apart = 0, several = 0;
   for (uint64_t i = 0; i < count; ++i) {
     GroupsDraw draw(random);
-    dsl::Program program = traceAttentionForward(draw.config, *draw.config.tile);
+    dsl::Program program = traceAttentionForward(draw.config, draw.tile);
     Emitted emitted;
     do
-      emitted = emit(dsl::internal::module(program), {.target = draw.config.target,
-                                                      .warps = draw.config.tile->warps,
-                                                      .stages = draw.config.tile->stages,
+      emitted = emit(dsl::internal::module(program), {.target = GroupsDraw::kTarget,
+                                                      .warps = draw.tile.warps,
+                                                      .stages = draw.tile.stages,
                                                       .schedule = draw.configuration.schedule,
                                                       .forced = {},
                                                       .repeat = draw.repeat,

@@ -23,8 +23,7 @@ struct Operands {
   TensorView at(std::int64_t offset) { return {memory.data() + offset, DType::F32, {kBatch, kHeads, kLength, kDim}}; }
   TensorView lseAt(std::int64_t offset) { return {memory.data() + offset, DType::F32, {kBatch, kHeads, kLength}}; }
   std::string refusal() const try {
-    const AttentionConfig config = kernels::resolve({.dtype = DType::F32, .head_dim = kDim, .target = "host"});
-    kernels::checkOperands(config, args);
+    kernels::checkOperands({.dtype = DType::F32, .head_dim = kDim, .head_dim_v = kDim}, args);
     return "";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);

@@ -118,8 +118,8 @@ std::string mutantOf(const std::string& text, std::minstd_rand& random) {
 
 // FATTN_MUTANTS: how many.
 TEST(HostileText, MutantsOfAProgramCompileOrSayWhyNot) {
-  const AttentionConfig config{.dtype = DType::F16, .head_dim = 32, .causal = true};
-  const std::string text = traceAttentionForward(config, {.block_m = 32, .block_n = 32}).mlir();
+  const kernels::ForwardKind kind{.dtype = DType::F16, .head_dim = 32, .head_dim_v = 32, .causal = true, .alignment = 2};
+  const std::string text = traceAttentionForward(kind, {.block_m = 32, .block_n = 32}).mlir();
   const int count = test::timesFrom("FATTN_MUTANTS", 24);
   std::minstd_rand random = test::seeded(static_cast<unsigned>(test::timesFrom("FATTN_SEED", 20261123)));
   struct Counts {

@@ -33,7 +33,7 @@ struct Input {
   mlir::ModuleOp module() { return program ? dsl::internal::module(*program) : *parsed; }
 };
 
-AttentionConfig configOf(const Options& options) {
+kernels::ResolvedAttention resolvedOf(const Options& options) {
   AttentionConfig config{.dtype = options.dtype, .head_dim = options.headDim, .head_dim_v = options.headDimV, .causal = options.causal};
   if (options.config != TileConfig{}) config.tile = options.config;
   config.target = "host";
@@ -42,16 +42,16 @@ AttentionConfig configOf(const Options& options) {
   return kernels::resolve(config);
 }
 
-Input trace(const AttentionConfig& config) {
+Input trace(const kernels::ResolvedAttention& resolved) {
   Input input;
-  input.program.emplace(traceAttentionForward(config, *config.tile));
+  input.program.emplace(traceAttentionForward(resolved.kind, resolved.tile));
   return input;
 }
 
-std::string titleOf(const AttentionConfig& config) {
-  std::string title = fmt::format("attention_forward, {}, head dimension {}", name(config.dtype), config.head_dim);
-  if (config.head_dim_v != config.head_dim) title += fmt::format(" and {}", config.head_dim_v);
-  return config.causal ? title + ", causal" : title;
+std::string titleOf(const kernels::ForwardKind& kind) {
+  std::string title = fmt::format("attention_forward, {}, head dimension {}", name(kind.dtype), kind.head_dim);
+  if (kind.head_dim_v != kind.head_dim) title += fmt::format(" and {}", kind.head_dim_v);
+  return kind.causal ? title + ", causal" : title;
 }
 
 Input parse(const std::string& file) {
@@ -156,10 +156,10 @@ Compilation compileStages(const Options& options) {
   Compilation result;
   Input input;
   if (options.file.empty()) {
-    const AttentionConfig config = configOf(options);
-    result.title = titleOf(config);
-    result.config = *config.tile;
-    input = trace(config);
+    const kernels::ResolvedAttention resolved = resolvedOf(options);
+    result.title = titleOf(resolved.kind);
+    result.config = resolved.tile;
+    input = trace(resolved);
   } else {
     result.title = options.file;
     result.config = options.config;

@@ -52,14 +52,15 @@ Parameters parametersOf(const KernelTemplate& from, const TemplateOptions& optio
 std::vector<std::vector<std::int64_t>> shapesOf(const KernelTemplate& from, const TemplateOptions& options) {
   if (options.shapes.empty()) return {from.typical};
   std::vector<std::vector<std::int64_t>> shapes;
+  const std::vector<std::string> names = from.allExtents();
   for (const auto& named : options.shapes) {
-    std::vector<std::int64_t>& shape = shapes.emplace_back(from.extents.size(), 0);
+    std::vector<std::int64_t>& shape = shapes.emplace_back(names.size(), 0);
     for (const auto& [name, value] : named) {
-      const auto found = std::ranges::find(from.extents, name);
-      if (found == from.extents.end())
+      const auto found = std::ranges::find(names, name);
+      if (found == names.end())
         throw Error(ErrorCode::InvalidArgument, fmt::format("template {} has no extent {}", from.name, name),
-                    fmt::format("its extents are {}", fmt::join(from.extents, ", ")));
-      shape[static_cast<std::size_t>(found - from.extents.begin())] = value;
+                    fmt::format("its extents are {}", fmt::join(names, ", ")));
+      shape[static_cast<std::size_t>(found - names.begin())] = value;
     }
   }
   return shapes;
@@ -67,8 +68,9 @@ std::vector<std::vector<std::int64_t>> shapesOf(const KernelTemplate& from, cons
 
 std::string shapeText(const KernelTemplate& from, const std::vector<std::int64_t>& shape) {
   std::string text;
+  const std::vector<std::string> names = from.allExtents();
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (shape[i] > 0) text += fmt::format("{}{}={}", text.empty() ? "" : ",", from.extents[i], shape[i]);
+    if (shape[i] > 0) text += fmt::format("{}{}={}", text.empty() ? "" : ",", names[i], shape[i]);
   return text;
 }
 
@@ -77,9 +79,11 @@ std::string listing(bool json) {
   std::string text;
   for (const std::string& name : templateNames()) {
     const auto from = findTemplate(name);
-    list.push_back(
-        {{"template", name}, {"parameters", from->parameters.toString()}, {"shape", from->extents}, {"tunable", from->space != nullptr}});
-    text += fmt::format("{}: {}; by {}{}\n", name, from->parameters.toString(), fmt::join(from->extents, ", "),
+    list.push_back({{"template", name},
+                    {"parameters", from->parameters.toString()},
+                    {"shape", from->allExtents()},
+                    {"tunable", from->space != nullptr}});
+    text += fmt::format("{}: {}; by {}{}\n", name, from->parameters.toString(), fmt::join(from->allExtents(), ", "),
                         from->space ? "" : "; it has no space to search");
   }
   return json ? list.dump() + "\n" : text;

@@ -7,9 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
 #include "kernels/core/Target.h"
+#include "kernels/core/TunedLookup.h"
 #include "runtime/cache/Settings.h"
 #include "runtime/cache/Verify.h"
 #include "tools/common/Terminal.h"

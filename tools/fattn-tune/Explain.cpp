@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kernels/attention/AttentionSpace.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
 #include "runtime/cache/Settings.h"
 #include "tools/common/Terminal.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 #include "tools/fattn-tune/Report.h"
 
 namespace fattn::tuner {
@@ -57,7 +56,8 @@ std::string printText(const AttentionConfig& config, const kernels::TunedLookup&
     out += fmt::format("{}{}\n", tool::styled(fmt::format("{:<15}", label), tool::Style::Dim, color), value);
   };
   line("kernel", kernelText(config));
-  line("shape", fmt::format("{}, in the bucket {}", shapeText(config), cache::bucketName(cache::bucketOf(kernels::tunedExtents(config)))));
+  line("shape",
+       fmt::format("{}, in the bucket {}", shapeText(config), cache::bucketName(cache::bucketOf(kernels::problemOf(config).shape))));
   line("configuration", tool::styled(lookup.tile.toString(), tool::Style::Bold, color));
   for (const auto& [rule, text] : stepsOf(config, lookup, key)) line(rule, text);
   if (key) {
@@ -77,9 +77,9 @@ std::string printText(const AttentionConfig& config, const kernels::TunedLookup&
 }
 
 std::string printJson(const AttentionConfig& config, const kernels::TunedLookup& lookup, const std::optional<cache::TuneKey>& key) {
-  nlohmann::ordered_json json = {{"kernel", kernels::problemName(config)},
+  nlohmann::ordered_json json = {{"kernel", kernels::problemOf(config).name},
                                  {"shape", shapeText(config)},
-                                 {"bucket", cache::bucketName(cache::bucketOf(kernels::tunedExtents(config)))},
+                                 {"bucket", cache::bucketName(cache::bucketOf(kernels::problemOf(config).shape))},
                                  {"tile", lookup.tile.toString()},
                                  {"rule", kRules[static_cast<std::size_t>(lookup.rule)]},
                                  {"reason", lookup.reason}};
@@ -97,7 +97,7 @@ std::string printJson(const AttentionConfig& config, const kernels::TunedLookup&
                                   {"tile", bucket->winner.tile.toString()},
                                   {"median_us", bucket->winner.medianUs},
                                   {"spread_us", bucket->winner.spreadUs},
-                                  {"distance", cache::distanceOf(bucket->shape, kernels::toldExtents(config)).value_or(0)}});
+                                  {"distance", cache::distanceOf(bucket->shape, kernels::problemOf(config).told).value_or(0)}});
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -13,8 +13,7 @@
 #include <set>
 #include <tuple>
 
-#include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 #include "tools/fattn-tune/Report.h"
 #include "tools/io/File.h"
 
@@ -242,16 +241,16 @@ namespace {
 
 // What is known of the problem; where that is nothing, what was found with other compilers or on other devices, the latest of it.
 TuneRecord recordOf(const AttentionConfig& config) {
-  const std::string target = kernels::resolve(config).target;
-  if (!namesChip(target))
-    if (TuneRecord own = kernels::tunedStore().read(kernels::tuneKey(config)); !own.points.empty()) return own;
+  const kernels::TuneProblem problem = kernels::problemOf(config);
+  if (!namesChip(problem.target))
+    if (TuneRecord own = kernels::tunedStore().read(kernels::tuneKey(problem)); !own.points.empty()) return own;
   TuneRecord latest;
   const auto timeOf = [](const TuneRecord& record) {
     return record.points.empty() ? -1 : std::ranges::max(record.points, {}, &TunePoint::timeMs).timeMs;
   };
   for (TuneRecord& record : kernels::tunedStore().all())
-    if (record.key.kernel.starts_with(kernels::problemName(config) + " ") &&
-        record.key.shape == cache::bucketOf(kernels::tunedExtents(config)) && timeOf(record) > timeOf(latest))
+    if (record.key.kernel.starts_with(problem.name + " ") && record.key.shape == cache::bucketOf(problem.shape) &&
+        timeOf(record) > timeOf(latest))
       latest = std::move(record);
   return latest;
 }
@@ -265,7 +264,7 @@ int plot(const Options& options) {
   if (record.points.empty())
     throw Error(ErrorCode::IoError, fmt::format("nothing was measured for {} {}", kernelText(config), shapeText(config)),
                 "fattn-tune run measures, fattn-tune cache ls lists what there is");
-  const std::string svg = drawLandscape(record, kernelText(config) + ", " + shapeText(config), *kernels::resolve(config).tile);
+  const std::string svg = drawLandscape(record, kernelText(config) + ", " + shapeText(config), kernels::resolve(config).tile);
   if (options.file.empty() || options.file == "-") {
     fmt::print("{}", svg);
     return tool::kOk;

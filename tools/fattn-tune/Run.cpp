@@ -7,10 +7,10 @@
 #include <chrono>
 
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
 #include "runtime/tune/Watchdog.h"
 #include "tools/common/Interrupt.h"
 #include "tools/common/Terminal.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 #include "tools/fattn-tune/Display.h"
 #include "tools/fattn-tune/Report.h"
 
@@ -43,7 +43,8 @@ std::vector<Result> planAll(const Attempt& attempt) {
   for (const AttentionConfig& problem : options.problems) {
     Result& result = results.emplace_back();
     result.plan = kernels::planTuning(problem);
-    result.config = kernels::resolve(problem);
+    const kernels::ResolvedAttention resolved = kernels::resolve(problem);
+    result.config = kernels::configOf(resolved.kind, resolved.target, resolved.tile);
     result.config.shape = kernels::tunedShape(problem);
     if (!options.dryRun) kernels::recordBlame(result.plan, attempt.blamed, kernels::tunedStore());
     if (attempt.resumes()) result.winner = kernels::tunedStore().read(result.plan.key).winner;

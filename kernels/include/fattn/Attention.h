@@ -20,10 +20,6 @@
 
 namespace fattn {
 
-namespace kernels {
-class KernelCache;
-}
-
 /// What launches will mostly look like; 0 = not known.
 struct ShapeHint {
   std::int64_t batch = 0, heads = 0;  ///< of q
@@ -98,7 +94,6 @@ class Kernel {
   explicit Kernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  friend class kernels::KernelCache;
   std::shared_ptr<const Impl> impl_;
 };
 

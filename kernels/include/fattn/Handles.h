@@ -42,6 +42,8 @@ class ForkSafeMutex {
 
 /// Does what may compile: fork() and exit() of other threads wait for it, for a time, and what it throws leaves as a fattn::Error.
 void whileCompiling(const std::function<void()>& work);
+/// make(0) ... make(count - 1), independent of each other, on several threads; throws the first error after all have ended.
+void compileInParallel(std::size_t count, const std::function<void(std::size_t)>& make);
 
 /// Handles by key. Thread-safe; get() of what is there takes a lock of readers and allocates nothing. `Hash` and `Equal` may be
 /// transparent, so that something cheaper than a key is looked up. What was made stays, and does not move.

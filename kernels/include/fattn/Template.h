@@ -135,6 +135,13 @@ struct KernelTemplate {
   std::function<TemplateNames(const Parameters&)> names{};
   /// Called on the compiling thread. Finding code in the process's cache does not call it.
   std::function<void(const TemplateProgress&)> progress{};
+
+  /// What a launch gives: `extents`, and behind them `more`.
+  std::vector<std::string> allExtents() const {
+    std::vector<std::string> all = extents;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
 };
 
 /// What the compilation of a template is asked for.
@@ -164,6 +171,8 @@ class TemplateKernel {
   /// and, where the template has `relaxed`, what their values were promised to be.
   void launchSlots(Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots) const;
 
+  /// What launches run on. Throws Error{InvalidArgument} where the code is for a chip.
+  Device& device() const;
   const KernelCode& info() const;
   const Parameters& parameters() const;
   std::span<const dsl::Param> args() const;
@@ -211,8 +220,8 @@ std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters
                         const TuneFor& how = {});
 
 /// Makes a template known by its name to the C interface and to the tools. A later one of the same name takes its place. fattn's own,
-/// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_decode", "attention_merge", "attention_varlen" and the four of the backward
-/// pass, "attention_backward_rows", "_keys", "_queries" and "_round", are known from the beginning.
+/// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_forward", "attention_decode", "attention_merge", "attention_varlen" and the
+/// four of the backward pass, "attention_backward_rows", "_keys", "_queries" and "_round", are known from the beginning.
 void registerTemplate(KernelTemplate what);
 /// The template of a name; throws Error{InvalidArgument} with the names that there are.
 std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);

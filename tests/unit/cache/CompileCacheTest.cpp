@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <sstream>
 
-#include "kernels/attention/TunedAttention.h"
 #include "tests/support/Command.h"
 #include "tests/unit/cache/Support.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 
 namespace fattn::cache {
 namespace {

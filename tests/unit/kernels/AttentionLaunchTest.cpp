@@ -7,7 +7,7 @@
 
 #include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "tests/unit/kernels/AttentionArgs.h"
+#include "tests/unit/kernels/StandIn.h"
 
 namespace fattn {
 namespace {
@@ -15,17 +15,16 @@ namespace {
 // A legal launch of B 2, Hq 4, Hkv 2, Sq 10, Skv 12, D 16, Dv 24, which each test spoils in one place.
 struct Launch {
   alignas(64) static inline float memory[8192]{};  // never accessed: checking and packing touch no element
-  AttentionConfig config = kernels::resolve(
-      {.dtype = DType::F32, .head_dim = 16, .head_dim_v = 24, .target = "host", .tile = TileConfig{.block_m = 8, .block_n = 8}});
+  kernels::ForwardKind kind{.dtype = DType::F32, .head_dim = 16, .head_dim_v = 24, .alignment = 4};
   AttentionArgs args{.q = {memory, DType::F32, {2, 4, 10, 16}},
                      .k = {memory, DType::F32, {2, 2, 12, 16}},
                      .v = {memory, DType::F32, {2, 2, 12, 24}},
                      .o = {memory + 2048, DType::F32, {2, 4, 10, 24}},
                      .lse = TensorView(memory + 4096, DType::F32, {2, 4, 10})};
-  std::array<std::int64_t, 3> maxGrid{1000, 1000, 1000};
+  kernels::LaunchLimits limits{.grid = {1000, 1000, 1000}, .block = 8};
 
   kernels::AttentionLaunch pack() const {
-    return kernels::packAttention(config, kernels::AttentionSlots(test::attentionArgs(DType::F32), DType::F32), args, maxGrid);
+    return kernels::packAttention(kind, kernels::AttentionSlots(test::attentionArgs(DType::F32), DType::F32), args, limits);
   }
   std::string error() const try {
     pack();
@@ -48,9 +47,9 @@ TEST(AttentionLaunch, PacksEachValueUnderItsName) {
                  .lse = TensorView(memory + 4096, DType::F32, {2, 4, 10}),
                  .scale = 0.5f};
   kernels::AttentionLaunch packed = launch.pack();
-  EXPECT_EQ(packed.grid.x, 2);
-  EXPECT_EQ(packed.grid.y, 4);
-  EXPECT_EQ(packed.grid.z, 2);
+  EXPECT_EQ(packed.extents, (std::array<std::int64_t, 4>{10, 12, 8, 2})) << "rows, keys, heads of all batch entries, batch";
+  const Grid grid = kernels::forwardTemplate().grid({}, {.block_m = 8}, packed.extents);
+  EXPECT_EQ((std::array<std::int64_t, 3>{grid.x, grid.y, grid.z}), (std::array<std::int64_t, 3>{2, 4, 2}));
   auto expectOperand = [&](const std::string& name, int offset, std::array<std::uint64_t, 3> strides) {
     EXPECT_EQ(slotOf(packed, name), reinterpret_cast<std::uint64_t>(memory + offset)) << name;
     EXPECT_EQ((std::array{slotOf(packed, name + "_batch"), slotOf(packed, name + "_head"), slotOf(packed, name + "_row")}), strides)
@@ -85,26 +84,24 @@ TEST(AttentionLaunch, EmptyTensorsNeedNoMemory) {
                  .k = {nullptr, DType::F32, {0, 2, 12, 16}},
                  .v = {nullptr, DType::F32, {0, 2, 12, 24}},
                  .o = {nullptr, DType::F32, {0, 4, 10, 24}}};
-  EXPECT_EQ(launch.pack().grid.z, 0);
+  const Grid grid = kernels::forwardTemplate().grid({}, {.block_m = 8}, launch.pack().extents);
+  EXPECT_EQ(grid.x * grid.y * grid.z, 0);
 }
 
-TEST(AttentionLaunch, AlignmentCountsPointersAndStridesInUse) {
+// Nothing is read at the stride of a single batch entry, head or row: whatever it is breaks no promise.
+TEST(AttentionLaunch, TheStrideOfASingleEntryIsWhatEveryKernelTakes) {
   Launch launch;
-  launch.config.alignment = 16;
-  EXPECT_TRUE(launch.pack().aligned);
-  launch.args.k.data = launch.memory + 2;
-  EXPECT_FALSE(launch.pack().aligned);
-  launch.config.alignment = 8;
-  EXPECT_TRUE(launch.pack().aligned);
-  launch = {};
-  launch.config.alignment = 16;
-  launch.args.v.strides[2] += 2;  // rows of 26 floats
-  EXPECT_FALSE(launch.pack().aligned);
-  launch = {};
-  launch.config.alignment = 16;
-  launch.args.q.shape[0] = launch.args.k.shape[0] = launch.args.v.shape[0] = launch.args.o.shape[0] = launch.args.lse->shape[0] = 1;
-  launch.args.q.strides[0] = 3;
-  EXPECT_TRUE(launch.pack().aligned) << "nothing is read at the stride of a single batch entry";
+  for (TensorView* view : {&launch.args.q, &launch.args.k, &launch.args.v, &launch.args.o}) {
+    view->shape = {1, 1, 1, view->shape[3]};
+    view->strides = {3, 5, 7, 1};
+  }
+  launch.args.lse.reset();
+  const kernels::AttentionLaunch packed = launch.pack();
+  for (const auto& [name, width] : {std::pair<std::string, std::uint64_t>{"q", 16}, {"k", 16}, {"v", 24}, {"o", 24}}) {
+    EXPECT_EQ(slotOf(packed, name + "_batch"), 0u) << name;
+    EXPECT_EQ(slotOf(packed, name + "_head"), 0u) << name;
+    EXPECT_EQ(slotOf(packed, name + "_row"), width) << name;
+  }
 }
 
 TEST(AttentionLaunch, RankAndDType) {
@@ -154,7 +151,7 @@ TEST(AttentionLaunch, ExtentsOutOfRange) {
   EXPECT_EQ(launch.error(),
             "q: f32 [2147483647, 2147483647, 10, 16] strides [343597383520, 160, 16, 1] spans more bytes than 63 bits count");
   launch = {};
-  launch.maxGrid = {1, 3, 2};
+  launch.limits.grid = {1, 3, 2};
   EXPECT_EQ(launch.error(),
             "q: f32 [2, 4, 10, 16] strides [640, 160, 16, 1] is too large for one launch; "
             "this device takes up to 2 batch entries, 3 heads and 8 rows");

@@ -7,39 +7,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "kernels/attention/KernelCache.h"
+#include "fattn/Attention.h"
 #include "tests/unit/cuda/FakeDriver.h"
-#include "tests/unit/kernels/AttentionArgs.h"
 
 namespace fattn {
 namespace {
-
-/// Code for operands aligned to 16 bytes has a tensor map of k; code for any alignment has none.
-compiler::Binary codeOf(const AttentionConfig& config) {
-  compiler::Binary binary{.target = "nvidia:sm_90a",
-                          .entry = "kernel",
-                          .bytes = ".version 8.0\n.target sm_90a\n",
-                          .args = test::attentionArgs(config.dtype),
-                          .threads = 128};
-  auto slot = [](const char* name) { return static_cast<std::int32_t>(test::attentionSlot(name)); };
-  if (config.alignment == 16)
-    binary.tensorMaps = {{.pointer = slot("k"),
-                          .elementBytes = 2,
-                          .swizzleBytes = 128,
-                          .sizes = {{64, {}}, {1, {slot("seq_k")}}},
-                          .strides = {{2, {slot("k_row")}}},
-                          .boxColumns = 64,
-                          .boxRows = 64}};
-  return binary;
-}
 
 /// Prints, for each launch, whether it had maps.
 [[noreturn]] void launchAll() {
   setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
   void* library = dlopen(FATTN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
   test::FakeDriver& driver = *reinterpret_cast<test::FakeDriver* (*)()>(dlsym(library, "fattnFakeDriver"))();
-  kernels::KernelCache cache([](const AttentionConfig& config) { return codeOf(config); });
-  Kernel kernel = cache.get({.head_dim = 64, .target = "cuda"});
+  driver.entries.insert("attention_forward");
+  Kernel kernel = compile({.head_dim = 64, .target = "cuda", .tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}});
   auto* data = reinterpret_cast<unsigned char*>(0x100000);  // nothing reads it
   auto launch = [&](const char* name, std::int64_t rows, std::int64_t row, std::int64_t seqQ = 64) {
     TensorView q(data, DType::F16, {1, 1, seqQ, 64}), k(data, DType::F16, {1, 1, rows, 64}, {0, 0, row, 1}),
@@ -60,7 +40,7 @@ compiler::Binary codeOf(const AttentionConfig& config) {
   _exit(0);
 }
 
-TEST(AttentionMaps, ALaunchWhoseArgumentsHaveNoMapTakesCodeForAnyAlignment) {
+TEST(AttentionMaps, ALaunchWhoseArgumentsHaveNoMapTakesOtherCode) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(launchAll(), testing::ExitedWithCode(0),
               "rows in a piece: by maps\none row for all: without maps\nrows of 8 bytes more: without maps\n"

@@ -88,8 +88,8 @@ TEST(AttentionSupport, AlignmentIsAPowerOfTwoFromTheElementTo16) {
   EXPECT_EQ(verdict({.head_dim = 64, .alignment = 12}, ErrorCode::InvalidArgument),
             "alignment is 12; it must be a power of two from 2, the size of f16, to 16");
   EXPECT_EQ(verdict({.head_dim = 64, .target = "nvidia:sm_90", .alignment = 8}), "supported");
-  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "nvidia:sm_90"}).alignment, 16);
-  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "host", .alignment = 16}).alignment, 2) << "one kernel on the host";
+  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "nvidia:sm_90"}).kind.alignment, 16);
+  EXPECT_EQ(kernels::resolve({.head_dim = 64, .target = "host", .alignment = 16}).kind.alignment, 2) << "one kernel on the host";
 }
 
 TEST(AttentionSupport, TileConfigurationIsChecked) {
@@ -102,19 +102,18 @@ TEST(AttentionSupport, TileConfigurationIsChecked) {
 }
 
 TEST(AttentionSupport, ResolveFillsWhatIsOpen) {
-  AttentionConfig resolved = kernels::resolve({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 24}});
-  EXPECT_EQ(resolved.head_dim_v, 64);
+  const kernels::ResolvedAttention resolved = kernels::resolve({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 24}});
+  EXPECT_EQ(resolved.kind.head_dim_v, 64);
   EXPECT_EQ(resolved.target, "host");
-  EXPECT_EQ(resolved.tile->block_m, 24);
-  EXPECT_GT(resolved.tile->block_n, 0);
-  EXPECT_EQ(kernels::resolve(resolved), resolved);
+  EXPECT_EQ(resolved.tile.block_m, 24);
+  EXPECT_GT(resolved.tile.block_n, 0);
+  EXPECT_EQ(kernels::resolve(kernels::configOf(resolved.kind, resolved.target, resolved.tile)), resolved);
 }
 
 TEST(AttentionSupport, TheExpectedShapeIsChecked) {
   EXPECT_EQ(verdict({.head_dim = 64, .shape = ShapeHint{.batch = -1}}, ErrorCode::InvalidArgument),
             "shape has the extent -1; legal extents are 0 to 2147483647\n  hint: 0 says that it is not known");
   EXPECT_EQ(verdict({.head_dim = 64, .target = "host", .shape = ShapeHint{.seq_q = 4096}}), "supported");
-  EXPECT_FALSE(kernels::resolve({.head_dim = 64, .target = "host", .shape = ShapeHint{}}).shape) << "it shapes no code";
 }
 
 }  // namespace

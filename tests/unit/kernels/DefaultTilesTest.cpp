@@ -26,11 +26,11 @@ struct Case {
 
 compiler::Binary binaryOf(const Case& one, const std::string& target) {
   AttentionConfig config{.dtype = one.dtype, .head_dim = one.headDim, .causal = one.causal, .target = target};
-  const AttentionConfig resolved = kernels::resolve(config);
+  const kernels::ResolvedAttention resolved = kernels::resolve(config);
   return kernels::compileProgram({.target = target,
-                                  .tile = *resolved.tile,
+                                  .tile = resolved.tile,
                                   .folder = "",
-                                  .trace = [&] { return traceAttentionForward(resolved, *resolved.tile); }})
+                                  .trace = [&] { return traceAttentionForward(resolved.kind, resolved.tile); }})
       .binary;
 }
 
@@ -59,7 +59,7 @@ TEST(DefaultTiles, FitEveryChip) {
 // From its table (docs/performance.md): rows of 128 where shared memory takes a ring of 64 keys, else less.
 TEST(DefaultTiles, LessSharedMemoryTakesSmallerOnes) {
   auto tile = [](const char* target) {
-    return kernels::resolve({.dtype = DType::BF16, .head_dim = 256, .target = target}).tile.value_or(TileConfig{}).toString();
+    return kernels::resolve({.dtype = DType::BF16, .head_dim = 256, .target = target}).tile.toString();
   };
   EXPECT_EQ(tile("nvidia:sm_90"), "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8");
   EXPECT_EQ(tile("nvidia:sm_80"), "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8");

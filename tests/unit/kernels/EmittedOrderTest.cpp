@@ -9,9 +9,9 @@
 
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
 #include "kernels/core/CompileProgram.h"
 #include "tests/unit/kernels/PtxLoop.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 
 namespace fattn {
 namespace {
@@ -74,13 +74,13 @@ std::string expected(const std::string& schedule) {
   return events;
 }
 
-std::string ptxOf(const AttentionConfig& config, const TileConfig& tile) {
+std::string ptxOf(const kernels::ResolvedAttention& config, const TileConfig& tile) {
   return kernels::compileProgram(
-             {.target = config.target, .tile = tile, .folder = "", .trace = [&] { return traceAttentionForward(config, tile); }})
+             {.target = config.target, .tile = tile, .folder = "", .trace = [&] { return traceAttentionForward(config.kind, tile); }})
       .binary.bytes;
 }
 
-AttentionConfig hopper(std::int64_t headDim, bool causal) {
+kernels::ResolvedAttention hopper(std::int64_t headDim, bool causal) {
   return kernels::resolve({.dtype = DType::BF16, .head_dim = headDim, .causal = causal, .target = "nvidia:sm_90a"});
 }
 
@@ -88,8 +88,8 @@ class EmittedOrder : public testing::TestWithParam<std::tuple<std::int64_t, bool
 
 TEST_P(EmittedOrder, IsTheSchedules) {
   const auto [headDim, causal] = GetParam();
-  const AttentionConfig config = hopper(headDim, causal);
-  TileConfig tile = *config.tile;
+  const kernels::ResolvedAttention config = hopper(headDim, causal);
+  TileConfig tile = config.tile;
   const std::vector<std::string> schedules = kernels::askCompiler(config, tile);
   EXPECT_FALSE(schedules.empty());
   for (const std::string& schedule : schedules) {
@@ -111,8 +111,8 @@ struct TripCase {
 TEST(EmittedTrip, TakesNoMoreInstructionsThanBefore) {
   for (const TripCase& one : {TripCase{64, false, 160}, TripCase{64, true, 160}, TripCase{128, false, 272}, TripCase{128, true, 272},
                               TripCase{256, false, 160}, TripCase{256, true, 160}}) {
-    const AttentionConfig config = hopper(one.headDim, one.causal);
-    const std::size_t count = mainLoop(ptxOf(config, *config.tile)).size();
+    const kernels::ResolvedAttention config = hopper(one.headDim, one.causal);
+    const std::size_t count = mainLoop(ptxOf(config, config.tile)).size();
     EXPECT_GT(count, 0u);
     EXPECT_LE(count, one.most) << "head_dim " << one.headDim << (one.causal ? ", causal" : "");
     EXPECT_GE(count, one.most - one.most / 50) << "write the new number here: head_dim " << one.headDim << (one.causal ? ", causal" : "");
@@ -131,8 +131,8 @@ TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresVectors) {
   for (std::int64_t headDim : {64, 128})
     for (bool causal : {false, true})
       for (const char* end : {"", " persistent"}) {
-        const AttentionConfig config = hopper(headDim, causal);
-        TileConfig tile = *config.tile;
+        const kernels::ResolvedAttention config = hopper(headDim, causal);
+        TileConfig tile = config.tile;
         tile.schedule += end;
         const std::string ptx = ptxOf(config, tile);
         const std::string which = tile.toString() + (causal ? ", causal" : "");

@@ -18,12 +18,12 @@ struct ScheduledCase {
 };
 
 compiler::Binary binaryOf(const ScheduledCase& one) {
-  AttentionConfig config{.dtype = DType::BF16, .head_dim = 128, .causal = true, .target = one.target, .alignment = 16};
+  const kernels::ForwardKind kind{.dtype = DType::BF16, .head_dim = 128, .head_dim_v = 128, .causal = true, .alignment = 16};
   const TileConfig tile{.block_m = 128, .block_n = 64, .stages = 2, .warps = one.warps, .schedule = one.schedule};
   return kernels::compileProgram({.target = one.target,
                                   .tile = tile,
                                   .folder = "",
-                                  .trace = [&] { return traceAttentionForward(config, tile); },
+                                  .trace = [&] { return traceAttentionForward(kind, tile); },
                                   .boxes = one.boxes})
       .binary;
 }

@@ -38,7 +38,8 @@ AttentionConfig drawn(std::minstd_rand& random) {
 
 // What is far from the limit is not drawn: nothing is open there.
 bool isNearTheLimit(const AttentionConfig& config) {
-  const std::int64_t bytes = kernels::plainSharedBytes(config, *config.tile), limit = gpu::findTarget(config.target).shared.bytesPerBlock;
+  const std::int64_t bytes = kernels::plainSharedBytes(kernels::askedKind(config), *config.tile),
+                     limit = gpu::findTarget(config.target).shared.bytesPerBlock;
   return bytes * 5 > limit * 3 && bytes * 5 < limit * 6;
 }
 
@@ -54,8 +55,9 @@ TEST(Supports, SaysOfATileConfigurationWhatTheCompilerDoes) {
     ++i;
     const auto verdict = supports(config);
     const auto kernel = try_compile(config);
-    EXPECT_EQ(verdict.has_value(), kernel.has_value()) << kernels::textOf(config) << " " << config.tile->toString() << "\n"
-                                                       << (verdict ? "" : verdict.error().what()) << (kernel ? "" : kernel.error().what());
+    EXPECT_EQ(verdict.has_value(), kernel.has_value())
+        << kernels::textOf(kernels::askedKind(config)) << " " << config.tile->toString() << "\n"
+        << (verdict ? "" : verdict.error().what()) << (kernel ? "" : kernel.error().what());
     if (!verdict && !kernel) {
       EXPECT_STREQ(verdict.error().what(), kernel.error().what());
     }

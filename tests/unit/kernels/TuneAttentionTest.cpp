@@ -13,23 +13,29 @@
 #include <memory>
 #include <thread>
 
-#include "kernels/attention/AttentionBench.h"
 #include "kernels/attention/AttentionSpace.h"
 #include "kernels/attention/AttentionSupport.h"
-#include "kernels/attention/TunedAttention.h"
+#include "tests/support/AttentionBench.h"
+#include "tools/fattn-tune/AttentionProblem.h"
 
 namespace fattn::kernels {
 namespace {
+
+using test::AttentionBench;
 
 AttentionConfig config(const char* target, DType dtype = DType::F16, std::int64_t dim = 64) {
   return {.dtype = dtype, .head_dim = dim, .head_dim_v = dim, .target = target};
 }
 
+std::vector<TileConfig> spaceOf(const AttentionConfig& c) { return attentionSpace(resolve(c).kind, machineOf(c.target)); }
+TileConfig defaultOf(const AttentionConfig& c) { return resolve(c).tile; }
+std::vector<TileConfig> variantsOf(const AttentionConfig& c, const TileConfig& tile) { return problemOf(c).variants(tile); }
+
 TEST(AttentionSpace, BeginsWithTheDefaultAndHoldsEachPointOnce) {
   for (const char* target : {"host", "nvidia:sm_90"}) {
-    std::vector<TileConfig> space = attentionSpace(config(target));
+    std::vector<TileConfig> space = spaceOf(config(target));
     ASSERT_GT(space.size(), 40u);
-    EXPECT_EQ(space.front(), defaultTile(config(target))) << space.front().toString();
+    EXPECT_EQ(space.front(), defaultOf(config(target))) << space.front().toString();
     for (std::size_t i = 0; i < space.size(); ++i) {
       EXPECT_NO_THROW(space[i].validate());
       EXPECT_EQ(std::ranges::count(space, space[i]), 1) << space[i].toString();
@@ -39,7 +45,7 @@ TEST(AttentionSpace, BeginsWithTheDefaultAndHoldsEachPointOnce) {
 
 TEST(AttentionSpace, NarrowBlocksAreForF32OnGpus) {
   auto narrow = [](const AttentionConfig& c) {
-    return std::ranges::count_if(attentionSpace(c), [](const TileConfig& tile) { return tile.block_n < 32; });
+    return std::ranges::count_if(spaceOf(c), [](const TileConfig& tile) { return tile.block_n < 32; });
   };
   EXPECT_GT(narrow(config("nvidia:sm_90", DType::F32)), 0);
   EXPECT_EQ(narrow(config("nvidia:sm_90", DType::BF16)), 0);
@@ -48,14 +54,14 @@ TEST(AttentionSpace, NarrowBlocksAreForF32OnGpus) {
 // The default has an order of its own: it is a point beside those of the table.
 TEST(AttentionSpace, BeginsWithADefaultThatNamesASchedule) {
   const AttentionConfig c = config("nvidia:sm_90", DType::BF16, 32);
-  const std::vector<TileConfig> space = attentionSpace(c);
-  EXPECT_EQ(space.front(), defaultTile(c));
+  const std::vector<TileConfig> space = spaceOf(c);
+  EXPECT_EQ(space.front(), defaultOf(c));
   EXPECT_EQ(space.front().schedule, "A B1 a b");
 }
 
 TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
-  EXPECT_TRUE(attentionVariants(config("host"), {.block_m = 64, .block_n = 64}, askCompiler).empty());
-  std::vector<TileConfig> variants = attentionVariants(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4}, askCompiler);
+  EXPECT_TRUE(variantsOf(config("host"), {.block_m = 64, .block_n = 64}).empty());
+  std::vector<TileConfig> variants = variantsOf(config("nvidia:sm_90"), {.block_m = 64, .block_n = 64, .warps = 4});
   ASSERT_EQ(variants.size(), 3u);
   std::vector<std::string> texts;
   for (const TileConfig& variant : variants) texts.push_back(variant.schedule);
@@ -63,7 +69,7 @@ TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   variants[0].schedule.clear();
   EXPECT_EQ(variants[0].toString(), "BLOCK_M=64,BLOCK_N=64,WARPS=4");
   texts.clear();
-  for (const TileConfig& variant : attentionVariants(config("nvidia:sm_90"), variants[1], askCompiler)) texts.push_back(variant.schedule);
+  for (const TileConfig& variant : variantsOf(config("nvidia:sm_90"), variants[1])) texts.push_back(variant.schedule);
   EXPECT_EQ(texts, (std::vector<std::string>{"A a b B", "A a B1 b", "A b1 a B1"})) << "its own order is no variant, the first is one";
 }
 
@@ -74,23 +80,24 @@ TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
     for (bool causal : {false, true}) {
       AttentionConfig c = config("nvidia:sm_90", DType::BF16, dim);
       c.causal = causal;
-      const TileConfig tile = defaultTile(c);
+      const TileConfig tile = defaultOf(c);
       if (tile.schedule.empty()) continue;
       ++named;
-      const std::vector<std::string> offered = askCompiler(c, tile);
+      const std::vector<std::string> offered = askCompiler(resolve(c), tile);
       EXPECT_NE(std::ranges::find(offered, tile.schedule), offered.end()) << dim << ": " << tile.toString();
     }
   EXPECT_GE(named, 8);
 }
 
 std::string misfit(const AttentionConfig& c, const TileConfig& tile) {
-  return attentionMisfit(c, tile, machineOf(c.target)).value_or("fits");
+  const ShapeHint shape = c.shape.value_or(ShapeHint{});
+  return attentionMisfit(resolve(c).kind, tile, machineOf(c.target), {.q = shape.seq_q, .k = shape.seq_k}).value_or("fits");
 }
 
 TEST(AttentionMisfit, NamesTheResourceThatIsShort) {
   AttentionConfig c = config("nvidia:sm_80", DType::BF16, 128);
   EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 128, .stages = 1, .warps = 4}), "it needs about 360 registers a thread, which has 255");
-  EXPECT_EQ(misfit(c, defaultTile(c)), "fits") << defaultTile(c).toString();
+  EXPECT_EQ(misfit(c, defaultOf(c)), "fits") << defaultOf(c).toString();
   EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}), "fits");
   EXPECT_EQ(misfit(c, {.block_m = 128, .block_n = 128, .stages = 4, .warps = 8}),
             "it needs 294912 bytes of shared memory, a block has 166912");
@@ -110,7 +117,7 @@ TEST(AttentionMisfit, BlocksBeyondTheLengthsAreAWaste) {
 // One query against 4096 keys: BLOCK_M=1 is 5 times faster than the least that was tried, 16.
 TEST(AttentionMisfit, OnTheHostVeryFewRowsAreForFewQueries) {
   AttentionConfig c = config("host");
-  const auto space = attentionSpace(c);
+  const auto space = spaceOf(c);
   EXPECT_NE(std::ranges::find(space, TileConfig{.block_m = 1, .block_n = 64}), space.end());
   c.shape = ShapeHint{.seq_q = 1, .seq_k = 4096};
   EXPECT_EQ(misfit(c, {.block_m = 1, .block_n = 64}), "fits");
@@ -128,7 +135,7 @@ TEST(AttentionMisfit, OnAGpuFewRowsAreForFewQueries) {
   }
   c.shape = ShapeHint{.seq_q = 2048, .seq_k = 4096};
   EXPECT_EQ(misfit(c, narrow), "BLOCK_M=16 would read the keys 128 times for 2048 queries");
-  EXPECT_EQ(misfit(c, defaultTile(c)), "fits");
+  EXPECT_EQ(misfit(c, defaultOf(c)), "fits");
 }
 
 TEST(TuneKey, IsAboutTheKernelItsTargetAndTheBucket) {
@@ -191,7 +198,7 @@ TEST_F(ShippedTuning, WithoutAShapeTheConfigurationIsThatOfAllLengthsTogether) {
   c.shape = ShapeHint{.batch = 1, .heads = 32, .seq_q = 1, .seq_k = 4096};
   const TunedLookup far = lookUpTuned(c);
   EXPECT_EQ(far.rule, TunedRule::Default);
-  EXPECT_EQ(far.tile, defaultTile(resolve(c)));
+  EXPECT_EQ(far.tile, defaultOf(c));
   EXPECT_EQ(far.reason, "the default, as no tuned shape is near: each extent within a factor of 4, and of 8 in all");
 }
 
@@ -243,7 +250,7 @@ struct AttentionBenchTest : testing::TestWithParam<DType> {
 };
 
 TEST_P(AttentionBenchTest, MeasuresAndTellsAWrongKernelFromADifferentOne) {
-  AttentionBench bench(resolve(config("host", GetParam(), 16)), {.batch = 2, .heads = 3, .seq_q = 70, .seq_k = 90});
+  AttentionBench bench(config("host", GetParam(), 16), {.batch = 2, .heads = 3, .seq_q = 70, .seq_k = 90});
   auto safe = trial(bench, false, 64), other = trial(bench, false, 16), wrong = trial(bench, true, 64);
   std::vector<double> us(5);
   other->measure(us);
@@ -262,8 +269,22 @@ INSTANTIATE_TEST_SUITE_P(Types, AttentionBenchTest, testing::Values(DType::F32, 
                          [](const auto& info) { return std::string(name(info.param)); });
 
 TEST(AttentionBench, AShapeThatNoMemoryHoldsIsAnError) {
-  EXPECT_THROW(AttentionBench(resolve(config("host", DType::F32, 256)), {.batch = 1 << 30, .heads = 1 << 30, .seq_q = 1 << 30, .seq_k = 1}),
-               Error);
+  EXPECT_THROW(AttentionBench(config("host", DType::F32, 256), {.batch = 1 << 30, .heads = 1 << 30, .seq_q = 1 << 30, .seq_k = 1}), Error);
+}
+
+// What tuning launches is the kernel that users launch, on operands of its own.
+TEST(AttentionTrial, ComputesTheSameWithEachTile) {
+  AttentionConfig c = config("host", DType::F32, 16);
+  c.head_dim_v = 24;
+  c.shape = ShapeHint{.batch = 2, .heads = 3, .seq_q = 70, .seq_k = 90};
+  const TuneProblem problem = problemOf(c);
+  EXPECT_EQ(problem.shape, (cache::Shape{{"heads", 6}, {"seq_k", 90}, {"seq_q", 70}}));
+  const std::unique_ptr<Bench> bench = problem.bench();
+  auto safe = bench->trial(TileConfig{.block_m = 64, .block_n = 64}), other = bench->trial(TileConfig{.block_m = 16, .block_n = 32});
+  std::vector<double> us(2);
+  other->measure(us);
+  EXPECT_GT(us[0], 0);
+  EXPECT_EQ(bench->check(*other, *safe), std::nullopt);
 }
 
 // The thread ends when it is told to; one that hung in a kernel would not.

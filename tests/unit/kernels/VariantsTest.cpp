@@ -3,59 +3,35 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstring>
 #include <latch>
 #include <thread>
 #include <vector>
 
-#include "kernels/attention/AttentionLaunch.h"
 #include "kernels/attention/KernelCache.h"
 #include "tests/support/Allocations.h"
-#include "tests/unit/kernels/AttentionArgs.h"
-#include "tests/unit/runtime/TestObject.h"
+#include "tests/unit/kernels/StandIn.h"
 
 namespace fattn {
 namespace {
 
 using kernels::ShapeBucket;
-using kernels::TunedShape;
-
-// Writes its BLOCK_M to the memory of lse.
-compiler::Binary marker(std::int32_t blockM) {
-  const std::string ir = R"(
-define void @kernel(ptr %args, ptr %grid, ptr %scratch) {
-  %p = getelementptr i64, ptr %args, i64 )" +
-                         std::to_string(test::attentionSlot("lse")) + R"(
-  %out = load ptr, ptr %p
-  store i32 )" + std::to_string(blockM) +
-                         R"(, ptr %out
-  ret void
-})";
-  return test::forAttention(test::hostBinary(ir.c_str(), 0), {.dtype = DType::F32});
-}
-
-TunedShape tuned(std::int64_t q, std::int64_t k, std::int32_t blockM) {
-  return {.bucket = ShapeBucket::of({1, q, k}), .name = std::to_string(q), .tile = {.block_m = blockM, .block_n = 64}};
-}
 
 constexpr std::int64_t kMostRows = 16384;
 
 struct VariantsTest : testing::Test {
   std::atomic<int> compiles{0};
-  std::function<void(const AttentionConfig&)> whileCompiling;
-  std::vector<TunedShape> shapes = {tuned(512, 512, 16), tuned(4096, 4096, 128)};
-  kernels::KernelCache cache{[this](const AttentionConfig& resolved) {
-                               ++compiles;
-                               if (whileCompiling) whileCompiling(resolved);
-                               return marker(resolved.tile->block_m);
-                             },
-                             [this](const AttentionConfig& config) {
-                               std::optional<TileConfig> tile;
-                               for (const TunedShape& shape : shapes)
-                                 if (config.shape && ShapeBucket::of({1, config.shape->seq_q, config.shape->seq_k}) == shape.bucket)
-                                   tile = shape.tile;
-                               return kernels::TileChoice(tile, shapes);
-                             }};
+  std::function<void(const TileConfig&)> whileCompiling;
+  /// Writes its BLOCK_M to the memory of lse.
+  KernelTemplate marker = [this] {
+    KernelTemplate made = test::standIn([](const ForwardArguments& args, const TileConfig& tile) { store(args.lse.base, tile.block_m); });
+    made.progress = [this](const TemplateProgress& progress) {
+      if (progress.done) return;
+      ++compiles;
+      if (whileCompiling) whileCompiling(progress.tile);
+    };
+    return made;
+  }();
+  kernels::KernelCache cache{marker};
   const AttentionConfig open{.dtype = DType::F32, .head_dim = 8, .target = "host"};
 
   AttentionConfig hinted(std::int64_t length) const {
@@ -63,6 +39,12 @@ struct VariantsTest : testing::Test {
     config.shape = ShapeHint{.batch = 1, .heads = 1, .seq_q = length, .seq_k = length};
     return config;
   }
+  void tune(std::int64_t q, std::int64_t k, TileConfig tile) {
+    AttentionConfig config = open;
+    config.shape = ShapeHint{.batch = 1, .heads = 1, .seq_q = q, .seq_k = k};
+    test::recordTuned(marker, config, tile);
+  }
+  void tune(std::int64_t q, std::int64_t k, std::int32_t blockM) { tune(q, k, TileConfig{.block_m = blockM, .block_n = 64}); }
   /// BLOCK_M of the kernel that a launch runs.
   static std::int32_t ran(const Kernel& kernel, std::int64_t q, std::int64_t k) {
     static std::vector<float> data(kMostRows * 8), out(kMostRows * 8);
@@ -73,15 +55,14 @@ struct VariantsTest : testing::Test {
                              .o = {out.data(), DType::F32, {1, 1, q, 8}},
                              .lse = TensorView(lse.data(), DType::F32, {1, 1, q})};
     kernel.launch({}, args);
-    std::int32_t blockM = 0;
-    std::memcpy(&blockM, lse.data(), sizeof blockM);
-    return blockM;
+    return static_cast<std::int32_t>(lse[0]);
   }
 };
 
 TEST_F(VariantsTest, ALaunchTakesTheKernelOfItsBucketWhereThatIsAtHandElseTheNearest) {
   const Kernel kernel = cache.get(open);
   EXPECT_EQ(kernel.info().tile.block_m, 64);
+  tune(512, 512, 16), tune(4096, 4096, 128);
   EXPECT_EQ(ran(kernel, 512, 512), 64) << "nothing else is at hand";
   cache.get(hinted(512));
   EXPECT_EQ(ran(kernel, 512, 512), 16) << "handles that were there before have it, too";
@@ -99,8 +80,8 @@ TEST_F(VariantsTest, ALaunchTakesTheKernelOfItsBucketWhereThatIsAtHandElseTheNea
 
 // Tuning one query against 4096 keys made prefill at 1024 1.5 times slower.
 TEST_F(VariantsTest, OneQueryAgainstManyKeysIsFarFromAPrefill) {
-  shapes = {tuned(1, 4096, 16)};
   const Kernel kernel = cache.get(open);
+  tune(1, 4096, 16);
   AttentionConfig decode = open;
   decode.shape = ShapeHint{.batch = 1, .heads = 1, .seq_q = 1, .seq_k = 4096};
   cache.get(decode);
@@ -113,6 +94,7 @@ TEST_F(VariantsTest, WhatTheCallerChoseIsTheCallers) {
   AttentionConfig chosen = open;
   chosen.tile = TileConfig{.block_m = 32};
   const Kernel kernel = cache.get(chosen);
+  tune(512, 512, 16);
   cache.get(open);
   cache.get(hinted(512));
   EXPECT_EQ(ran(kernel, 512, 512), 32);
@@ -120,6 +102,7 @@ TEST_F(VariantsTest, WhatTheCallerChoseIsTheCallers) {
 
 TEST_F(VariantsTest, AnotherConfigurationsKernelsAreNoVariants) {
   const Kernel kernel = cache.get(open);
+  tune(512, 512, 16);
   AttentionConfig causal = hinted(512);
   causal.causal = true;
   cache.get(causal);
@@ -127,10 +110,11 @@ TEST_F(VariantsTest, AnotherConfigurationsKernelsAreNoVariants) {
 }
 
 TEST_F(VariantsTest, AScheduleThatDoesNotFitGivesWayToTheCompilersFirstChoice) {
-  shapes[0].tile.schedule = "A B1 a";
-  whileCompiling = [](const AttentionConfig& resolved) {
-    if (!resolved.tile->schedule.empty()) throw Error(ErrorCode::CompileError, "there is no node 'B'");
+  const TileConfig ordered{.block_m = 16, .block_n = 64, .schedule = "A B1 a"};
+  whileCompiling = [](const TileConfig& tile) {
+    if (!tile.schedule.empty()) throw Error(ErrorCode::CompileError, "there is no node 'B'");
   };
+  tune(512, 512, ordered);
   testing::internal::CaptureStderr();
   const Kernel kernel = cache.get(hinted(512));
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
@@ -139,12 +123,13 @@ TEST_F(VariantsTest, AScheduleThatDoesNotFitGivesWayToTheCompilersFirstChoice) {
   EXPECT_EQ(kernel.info().tile.toString(), "BLOCK_M=16,BLOCK_N=64");
   EXPECT_EQ(ran(kernel, 512, 512), 16);
   AttentionConfig chosen = open;
-  chosen.tile = shapes[0].tile;
+  chosen.tile = ordered;
   EXPECT_THROW(cache.get(chosen), Error) << "what the caller chose has to fit";
 }
 
 TEST_F(VariantsTest, ALaunchAllocatesNothing) {
   const Kernel kernel = cache.get(open);
+  tune(512, 512, 16);
   cache.get(hinted(512));
   (void)ran(kernel, 512, 512);  // the first launch starts the threads of the host
   const long before = test::allocations();
@@ -155,8 +140,9 @@ TEST_F(VariantsTest, ALaunchAllocatesNothing) {
 
 TEST_F(VariantsTest, ALaunchWaitsForNoCompilation) {
   const Kernel kernel = cache.get(open);
+  tune(512, 512, 16);
   std::latch begun(1), launched(1);
-  whileCompiling = [&](const AttentionConfig&) {
+  whileCompiling = [&](const TileConfig&) {
     begun.count_down();
     launched.wait();
   };
@@ -179,8 +165,9 @@ TEST_F(VariantsTest, LaunchesBesideCompilationsTakeOneOfTheKernels) {
         EXPECT_TRUE(blockM == 64 || blockM == 16) << blockM;
       }
     });
+  tune(512, 512, 16);
   for (int round = 0; round < 50; ++round) {
-    shapes = {tuned(512, 512, 16), tuned(4096 << round % 3, 4096, 128)};
+    tune(std::int64_t{512} << round % 3, std::int64_t{4096} << round % 5, 64);  // what is at hand has more and more buckets
     AttentionConfig other = hinted(512);
     other.shape->batch = round + 1;
     cache.get(other);
@@ -193,9 +180,9 @@ TEST_F(VariantsTest, LaunchesBesideCompilationsTakeOneOfTheKernels) {
 
 TEST(ShapeBucket, IsThePowerOfTwoThatIsNotBelow) {
   using Log2 = std::array<std::int8_t, kernels::kMostExtents>;
-  EXPECT_EQ(kernels::attentionBucket(2, 3, 1, 1025).log2, (Log2{3, 0, 11}));
-  EXPECT_EQ(kernels::attentionBucket(0, 0, 0, 0).log2, (Log2{0, 0, 0}));
-  EXPECT_EQ(kernels::attentionBucket(-1, 1, -5, INT64_MIN).log2, (Log2{64, 64, 63})) << "what is illegal is far";
+  EXPECT_EQ(ShapeBucket::of({6, 1, 1025}).log2, (Log2{3, 0, 11}));
+  EXPECT_EQ(ShapeBucket::of({0, 0, 0}).log2, (Log2{0, 0, 0}));
+  EXPECT_EQ(ShapeBucket::of({-1, -5, INT64_MIN}).log2, (Log2{64, 64, 63})) << "what is illegal is far";
   EXPECT_EQ(ShapeBucket::of({5, 4, 3, 2}).log2, (Log2{3, 2, 2, 1}));
 }
 

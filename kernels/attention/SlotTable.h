@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The argument slots of a kernel, by the names that its program declared.
-#ifndef FATTN_KERNELS_CORE_SLOTTABLE_H
-#define FATTN_KERNELS_CORE_SLOTTABLE_H
+#ifndef FATTN_KERNELS_ATTENTION_SLOTTABLE_H
+#define FATTN_KERNELS_ATTENTION_SLOTTABLE_H
 
 #include <span>
 #include <string_view>
 #include <vector>
 
-#include "runtime/base/Binary.h"
+#include "fattn/dsl/Trace.h"
 
 namespace fattn::kernels {
 
@@ -15,7 +15,7 @@ namespace fattn::kernels {
 /// written apart; a difference between them is Error{Internal} then, and never a crash.
 class SlotTable {
  public:
-  explicit SlotTable(std::span<const compiler::ArgInfo> declared) : declared_(declared), taken_(declared.size()) {}
+  explicit SlotTable(std::span<const dsl::Param> declared) : declared_(declared), taken_(declared.size()) {}
 
   std::size_t pointer(std::string_view name, DType type) { return take(name, true, type); }
   std::size_t scalar(std::string_view name, DType type) { return take(name, false, type); }
@@ -26,7 +26,7 @@ class SlotTable {
  private:
   std::size_t take(std::string_view name, bool isPointer, DType type);
 
-  std::span<const compiler::ArgInfo> declared_;
+  std::span<const dsl::Param> declared_;
   std::vector<bool> taken_;
 };
 

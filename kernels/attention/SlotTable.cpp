@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/core/SlotTable.h"
+#include "kernels/attention/SlotTable.h"
 
 #include "fattn/Error.h"
 
@@ -14,7 +14,7 @@ std::string slotText(std::string_view slot, bool isPointer, DType type) {
 
 std::size_t SlotTable::take(std::string_view name, bool isPointer, DType type) {
   for (std::size_t i = 0; i < declared_.size(); ++i) {
-    const compiler::ArgInfo& arg = declared_[i];
+    const dsl::Param& arg = declared_[i];
     if (arg.name != name) continue;
     if (arg.isPointer != isPointer || arg.type != type || taken_[i])
       throw Error(ErrorCode::Internal, "the kernel declares the argument " + slotText(arg.name, arg.isPointer, arg.type) +
