@@ -39,16 +39,16 @@ std::expected<Kernel, Error> try_compile(const AttentionConfig& config) try { re
 }
 
 std::expected<void, Error> supports(const AttentionConfig& config) try {
-  kernels::requireShape(config.shape);
-  return supports(kernels::forwardTemplate(), kernels::parametersOf(kernels::askedKind(config)), kernels::templateForOf(config));
+  const auto [parameters, how] = kernels::askedOf(config);
+  return supports(kernels::forwardTemplate(), parameters, how);
 } catch (const Error& error) {
   return std::unexpected(error);
 }
 
 std::string explain(const AttentionConfig& config) {
   if (std::expected<void, Error> verdict = supports(config); !verdict) return verdict.error().what();
-  return "supported on " + resolveTarget(config.target) + " with " +
-         explainTile(kernels::forwardTemplate(), kernels::parametersOf(kernels::askedKind(config)), kernels::templateForOf(config));
+  const auto [parameters, how] = kernels::askedOf(config);
+  return "supported on " + resolveTarget(config.target) + " with " + explainTile(kernels::forwardTemplate(), parameters, how);
 }
 
 void warmup(std::span<const AttentionConfig> configs) {

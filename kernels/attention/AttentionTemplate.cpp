@@ -143,9 +143,11 @@ const KernelTemplate& forwardTemplate() {
   return *what;
 }
 
-TemplateFor templateForOf(const AttentionConfig& config) {
+AskedOfTemplate askedOf(const AttentionConfig& config) {
+  requireShape(config.shape);
   const auto told = extentsOf(config);
-  return {.target = config.target, .tile = config.tile, .extents = {told.begin(), told.end()}};
+  return {.parameters = parametersOf(askedKind(config)),
+          .how = {.target = config.target, .tile = config.tile, .extents = {told.begin(), told.end()}}};
 }
 
 std::array<std::int64_t, 4> extentsOf(const AttentionConfig& config) {

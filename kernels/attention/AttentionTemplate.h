@@ -16,8 +16,13 @@ namespace fattn::kernels {
 /// Arguments that are aligned to less than `alignment` take the kernel for the elements' alignment.
 const KernelTemplate& forwardTemplate();
 
-/// What a compilation of it is asked for by a configuration.
-TemplateFor templateForOf(const AttentionConfig& config);
+/// What a configuration asks of the template: nothing is resolved yet.
+struct AskedOfTemplate {
+  Parameters parameters;
+  TemplateFor how;
+};
+/// Throws Error{InvalidArgument} for a shape that is none.
+AskedOfTemplate askedOf(const AttentionConfig& config);
 /// What a configuration tells of its shape as the template's extents, 0 where nothing is told; as many keys as queries where only these are
 /// told.
 std::array<std::int64_t, 4> extentsOf(const AttentionConfig& config);

@@ -67,9 +67,8 @@ KernelCache::KeyView KernelCache::keyOf(const AttentionConfig& config) {
 
 const Kernel& KernelCache::get(const AttentionConfig& config) {
   return handles_.get(keyOf(config), [&] {
-    requireShape(config.shape);
-    return Kernel(std::make_shared<const Kernel::Impl>(
-        compile(from_ != nullptr ? *from_ : forwardTemplate(), parametersOf(askedKind(config)), templateForOf(config))));
+    const auto [parameters, how] = askedOf(config);
+    return Kernel(std::make_shared<const Kernel::Impl>(compile(from_ != nullptr ? *from_ : forwardTemplate(), parameters, how)));
   });
 }
 

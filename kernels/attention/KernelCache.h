@@ -34,7 +34,7 @@ namespace kernels {
 /// Thread-safe. A configuration that left choices open and the one it resolves to have handles of their own, which share the code.
 class KernelCache {
  public:
-  constexpr KernelCache() = default;
+  constexpr KernelCache() noexcept = default;
   /// For another template with the arguments of attention's, which lives longer.
   explicit KernelCache(const KernelTemplate& from) : from_(&from) {}
 

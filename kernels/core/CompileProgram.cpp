@@ -22,7 +22,7 @@ namespace {
 
 compiler::CompileOptions optionsOf(const ProgramJob& job) {
   compiler::CompileOptions options;
-  options.target = codeTarget(job.target);
+  options.target = job.target.code;
   options.config = job.tile;
   options.boxes = job.boxes;
   const char* directory = std::getenv("FATTN_DUMP_DIR");
@@ -56,7 +56,7 @@ Compiled compileProgram(const ProgramJob& job) {
   const compiler::CompileOptions options = optionsOf(job);
   mlir::ModuleOp module = dsl::internal::module(program);
   // Of a GPU's kernel the machine code is kept, which is for one architecture, whatever chip the text was written for.
-  const std::string architecture = namesChip(job.target) ? "any" : openDevice(job.target).chip();
+  const std::string architecture = job.target.isChip() ? "any" : std::string(job.target.device->chip());
   const cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));
   auto keep = [key](const compiler::Binary& binary) { binaryStore().save(key, binary); };
   // The text stays where the program may be gone.
@@ -86,9 +86,9 @@ void requireFit(const ProgramJob& job) {
   compiler::requireFit(dsl::internal::module(program), options);
 }
 
-std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program) try {
+std::vector<std::string> offeredSchedules(const ResolvedTarget& target, const TileConfig& tile, const dsl::Program& program) try {
   compiler::CompileOptions options;
-  options.target = codeTarget(target);
+  options.target = target.code;
   options.config = tile;
   options.config.schedule.clear();
   return compiler::offeredSchedules(dsl::internal::module(program), options);

@@ -12,7 +12,7 @@
 namespace fattn::kernels {
 
 struct ProgramJob {
-  std::string target;  ///< resolved
+  ResolvedTarget target;
   TileConfig tile;
   std::string folder;  ///< of FATTN_DUMP_DIR, where the stages go; what a file's name cannot hold becomes '-'
   /// Records the program; it is lowered in place, and so recorded anew where it has to be compiled once more.
@@ -27,7 +27,7 @@ void requireFit(const ProgramJob& job);
 
 /// The orders of the loops' work that the compiler would choose from for a program, as texts, best first. Takes the time of most of a
 /// compilation. None where it does not compile: whoever compiles it says why.
-std::vector<std::string> offeredSchedules(const std::string& target, const TileConfig& tile, const dsl::Program& program);
+std::vector<std::string> offeredSchedules(const ResolvedTarget& target, const TileConfig& tile, const dsl::Program& program);
 
 /// Runs what compiles for a caller: what leaves the library is a fattn::Error.
 void asErrors(const std::function<void()>& work);

@@ -61,7 +61,7 @@ const LoadedCode& LoadedCode::accepting(Grid grid, std::span<const std::uint64_t
   if (const LoadedCode* found = plainCode_.load(std::memory_order_acquire)) return *found;
   std::lock_guard lock(compiling_);
   if (!plainOwner_) {
-    Source source{.key = {}, .text = info.entry + " without tensor maps for " + info.target, .target = info.target};
+    Source source{.key = {}, .text = info.entry + " without tensor maps for " + info.target, .target = target};
     source.compile = [this](const TileConfig&) { return plain(); };
     plainOwner_ = loadCode(source, info.tile);
     plainCode_.store(plainOwner_.get(), std::memory_order_release);
@@ -96,7 +96,7 @@ std::optional<std::jthread> prepareBeside(Device* device) {
 }
 
 KernelCode infoOf(const Source& source, const TileConfig& tile, const LoadedCode& code, const compiler::Binary& binary) {
-  return {.target = source.target,
+  return {.target = source.target.name,
           .tile = tile,
           .device = code.device != nullptr ? code.device->description() : "none",
           .entry = binary.entry,
@@ -114,7 +114,8 @@ std::shared_ptr<const LoadedCode> loadCode(const Source& source, const TileConfi
   auto begin = std::chrono::steady_clock::now();
   reportProgress(source, tile, false, 0);
   auto code = std::make_shared<LoadedCode>();
-  if (!namesChip(source.target)) code->device = &openDevice(source.target);
+  code->target = source.target;
+  code->device = source.target.device;
   if (code->device != nullptr) code->maxGrid = code->device->capabilities().maxGrid;
   std::optional<std::jthread> preparing = prepareBeside(code->device);
   auto [binary, recompile, keep, plain] = source.compile(tile);

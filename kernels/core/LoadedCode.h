@@ -14,6 +14,7 @@
 
 #include "fattn/Device.h"
 #include "fattn/Kernel.h"
+#include "kernels/core/Target.h"
 #include "runtime/base/Binary.h"
 
 namespace fattn::kernels {
@@ -37,6 +38,7 @@ struct Compiled {
 /// Code on its device, ready to be launched.
 struct LoadedCode {
   KernelCode info;
+  ResolvedTarget target;
   std::vector<compiler::ArgInfo> args;
   std::array<std::int64_t, 3> maxGrid{};
   Device* device = nullptr;  ///< none where the target is a chip
@@ -61,7 +63,7 @@ struct LoadedCode {
 struct Source {
   std::string key;   ///< everything that shapes the code, but the tile
   std::string text;  ///< for people: "attention f16 head_dim 64 for host"
-  std::string target;
+  ResolvedTarget target;
   TileConfig safe{};                                          ///< the tile configuration that works everywhere
   std::function<Compiled(const TileConfig& tile)> compile{};  ///< makes or finds the binary
   std::function<void(const compiler::Binary&)> accept{};      ///< throws where a binary is not one of this source's; may be empty

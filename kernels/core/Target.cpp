@@ -49,15 +49,45 @@ std::string newestFor(std::string_view have) {
 
 }  // namespace
 
-std::string codeTarget(const std::string& target) {
-  if (namesHost(target) || namesChip(target)) return target;
-  const std::string have = openDevice(target).chip();
+namespace {
+
+// Of a device that is no host.
+std::string codeFor(const std::string& target, const Device& device) {
+  const std::string have = device.chip();
   const TargetName chip = parseTarget(have);
   if (chip.kind == TargetKind::Amd) return std::string(gpu::findTarget(have).name);
   std::string best = newestFor(chip.part);
   if (best.empty())
     throw Error(ErrorCode::Unsupported, "target is '" + target + "', which is " + have + "; fattn compiles for sm_80 and later");
   return best;
+}
+
+}  // namespace
+
+std::string codeTarget(const std::string& target) {
+  if (namesHost(target) || namesChip(target)) return target;
+  return codeFor(target, openDevice(target));
+}
+
+ResolvedTarget::ResolvedTarget(std::string_view asked) : name(asked.empty() ? defaultTarget() : std::string(asked)) {
+  const TargetName parsed = parseTarget(name);
+  if (parsed.isChip()) {
+    code = gpu::findTarget(name).name;
+    return;
+  }
+  device = &openDevice(name);
+  if (!parsed.isHost()) name = device->name();
+  code = parsed.isHost() ? name : codeFor(name, *device);
+}
+
+Machine machineOf(const ResolvedTarget& target) {
+  if (target.isHost()) return {.chip = target.code};
+  const gpu::Target& row = gpu::findTarget(target.code);
+  return {.chip = std::string(row.name),
+          .shared_bytes = row.shared.bytesPerBlock,
+          .warp_size = row.warpSize,
+          .warp_groups = row.warpGroup.has_value() && row.copy(gpu::CopyKind::BulkTensor) != nullptr,
+          .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr};
 }
 
 }  // namespace fattn::kernels
@@ -74,9 +104,7 @@ std::string resolveTarget(const std::string& target) {
 }
 
 void requireTarget(const std::string& target) {
-  if (target.empty()) return;
-  if (namesChip(target)) return void(gpu::findTarget(target));
-  kernels::codeTarget(openDevice(target).kind() == DeviceKind::Host ? target : openDevice(target).name());
+  if (!target.empty()) kernels::ResolvedTarget{target};
 }
 
 int Machine::dotRows(DType type) const {
@@ -88,12 +116,7 @@ int Machine::registers(int threads) const { return isHost() ? 0 : gpu::registerL
 
 Machine machineOf(const std::string& target) {
   if (namesHost(target)) return {.chip = target};
-  const gpu::Target& row = gpu::findTarget(kernels::codeTarget(target));
-  return {.chip = std::string(row.name),
-          .shared_bytes = row.shared.bytesPerBlock,
-          .warp_size = row.warpSize,
-          .warp_groups = row.warpGroup.has_value() && row.copy(gpu::CopyKind::BulkTensor) != nullptr,
-          .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr};
+  return kernels::machineOf(kernels::ResolvedTarget(target));
 }
 
 }  // namespace fattn

@@ -29,17 +29,16 @@ namespace {
 // Programs whose texts agree compute the same, whoever traced them, and declare the same.
 kernels::Source sourceOf(const dsl::Program& program, const CompileFor& how) {
   how.tile.validate();
-  requireTarget(how.target);
-  const std::string target = resolveTarget(how.target);
+  const kernels::ResolvedTarget target = how.target;
   const std::string text = compiler::textOf(dsl::internal::module(program));
-  kernels::Source source{.key = "program " + cache::hex(cache::hash(text)) + " " + target,
-                         .text = program.name() + " for " + target,
+  kernels::Source source{.key = "program " + cache::hex(cache::hash(text)) + " " + target.name,
+                         .text = program.name() + " for " + target.name,
                          .target = target,
                          .safe = how.tile};
   source.compile = [&program, target](const TileConfig& tile) {
     return kernels::compileProgram({.target = target,
                                     .tile = tile,
-                                    .folder = program.name() + "-" + target + (tile == TileConfig{} ? "" : "-" + tile.toString()),
+                                    .folder = program.name() + "-" + target.name + (tile == TileConfig{} ? "" : "-" + tile.toString()),
                                     .trace = [&program] { return dsl::internal::copy(program); }});
   };
   return source;

@@ -11,6 +11,7 @@
 
 #include "fattn/TileConfig.h"
 #include "fattn/dsl/Trace.h"
+#include "kernels/core/Target.h"
 #include "runtime/cache/TunedBuckets.h"
 
 namespace fattn::kernels {
@@ -19,8 +20,8 @@ class Bench;
 
 /// Functions that are empty say: nothing.
 struct TuneProblem {
-  std::string name;                  ///< of the kernel, as people and folders call it: "attention_forward-bf16-d128-v128-causal"
-  std::string target;                ///< resolved
+  std::string name;  ///< of the kernel, as people and folders call it: "attention_forward-bf16-d128-v128-causal"
+  ResolvedTarget target;
   TileConfig safe;                   ///< the default: complete
   std::vector<std::string> extents;  ///< the names of a shape's extents, at most kMostExtents, in the order of a ShapeBucket
   std::string decisive;              ///< the extent without which nothing was told of lengths: no bucket is that of the shape then

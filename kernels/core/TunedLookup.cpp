@@ -41,8 +41,8 @@ using Accept = std::function<bool(const TileConfig&)>;
 
 std::vector<cache::TunedBucket> shippedFor(const TuneProblem& problem, const Accept& accept) {
   const std::string device = shippedDevice(problem.target);
-  const std::string family = namesHost(problem.target) ? "" : device.substr(0, device.find('-', device.find('-') + 1) + 1);
-  return cache::shippedBuckets(cache::shippedRoots(), namesChip(problem.target) ? "" : device, family, problem.name, accept);
+  const std::string family = problem.target.isHost() ? "" : device.substr(0, device.find('-', device.find('-') + 1) + 1);
+  return cache::shippedBuckets(cache::shippedRoots(), problem.target.isChip() ? "" : device, family, problem.name, accept);
 }
 
 // Of this machine, for all its users; nothing records in it.
@@ -78,7 +78,7 @@ std::vector<const cache::TunedBucket*> nearbyOf(std::span<const cache::TunedBuck
 std::string reasonOf(const TuneProblem& problem, const TunedLookup& lookup, const cache::LeastLoss& least) {
   const cache::TunedBucket& first = *lookup.nearby.front();
   const std::string shipped = first.shipped ? fmt::format("shipped, as nothing nearer is tuned {}; tuned on {}; ",
-                                                          namesChip(problem.target) ? "without a device" : "on this device", first.device)
+                                                          problem.target.isChip() ? "without a device" : "on this device", first.device)
                                             : "";
   if (lookup.nearby.size() == 1)
     return fmt::format("{}the winner of the tuning for {} ({}, {:.1f} us) in {}", shipped,
@@ -110,21 +110,20 @@ cache::TunedStore& tunedStore() {
   return *store;
 }
 
-std::string shippedDevice(const std::string& target) {
-  if (namesHost(target)) return hostLevel(target);
-  if (namesChip(target)) return slug(target) + "-";
-  Device& device = openDevice(target);
-  const std::string description = device.description();
+std::string shippedDevice(const ResolvedTarget& target) {
+  if (target.isHost()) return hostLevel(target.code);
+  if (target.isChip()) return slug(target.name) + "-";
+  const std::string description = target.device->description();
   std::string product = slug(std::string_view(description).substr(0, description.find(',')));
-  const std::string chip = slug(codeTarget(target)), vendor = chip.substr(0, chip.find('-') + 1);
+  const std::string chip = slug(target.code), vendor = chip.substr(0, chip.find('-') + 1);
   if (product.starts_with(vendor)) product.erase(0, vendor.size());
   return chip + "-" + product;
 }
 
 cache::TuneKey tuneKey(const TuneProblem& problem) {
   dsl::Program program = problem.trace(problem.reference);
-  Device& device = openDevice(problem.target);
-  const std::string chip = codeTarget(problem.target);
+  const Device& device = *problem.target.device;
+  const std::string& chip = problem.target.code;
   return {.target = chip + " " + cache::hex(cache::hash(compiler::targetIdentity(chip))).substr(0, 16),
           .device = device.description(),
           .driver = device.driverVersion(),
@@ -151,7 +150,7 @@ TunedLookup lookUpTuned(const TuneProblem& problem) {
     return lookup;
   }
   auto accept = [&](const TileConfig& tile) { return tile != TileConfig{} && (!problem.refusal || !problem.refusal(tile)); };
-  if (!namesChip(problem.target) && !(tunedStore().empty() && sharedStore().empty())) lookup.key = tuneKey(problem);
+  if (!problem.target.isChip() && !(tunedStore().empty() && sharedStore().empty())) lookup.key = tuneKey(problem);
   lookup.known = knownFor(problem, lookup.key, accept);
   lookup.nearby = nearbyOf(lookup.known, problem);
   if (lookup.nearby.empty()) {
@@ -182,7 +181,7 @@ std::vector<TunedShape> tunedShapes(const TuneProblem& problem, const TunedLooku
 
 TileChoice tunedChoice(const TuneProblem& problem) {
   TunedLookup lookup = lookUpTuned(problem);
-  if (cache::tuneMode() == cache::TuneMode::On && !namesChip(problem.target) && problem.space &&
+  if (cache::tuneMode() == cache::TuneMode::On && !problem.target.isChip() && problem.space &&
       !tunedStore().read(tuneKey(problem)).winner && tuneWithinCompile(problem))
     lookup = lookUpTuned(problem);
   return {lookup.rule == TunedRule::Default ? std::nullopt : std::optional(lookup.tile), tunedShapes(problem, lookup)};

@@ -19,7 +19,7 @@ cache::TunedStore& tunedStore();
 
 /// The folder of a device's shipped configurations, "host-avx512bf16" or "nvidia-sm_90a-h200", named after the code that it runs; of a chip
 /// without a device how such folders begin, "nvidia-sm_90a-".
-std::string shippedDevice(const std::string& target);
+std::string shippedDevice(const ResolvedTarget& target);
 
 /// The key of a problem on its device. Traces the kernel (about a millisecond). Precondition: the target is a device.
 cache::TuneKey tuneKey(const TuneProblem& problem);

@@ -29,8 +29,8 @@ std::optional<std::string> misfitOf(const TuneProblem& problem, const TileConfig
 }  // namespace
 
 TunePlan planTuning(TuneProblem problem) {
-  if (namesChip(problem.target))
-    throw Error(ErrorCode::Unsupported, "target '" + problem.target + "' names a chip to compile for; only a device can be tuned for",
+  if (problem.target.isChip())
+    throw Error(ErrorCode::Unsupported, "target '" + problem.target.name + "' names a chip to compile for; only a device can be tuned for",
                 "devices are 'host' and 'cuda[:N]'");
   TunePlan plan;
   plan.key = tuneKey(problem);
@@ -71,7 +71,7 @@ tuning::Outcome runTuning(const TunePlan& plan, const TuneOptions& options, cach
   };
   callbacks.progress = options.progress;
   tuning::Settings settings{.budgetSeconds = options.budgetSeconds, .jobs = options.jobs, .stop = options.stop};
-  settings.overlap = openDevice(plan.problem.target).kind() != DeviceKind::Host;
+  settings.overlap = !plan.problem.target.isHost();
   if (options.resume) settings.known = store.read(plan.key).points;
   std::erase_if(settings.known, [&](const cache::TunePoint& point) { return point.timeMs < options.knownSinceMs; });
   tuning::Space space{.candidates = plan.candidates, .safe = plan.problem.safe};

@@ -8,6 +8,7 @@
 #include "compiler/driver/Identity.h"
 #include "dsl/Internal.h"
 #include "kernels/core/Bench.h"
+#include "kernels/core/TunedLookup.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/cache/Hash.h"
 
@@ -72,11 +73,11 @@ Parameters complete(const KernelTemplate& from, const Parameters& given) {
 class TemplateBench : public Bench {
  public:
   TemplateBench(std::shared_ptr<const Instance> instance, std::vector<std::int64_t> extents)
-      : Bench(openDevice(instance->target)), instance_(std::move(instance)), extents_(std::move(extents)) {
+      : Bench(*instance->target.device), instance_(std::move(instance)), extents_(std::move(extents)) {
     operands_ = instance_->from->operands(instance_->parameters, extents_);
     for (const Operand& operand : operands_) add(operand);
     setCompile([this](const TileConfig& tile) -> Launch {
-      TemplateKernel kernel = compile(*instance_->from, instance_->parameters, {.target = instance_->target, .tile = tile});
+      TemplateKernel kernel = compile(*instance_->from, instance_->parameters, {.target = instance_->target.name, .tile = tile});
       return [this, kernel](Stream stream) { kernel.launch(stream, extents_, arguments_); };
     });
   }
@@ -143,11 +144,10 @@ Instance::Instance(const KernelTemplate& what, const Parameters& given, const st
   requireTemplate(what);
   from = std::make_shared<const KernelTemplate>(what);
   parameters = complete(what, given);
-  if (what.check) what.check(parameters);
-  requireTarget(where);
-  target = resolveTarget(where);
+  target = where;
   machine = machineOf(target);
   requireExtents(what, extents);
+  if (what.check) what.check(parameters);
   if (what.complete) parameters = what.complete(parameters, machine);
   names = namesOf(what, parameters);
   const bool isTold = std::ranges::any_of(extents, [](std::int64_t extent) { return extent > 0; });
@@ -166,11 +166,11 @@ void Instance::requireTile(const TileConfig& tile) const {
 
 std::shared_ptr<const Instance> Instance::relaxed() const {
   const std::optional<Parameters> less = from->relaxed ? from->relaxed(parameters) : std::nullopt;
-  return less && *less != parameters ? std::make_shared<const Instance>(*from, *less, target) : nullptr;
+  return less && *less != parameters ? std::make_shared<const Instance>(*from, *less, target.name) : nullptr;
 }
 
 ProgramJob Instance::job(const TileConfig& tile) const {
-  return {.target = target, .tile = tile, .folder = names.folder + "-" + target + "-" + tile.toString(), .trace = [=, this] {
+  return {.target = target, .tile = tile, .folder = names.folder + "-" + target.name + "-" + tile.toString(), .trace = [=, this] {
             return trace(tile);
           }};
 }
@@ -226,16 +226,16 @@ void requireDeclared(std::span<const dsl::Param> declared, std::span<const compi
 std::string identityOf(const Instance& instance) {
   const std::string name =
       "template " + plainName(*instance.from, instance.parameters) + (instance.from->relaxed ? " relaxed for others " : " ");
-  if (instance.from->unique) return name + instance.target;
+  if (instance.from->unique) return name + instance.target.name;
   const dsl::Program program = instance.trace(instance.safe);
-  return name + cache::hex(cache::hash(compiler::textOf(dsl::internal::module(program)))) + " " + instance.target;
+  return name + cache::hex(cache::hash(compiler::textOf(dsl::internal::module(program)))) + " " + instance.target.name;
 }
 
 }  // namespace
 
 Source sourceOf(const std::shared_ptr<const Instance>& instance) {
   Source source{.key = identityOf(*instance),
-                .text = instance->names.text + " for " + instance->target,
+                .text = instance->names.text + " for " + instance->target.name,
                 .target = instance->target,
                 .safe = instance->safe};
   // What the program declared when it was compiled; a source compiles and loads one configuration after the other.
@@ -253,7 +253,7 @@ Source sourceOf(const std::shared_ptr<const Instance>& instance) {
   source.client = [instance, declared](const LoadedCode&) { return std::make_shared<const TemplateCode>(instance, *declared); };
   if (instance->from->progress)
     source.progress = [instance](const TileConfig& tile, bool done, double ms) {
-      instance->from->progress({.parameters = instance->parameters, .target = instance->target, .tile = tile, .done = done, .ms = ms});
+      instance->from->progress({.parameters = instance->parameters, .target = instance->target.name, .tile = tile, .done = done, .ms = ms});
     };
   return source;
 }
@@ -302,6 +302,14 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };
   return problem;
+}
+
+TemplateHandle openTemplate(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) {
+  auto instance = std::make_shared<const Instance>(from, parameters, how.target, how.extents);
+  const Source source = sourceOf(instance);
+  if (how.leavesTileOpen()) return {programCache().open(source, tunedChoice(problemOf(instance, how.extents))), std::move(instance)};
+  instance->requireTile(*how.tile);
+  return {programCache().closed(source, *how.tile), std::move(instance)};
 }
 
 }  // namespace fattn::kernels

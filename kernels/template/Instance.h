@@ -24,7 +24,7 @@ struct Instance {
 
   std::shared_ptr<const KernelTemplate> from;
   Parameters parameters;  ///< complete
-  std::string target;     ///< in full
+  ResolvedTarget target;
   Machine machine;
   TileConfig safe;
   TemplateNames names;  ///< none is empty
@@ -72,6 +72,13 @@ class TemplateCode {
   mutable std::atomic<const LoadedCode*> relaxedCode_{nullptr};
 };
 inline const TemplateCode& templateCode(const LoadedCode& code) { return *static_cast<const TemplateCode*>(code.client.get()); }
+
+/// What a handle to a template's kernel points to.
+struct TemplateHandle : KernelHandle {
+  std::shared_ptr<const Instance> instance;
+};
+/// Resolves, and compiles or finds the code. Throws Error.
+TemplateHandle openTemplate(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how);
 
 Source sourceOf(const std::shared_ptr<const Instance>& instance);
 /// `extents` as in TemplateFor. Throws Error for extents that are not legal.

@@ -15,10 +15,8 @@
 
 namespace fattn {
 
-struct TemplateKernel::Impl : kernels::KernelHandle {
-  Impl(kernels::KernelHandle handle, std::shared_ptr<const kernels::Instance> of)
-      : kernels::KernelHandle(std::move(handle)), instance(std::move(of)) {}
-  std::shared_ptr<const kernels::Instance> instance;
+struct TemplateKernel::Impl : kernels::TemplateHandle {
+  explicit Impl(kernels::TemplateHandle handle) : kernels::TemplateHandle(std::move(handle)) {}
 };
 
 namespace {
@@ -32,14 +30,6 @@ namespace {
   for (const std::string& name : instance.from->allExtents()) names += (names.empty() ? "" : ", ") + name;
   throw Error(ErrorCode::InvalidArgument,
               "a launch of template " + instance.from->name + " is given " + std::to_string(given) + " extents; it has " + names);
-}
-
-kernels::KernelHandle handleOf(const std::shared_ptr<const kernels::Instance>& instance, const TemplateFor& how) {
-  const kernels::Source source = kernels::sourceOf(instance);
-  const kernels::TuneProblem problem = kernels::problemOf(instance, how.extents);
-  if (how.leavesTileOpen()) return kernels::programCache().open(source, kernels::tunedChoice(problem));
-  instance->requireTile(*how.tile);
-  return kernels::programCache().closed(source, *how.tile);
 }
 
 /// The code for a shape.
@@ -114,8 +104,7 @@ TemplateKernel compile(const KernelTemplate& from, const Parameters& parameters,
   TemplateKernel kernel;
   kernels::asErrors([&] {
     const Busy busy;
-    auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
-    kernel = TemplateKernel(std::make_shared<const TemplateKernel::Impl>(handleOf(instance, how), instance));
+    kernel = TemplateKernel(std::make_shared<const TemplateKernel::Impl>(kernels::openTemplate(from, parameters, how)));
   });
   return kernel;
 }
@@ -155,7 +144,7 @@ std::string explainTile(const KernelTemplate& from, const Parameters& parameters
 std::string explain(const KernelTemplate& from, const Parameters& parameters, const TemplateFor& how) try {
   const Busy busy;
   auto instance = std::make_shared<const kernels::Instance>(from, parameters, how.target, how.extents);
-  return instance->names.text + " for " + instance->target + " with " + explained(instance, how);
+  return instance->names.text + " for " + instance->target.name + " with " + explained(instance, how);
 } catch (const Error& error) {
   return error.what();
 }

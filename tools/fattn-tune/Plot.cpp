@@ -242,7 +242,7 @@ namespace {
 // What is known of the problem; where that is nothing, what was found with other compilers or on other devices, the latest of it.
 TuneRecord recordOf(const AttentionConfig& config) {
   const kernels::TuneProblem problem = kernels::problemOf(config);
-  if (!namesChip(problem.target))
+  if (!problem.target.isChip())
     if (TuneRecord own = kernels::tunedStore().read(kernels::tuneKey(problem)); !own.points.empty()) return own;
   TuneRecord latest;
   const auto timeOf = [](const TuneRecord& record) {

@@ -21,7 +21,7 @@ namespace fattn {
 /// across fork(). What it needs lives as long as the process.
 class ForkSafeMutex {
  public:
-  constexpr ForkSafeMutex() = default;
+  constexpr ForkSafeMutex() noexcept = default;
   ForkSafeMutex(const ForkSafeMutex&) = delete;
   ForkSafeMutex& operator=(const ForkSafeMutex&) = delete;
 
@@ -50,7 +50,7 @@ void compileInParallel(std::size_t count, const std::function<void(std::size_t)>
 template <typename Key, typename Handle, typename Hash, typename Equal = std::equal_to<>>
 class Handles {
  public:
-  constexpr Handles() = default;
+  constexpr Handles() noexcept = default;
   ~Handles() { delete handles_; }
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
@@ -80,7 +80,7 @@ class Handles {
 /// An object that is there before main() and is never destroyed, so that objects which outlive main() may use it.
 template <typename T>
 union Undestroyed {
-  constexpr Undestroyed() : value() {}
+  constexpr Undestroyed() noexcept : value() {}
   constexpr ~Undestroyed() {}
   T value;
 };

@@ -149,8 +149,7 @@ TEST(KernelCache, WhatWasTunedIsForOpenTilesOnly) {
 }
 
 TEST(LoadCode, ABinaryThatDoesNotLoadIsMadeAnew) {
-  const compiler::Binary good = test::countingBinary();
-  compiler::Binary bad = good;
+  compiler::Binary good = test::countingBinary(), bad = good;
   bad.bytes = "no object file";
   int made = 0;
   auto again = [&] {
