@@ -18,8 +18,7 @@ constexpr int64_t kMostRecomputed = 128;
 bool isElementwise(Operation* op) {
   if (op->getNumRegions() || op->getNumResults() != 1 || !isTile(op->getResult(0))) return false;
   StringRef dialect = op->getName().getDialectNamespace();
-  return dialect == "arith" || dialect == "math" ||
-         isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::AddPtrOp>(op);
+  return dialect == "arith" || dialect == "math" || op->hasTrait<tile::CheapToRepeat>();
 }
 
 /// Its result has other indices than its operand. A splat may be of a tile without dimensions.

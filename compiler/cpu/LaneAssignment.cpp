@@ -170,7 +170,7 @@ double LaneAssignment::cost() {
         total += weight(op) * 8 * elements(in) / tileType(in).getDimSize(reduce.getAxis());
     } else if (op->getNumResults() == 1 && op->getNumRegions() == 0 && tileType(op->getResult(0))) {
       int l = lane(op->getResult(0));
-      if (!isa<tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::JoinOp, tile::SplitOp>(op))
+      if (!op->hasTrait<tile::MovesElements>() && !isa<tile::JoinOp, tile::SplitOp>(op))
         for (Value v : op->getOperands())
           if (lane(v) >= 0 && lane(v) != l) total += weight(op) * elements(v);
     }

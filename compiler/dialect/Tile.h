@@ -3,6 +3,7 @@
 #ifndef FATTN_COMPILER_DIALECT_TILE_H
 #define FATTN_COMPILER_DIALECT_TILE_H
 
+#include "compiler/dialect/TileTraits.h"
 #include "fattn/DType.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -11,6 +11,28 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+// Traits of TileTraits.h.
+class Tile_Trait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::fattn::tile";
+}
+def Tile_MovesElements : Tile_Trait<"MovesElements">;
+def Tile_CheapToRepeat : Tile_Trait<"CheapToRepeat">;
+def Tile_KeepsIndices : Tile_Trait<"KeepsIndices">;
+def Tile_AccessesArrays : Tile_Trait<"AccessesArrays">;
+
+// Topics of the reference.
+class Tile_Topic<string title, string text> : OpDocGroup {
+  let summary = title;
+  let description = text;
+}
+def Tile_GridTopic : Tile_Topic<"The grid", "Which program this is, of how many.">;
+def Tile_PointersTopic : Tile_Topic<"Pointers", "Where tiles lie in global memory: windows into strided arrays, and pointers to single elements.">;
+def Tile_MemoryTopic : Tile_Topic<"Memory", "Tiles from and to global memory.">;
+def Tile_ShapesTopic : Tile_Topic<"Making and reshaping tiles", "What moves elements around, or makes them from nothing, without computing on them.">;
+def Tile_ComputationTopic : Tile_Topic<"Computation", "What `arith` and `math` on tensors lack.">;
+def Tile_RareSidesTopic : Tile_Topic<"Rare cases", "Work that is almost never needed.">;
+def Tile_FactsTopic : Tile_Topic<"Facts and debugging", "What changes no value.">;
+
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
 
 def Tile_Tile : Type<CPred<"::fattn::tile::isTile($_self)">, "tile (ranked tensor of static shape)",

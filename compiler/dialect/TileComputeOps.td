@@ -8,6 +8,7 @@ include "compiler/dialect/TileBase.td"
 //===-- Computation ---------------------------------------------------------------------------------------------===//
 
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let opDocGroup = Tile_ComputationTopic;
   let summary = "matrix product added to an accumulator";
   let description = [{
     `result[m, n] = acc[m, n] + sum_k a[m, k] * b[k, n]`.
@@ -49,6 +50,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBlock]> {
+  let opDocGroup = Tile_ComputationTopic;
   let summary = "combine the elements along a dimension";
   let description = [{
     Combines the elements along `axis` with an operation of the author, on `n >= 1` tiles at once. The region takes
@@ -93,7 +95,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, SameVariadicOperandSize, SingleBloc
   let hasCanonicalizer = 1;
 }
 
-def Tile_CumsumOp : Tile_Op<"cumsum", [Pure, AllTypesMatch<["input", "result"]>]> {
+def Tile_CumsumOp : Tile_Op<"cumsum", [Pure, AllTypesMatch<["input", "result"]>, Tile_KeepsIndices]> {
+  let opDocGroup = Tile_ComputationTopic;
   let summary = "running sum along a dimension";
   let description = [{
     `result[.., k, ..] = sum_{l <= k} input[.., l, ..]` along `axis`, or `sum_{l >= k}` with `reverse`. Integers wrap; the
@@ -120,6 +123,7 @@ def Tile_CumsumOp : Tile_Op<"cumsum", [Pure, AllTypesMatch<["input", "result"]>]
 }
 
 def Tile_SelectLazyOp : Tile_Op<"select_lazy", [RecursiveMemoryEffects, SingleBlock]> {
+  let opDocGroup = Tile_RareSidesTopic;
   let summary = "take a rarely needed exact value where a condition holds";
   let description = [{
     Where `condition` holds the results are what the region yields (the exact side); where it does not hold, either
@@ -161,6 +165,7 @@ def Tile_SelectLazyOp : Tile_Op<"select_lazy", [RecursiveMemoryEffects, SingleBl
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ReduceOp", "SelectLazyOp"]>]> {
+  let opDocGroup = Tile_ComputationTopic;
   let summary = "the values of a reduce or select_lazy region";
   let description = [{
     Ends the region of `tile.reduce` or `tile.select_lazy` and gives its values; the enclosing operation says how many
@@ -185,6 +190,7 @@ def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["ReduceOp", 
 //===-- Hints and debugging -------------------------------------------------------------------------------------===//
 
 def Tile_AssumeDivisibleOp : Tile_Op<"assume_divisible", [Pure, AllTypesMatch<["input", "result"]>]> {
+  let opDocGroup = Tile_FactsTopic;
   let summary = "promise that an integer, or an address in bytes, is a multiple of a constant";
   let description = [{
     The result is the input. The author promises that it is a multiple of `divisor` (for a pointer: its address in
@@ -210,6 +216,7 @@ def Tile_AssumeDivisibleOp : Tile_Op<"assume_divisible", [Pure, AllTypesMatch<["
 }
 
 def Tile_DevicePrintOp : Tile_Op<"device_print", [MemoryEffects<[MemWrite]>]> {
+  let opDocGroup = Tile_FactsTopic;
   let summary = "print values while the kernel runs";
   let description = [{
     Prints one line: the program's index, `prefix`, and the values; a tile in row-major order with a pair of brackets

@@ -8,6 +8,7 @@ include "compiler/dialect/TileBase.td"
 //===-- The grid ------------------------------------------------------------------------------------------------===//
 
 def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
+  let opDocGroup = Tile_GridTopic;
   let summary = "index of this program along a grid axis";
   let description = [{
     The programs of a launch form a grid of up to three axes `x`, `y`, `z`. The result is in `[0, num_programs(axis))`.
@@ -26,6 +27,7 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
 }
 
 def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
+  let opDocGroup = Tile_GridTopic;
   let summary = "number of programs along a grid axis";
   let description = [{
     The extent of the launched grid along `axis`, at least 1.
@@ -46,6 +48,7 @@ def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
 //===-- Pointers ------------------------------------------------------------------------------------------------===//
 
 def Tile_MakeBlockPtrOp : Tile_Op<"make_block_ptr", [Pure, AttrSizedOperandSegments]> {
+  let opDocGroup = Tile_PointersTopic;
   let summary = "make a block pointer";
   let description = [{
     Describes an array in global memory and a window of it. With rank `n`, element `i = (i_0, ..., i_{n-1})` of the
@@ -81,6 +84,7 @@ def Tile_MakeBlockPtrOp : Tile_Op<"make_block_ptr", [Pure, AttrSizedOperandSegme
 }
 
 def Tile_AdvanceOp : Tile_Op<"advance", [Pure, AllTypesMatch<["ptr", "result"]>]> {
+  let opDocGroup = Tile_PointersTopic;
   let summary = "move a block pointer";
   let description = [{
     The same array, with the window at `offsets + deltas`.
@@ -107,7 +111,8 @@ def Tile_AdvanceOp : Tile_Op<"advance", [Pure, AllTypesMatch<["ptr", "result"]>]
   let hasCanonicalizer = 1;
 }
 
-def Tile_AddPtrOp : Tile_Op<"addptr", [Pure, AllTypesMatch<["ptr", "result"]>]> {
+def Tile_AddPtrOp : Tile_Op<"addptr", [Pure, AllTypesMatch<["ptr", "result"]>, Tile_CheapToRepeat, Tile_KeepsIndices]> {
+  let opDocGroup = Tile_PointersTopic;
   let summary = "offset a pointer, or a tile of pointers, by elements";
   let description = [{
     `result = ptr + offset`, element by element; `offset` is a signed integer and counts elements of the pointee type.
@@ -136,7 +141,8 @@ def Tile_AddPtrOp : Tile_Op<"addptr", [Pure, AllTypesMatch<["ptr", "result"]>]> 
 
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>, Tile_AccessesArrays]> {
+  let opDocGroup = Tile_MemoryTopic;
   let summary = "load the tile a block pointer points at";
   let description = [{
     Element `j` of the result is the array's element `i = offsets + j` where `0 <= i_d < shape_d` for every dimension
@@ -163,7 +169,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_AccessesArrays]> {
+  let opDocGroup = Tile_MemoryTopic;
   let summary = "store a tile where a block pointer points at";
   let description = [{
     Writes element `j` of `value` to the array's element `i = offsets + j` where `0 <= i_d < shape_d` for every
@@ -187,7 +194,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments, Tile_AccessesArrays, Tile_KeepsIndices]> {
+  let opDocGroup = Tile_MemoryTopic;
   let summary = "load through a pointer, or a tile of pointers";
   let description = [{
     `result[i] = mask[i] ? *ptr[i] : other[i]`. Without `mask` every element is read; without `other` a masked-off
@@ -218,7 +226,8 @@ def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperan
   let hasVerifier = 1;
 }
 
-def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
+def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>, Tile_AccessesArrays, Tile_KeepsIndices]> {
+  let opDocGroup = Tile_MemoryTopic;
   let summary = "store through a pointer, or a tile of pointers";
   let description = [{
     `*ptr[i] = value[i]` where `mask[i]` holds, or everywhere without `mask`. Where two elements have the same address,
@@ -241,7 +250,8 @@ def Tile_ScatterOp : Tile_Op<"scatter", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AtomicAddOp : Tile_Op<"atomic_add", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesArrays, Tile_KeepsIndices]> {
+  let opDocGroup = Tile_MemoryTopic;
   let summary = "atomically add through a pointer, or a tile of pointers";
   let description = [{
     `result[i] = *ptr[i]; *ptr[i] += value[i]` as one indivisible step where `mask[i]` holds, or everywhere without

@@ -5,7 +5,8 @@
 
 include "compiler/dialect/TileBase.td"
 
-def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
+def Tile_ArangeOp : Tile_Op<"arange", [Pure, Tile_CheapToRepeat]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "consecutive integers start, start+1, ...";
   let description = [{
     `result[i] = start + i`.
@@ -28,7 +29,8 @@ def Tile_ArangeOp : Tile_Op<"arange", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
+def Tile_SplatOp : Tile_Op<"splat", [Pure, Tile_MovesElements, Tile_CheapToRepeat]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "a tile whose elements all are one scalar";
   let description = [{
     `result[i] = input`. The input is a scalar or a tile of rank 0.
@@ -52,7 +54,8 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let hasFolder = 1;
 }
 
-def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
+def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, Tile_MovesElements, Tile_CheapToRepeat]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "repeat size-1 dimensions";
   let description = [{
     `result[i_0, i_1, ...] = input[j_0, j_1, ...]` with `j_d = 0` where dimension `d` of the input is 1, else `j_d = i_d`.
@@ -77,7 +80,8 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
+def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure, Tile_MovesElements, Tile_CheapToRepeat]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "insert a dimension of size 1";
   let description = [{
     The elements of `input`, with a dimension of size 1 inserted before dimension `axis`; `axis = rank` appends it.
@@ -103,7 +107,8 @@ def Tile_ExpandDimsOp : Tile_Op<"expand_dims", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_TransOp : Tile_Op<"trans", [Pure]> {
+def Tile_TransOp : Tile_Op<"trans", [Pure, Tile_MovesElements, Tile_CheapToRepeat]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "permute dimensions";
   let description = [{
     Dimension `d` of the result is dimension `permutation[d]` of the input:
@@ -130,7 +135,8 @@ def Tile_TransOp : Tile_Op<"trans", [Pure]> {
   let hasCanonicalizer = 1;
 }
 
-def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
+def Tile_ReshapeOp : Tile_Op<"reshape", [Pure, Tile_MovesElements]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "same elements in row-major order, another shape";
   let description = [{
     The result's elements in row-major order (the last dimension fastest) are those of the input.
@@ -155,6 +161,7 @@ def Tile_ReshapeOp : Tile_Op<"reshape", [Pure]> {
 }
 
 def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "two tiles side by side along a new innermost dimension";
   let description = [{
     `result[..., 0] = lhs[...]`, `result[..., 1] = rhs[...]`.
@@ -181,6 +188,7 @@ def Tile_JoinOp : Tile_Op<"join", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
 }
 
 def Tile_SplitOp : Tile_Op<"split", [Pure, AllTypesMatch<["lhs", "rhs"]>]> {
+  let opDocGroup = Tile_ShapesTopic;
   let summary = "the inverse of join";
   let description = [{
     `lhs[...] = input[..., 0]`, `rhs[...] = input[..., 1]`.

@@ -87,8 +87,7 @@ std::optional<AffineBounds> boundsOf(Value v, SmallVectorImpl<IntegerResult>& re
     return constant.getSignificantBits() < 63 ? std::optional(out) : std::nullopt;
   }
   Operation* op = v.getDefiningOp();
-  if (op && isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp, arith::ExtSIOp>(op))
-    return boundsOf(op->getOperand(0), results);
+  if (op && (op->hasTrait<tile::MovesElements>() || isa<arith::ExtSIOp>(op))) return boundsOf(op->getOperand(0), results);
   if (auto arange = dyn_cast_or_null<tile::ArangeOp>(op)) {
     out.low = arange.getStart();
     out.high = out.low + arange.getResult().getType().getNumElements() - 1;

@@ -53,8 +53,7 @@ bool MaskedTrips::collect(Value condition, bool value, SmallVectorImpl<Mask>& ou
   Operation* op = condition.getDefiningOp();
   if (!op || out.size() > kMostMasks) return false;
   if (auto cmp = dyn_cast<arith::CmpIOp>(op)) return add(cmp, value, out);
-  if (isa<tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp>(op))
-    return collect(op->getOperand(0), value, out);
+  if (op->hasTrait<tile::MovesElements>()) return collect(op->getOperand(0), value, out);
   if (isa<arith::XOrIOp>(op) && matchPattern(op->getOperand(1), m_One())) return collect(op->getOperand(0), !value, out);
   if (value ? !isa<arith::AndIOp>(op) : !isa<arith::OrIOp>(op)) return false;
   bool left = collect(op->getOperand(0), value, out);
@@ -100,7 +99,7 @@ MaskedTrips::Masks MaskedTrips::masks() const {
   loop_.walk([&](Operation* op) {
     bool complete = false;
     if (auto select = dyn_cast<arith::SelectOp>(op)) return add(collect(select, complete).masks);
-    if (isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::ReshapeOp>(op)) return;
+    if (op->hasTrait<tile::MovesElements>() || isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)) return;
     for (Value operand : llvm::make_filter_range(op->getOperands(), isMask)) {
       Masks masks;
       collect(operand, true, masks);

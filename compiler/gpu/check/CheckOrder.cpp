@@ -21,8 +21,7 @@ constexpr int kPatience = 60;
 constexpr int kLeastRuns = 6;
 
 bool isLabelled(Operation* op) {
-  return isa<tilegpu::CopyAsyncOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp, tile::LoadOp, tile::StoreOp, tile::GatherOp,
-             tile::ScatterOp, tile::AtomicAddOp>(op);
+  return op->hasTrait<tile::AccessesArrays>() || isa<tilegpu::CopyAsyncOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp>(op);
 }
 
 std::vector<const Step*> stepsByLabel(const Program& program) {

@@ -48,9 +48,7 @@ bool decidesAlike(const LinearLayout& conditions, const LinearLayout& results) {
 
 /// Whether an operation lowers to one that all warps of the block have to execute, whatever is around it.
 bool needsAllWarps(Operation* op) {
-  if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(
-          op))
-    return true;
+  if (op->hasTrait<tilegpu::NeedsAllWarps>()) return true;
   // The old values go to all threads through shared memory.
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return !add.getResult().use_empty();
   return false;
@@ -118,12 +116,8 @@ class Finder {
 bool warpsMayDecide(tile::SelectLazyOp lazy) {
   const LinearLayout* conditions = tilegpu::layoutOf(lazy.getCondition());
   if (!conditions) return false;
-  WalkResult others = lazy.getExact().walk([](Operation* op) {
-    return isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp,
-               tilegpu::DotAsyncOp>(op)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
+  WalkResult others = lazy.getExact().walk(
+      [](Operation* op) { return op->hasTrait<tilegpu::NeedsAllWarps>() ? WalkResult::interrupt() : WalkResult::advance(); });
   if (others.wasInterrupted()) return false;
   return llvm::all_of(lazy.getResultTypes(), [&](Type type) {
     const LinearLayout* results = tilegpu::layoutOf(type);

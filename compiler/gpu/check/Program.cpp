@@ -187,7 +187,7 @@ class Flattener {
 
   void access(Step& step) {
     // What a pass puts beside an access may have its location, and is no run of it.
-    bool synchronizes = isa<tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotWaitOp, tilegpu::TurnWaitOp, tilegpu::TurnPassOp>(step.op);
+    bool synchronizes = step.op->hasTrait<tilegpu::Synchronizes>();
     if (auto label = tilegpu::sourceLabelOf(step.op); label && !synchronizes)
       step.label = static_cast<int>(label->source), labelled(step, *label);
     if (step.label < 0) step.stream = program.streams++;

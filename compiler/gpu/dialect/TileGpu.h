@@ -5,6 +5,7 @@
 
 #include "compiler/dialect/Tile.h"
 #include "compiler/gpu/Target.h"
+#include "compiler/gpu/dialect/TileGpuTraits.h"
 #include "compiler/layout/LinearLayout.h"
 #include "compiler/layout/Shared.h"
 #include "llvm/ADT/Hashing.h"

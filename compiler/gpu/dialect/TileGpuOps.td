@@ -8,6 +8,25 @@ include "compiler/gpu/dialect/TileGpuDialect.td"
 
 class TileGpu_Op<string mnemonic, list<Trait> traits = []> : Op<TileGpu_Dialect, mnemonic, traits>;
 
+// Traits of TileGpuTraits.h.
+class TileGpu_Trait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::fattn::tilegpu";
+}
+def TileGpu_NeedsAllWarps : TileGpu_Trait<"NeedsAllWarps">;
+def TileGpu_Synchronizes : TileGpu_Trait<"Synchronizes">;
+
+// Topics of the reference.
+class TileGpu_Topic<string title, string text> : OpDocGroup {
+  let summary = title;
+  let description = text;
+}
+def TileGpu_LayoutsTopic : TileGpu_Topic<"Layouts", "Tiles in registers that come into another layout, or in parts.">;
+def TileGpu_BuffersTopic : TileGpu_Topic<"Buffers", "Tiles in shared memory.">;
+def TileGpu_CopiesTopic : TileGpu_Topic<"Copies", "From global memory into buffers, ahead of their use.">;
+def TileGpu_MatrixUnitTopic : TileGpu_Topic<"Dots that run by themselves", "A matrix unit that reads shared memory.">;
+def TileGpu_WarpsTopic : TileGpu_Topic<"Warps", "Who waits for whom, and who does what.">;
+def TileGpu_ProgramsTopic : TileGpu_Topic<"Several programs a block", "One program of the grid after the other.">;
+
 /// What a block's threads share and no other block sees: apart from global memory, so that code that may run speculatively may use it.
 def TileGpu_SharedMemory : Resource<"::fattn::tilegpu::SharedMemory">;
 def TileGpu_SharedRead : MemRead<TileGpu_SharedMemory>;
@@ -16,7 +35,8 @@ def TileGpu_SharedAlloc : MemAlloc<TileGpu_SharedMemory>;
 
 //===-- Registers -----------------------------------------------------------------------------------------------===//
 
-def TileGpu_ConvertLayoutOp : TileGpu_Op<"convert_layout", [Pure]> {
+def TileGpu_ConvertLayoutOp : TileGpu_Op<"convert_layout", [Pure, Tile_MovesElements]> {
+  let opDocGroup = TileGpu_LayoutsTopic;
   let summary = "move a tile to other registers";
   let description = [{
     The same tile in another layout. What it takes is the layout library's to say (planConversion): nothing, renaming registers, shuffles
@@ -36,7 +56,8 @@ def TileGpu_ConvertLayoutOp : TileGpu_Op<"convert_layout", [Pure]> {
   let hasFolder = 1;
 }
 
-def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
+def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure, Tile_MovesElements]> {
+  let opDocGroup = TileGpu_LayoutsTopic;
   let summary = "a box of a tile's elements, in place";
   let description = [{
     Element `j` of the result is element `offsets + j` of the input. Every thread gives some of its own registers: nothing moves.
@@ -53,6 +74,7 @@ def TileGpu_SliceOp : TileGpu_Op<"slice", [Pure]> {
 }
 
 def TileGpu_ReshapeOp : TileGpu_Op<"reshape", [Pure]> {
+  let opDocGroup = TileGpu_LayoutsTopic;
   let summary = "same elements in row-major order, in tiles that are larger";
   let description = [{
     The elements of the input with indices below `from`, in row-major order, are those of the result with indices below `to`. The result's
@@ -72,6 +94,7 @@ def TileGpu_ReshapeOp : TileGpu_Op<"reshape", [Pure]> {
 //===-- Shared memory -------------------------------------------------------------------------------------------===//
 
 def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]> {
+  let opDocGroup = TileGpu_BuffersTopic;
   let summary = "shared memory for tiles";
   let description = [{
     Room in shared memory, contents undefined. `offset` (bytes from the start of the block's shared memory) is set by
@@ -92,6 +115,7 @@ def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]
 }
 
 def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
+  let opDocGroup = TileGpu_BuffersTopic;
   let summary = "from shared memory to registers";
   let description = [{
     Element `j` of the result is element `offsets + j` of the tile in slot `slot`. The instruction (one that reads whole matrices, where the
@@ -111,7 +135,8 @@ def TileGpu_LoadBufferOp : TileGpu_Op<"load_buffer"> {
   let hasVerifier = 1;
 }
 
-def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
+def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer", [TileGpu_NeedsAllWarps]> {
+  let opDocGroup = TileGpu_BuffersTopic;
   let summary = "from registers to shared memory";
   let description = [{
     Writes the whole tile of slot `slot`. Elements that several threads hold are written by each of them or by one.
@@ -133,7 +158,8 @@ def TileGpu_StoreBufferOp : TileGpu_Op<"store_buffer"> {
 
 //===-- Copies in flight ----------------------------------------------------------------------------------------===//
 
-def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments]> {
+def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments, TileGpu_NeedsAllWarps]> {
+  let opDocGroup = TileGpu_CopiesTopic;
   let summary = "begin to copy a tile from global to shared memory";
   let description = [{
     Copies the tile that `ptr` points at into slot `slot`, as `tile.load` with padding 0 would read it; the data is there for the executing
@@ -175,7 +201,8 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments]> {
 }
 
 def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [
-    AttrSizedOperandSegments, MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+    AttrSizedOperandSegments, MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_NeedsAllWarps, TileGpu_Synchronizes]> {
+  let opDocGroup = TileGpu_CopiesTopic;
   let summary = "wait for copies of the executing thread";
   let description = [{
     Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
@@ -197,7 +224,9 @@ def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [
   }];
 }
 
-def TileGpu_ReleaseOp : TileGpu_Op<"release", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+def TileGpu_ReleaseOp : TileGpu_Op<"release", [
+    MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_NeedsAllWarps, TileGpu_Synchronizes]> {
+  let opDocGroup = TileGpu_CopiesTopic;
   let summary = "the executing warp reads a slot no more";
   let description = [{
     What the slot holds has been read: the next `tilegpu.copy_async` by a tensor map into it begins when every warp has said so. There is
@@ -212,6 +241,7 @@ def TileGpu_ReleaseOp : TileGpu_Op<"release", [MemoryEffects<[TileGpu_SharedRead
 }
 
 def TileGpu_InitBarriersOp : TileGpu_Op<"init_barriers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_CopiesTopic;
   let summary = "barrier objects for copies by tensor maps";
   let description = [{
     Makes the barrier objects of all buffers that have some (`barriers` of `tilegpu.alloc`). Inserted at the function's start by
@@ -220,7 +250,8 @@ def TileGpu_InitBarriersOp : TileGpu_Op<"init_barriers", [MemoryEffects<[TileGpu
   let assemblyFormat = "attr-dict";
 }
 
-def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_NeedsAllWarps]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "all threads of the block arrive before any goes on";
   let description = [{ Shared memory written before it is seen by all behind it. Inserted by `-tilegpu-place-barriers` only. }];
   let assemblyFormat = "attr-dict";
@@ -229,6 +260,7 @@ def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead
 //===-- Roles ---------------------------------------------------------------------------------------------------===//
 
 def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "whether the executing warp only copies";
   let description = [{
     True in the warps behind the function's `tilegpu.warps`, of which there are `tilegpu.copier_warps`; with `one_thread` in one thread of them.
@@ -255,6 +287,7 @@ def TileGpu_WarpLeastOp : TileGpu_Op<"warp_least", [Pure]> {
 }
 
 def TileGpu_SetRegistersOp : TileGpu_Op<"set_registers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "a warp group's registers a thread, from here on";
   let description = [{
     Gives registers back, or with `more` waits until there are as many. All warps of a group execute it.
@@ -263,7 +296,8 @@ def TileGpu_SetRegistersOp : TileGpu_Op<"set_registers", [MemoryEffects<[TileGpu
   let assemblyFormat = "$count (`more` $more^)? attr-dict";
 }
 
-def TileGpu_TurnWaitOp : TileGpu_Op<"turn_wait", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+def TileGpu_TurnWaitOp : TileGpu_Op<"turn_wait", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_Synchronizes]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "until it is this warp group's turn";
   let description = [{
     Computing warp groups take turns, in the order of their numbers and round again: returns when the group before has passed on its turn
@@ -272,7 +306,8 @@ def TileGpu_TurnWaitOp : TileGpu_Op<"turn_wait", [MemoryEffects<[TileGpu_SharedR
   let assemblyFormat = "attr-dict";
 }
 
-def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_Synchronizes]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "it is the next warp group's turn";
   let description = [{ With `first` the last group says so, and no other: the first group may begin. }];
   let arguments = (ins UnitAttr:$first);
@@ -282,6 +317,7 @@ def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedR
 //===-- Programs --------------------------------------------------------------------------------------------------===//
 
 def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTerminator<"NextProgramOp">, RecursiveMemoryEffects]> {
+  let opDocGroup = TileGpu_ProgramsTopic;
   let summary = "the region once for each program that the block takes";
   let description = [{
     The launch has fewer blocks than programs (blocks in one dimension, those that fit on the device), and each block takes one program after
@@ -303,6 +339,7 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
 }
 
 def TileGpu_NextProgramOp : TileGpu_Op<"next_program", [Pure, Terminator, HasParent<"EachProgramOp">]> {
+  let opDocGroup = TileGpu_ProgramsTopic;
   let summary = "the end of a program";
   let assemblyFormat = "attr-dict";
 }
@@ -310,7 +347,8 @@ def TileGpu_NextProgramOp : TileGpu_Op<"next_program", [Pure, Terminator, HasPar
 //===-- Dots in flight ------------------------------------------------------------------------------------------===//
 
 def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
-    AllTypesMatch<["acc", "result"]>, MemoryEffects<[TileGpu_SharedRead]>]> {
+    AllTypesMatch<["acc", "result"]>, MemoryEffects<[TileGpu_SharedRead]>, TileGpu_NeedsAllWarps]> {
+  let opDocGroup = TileGpu_MatrixUnitTopic;
   let summary = "begin a dot that reads shared memory";
   let description = [{
     `result = a . b + acc`, as `tile.dot`. `b`, and `a` where it is a buffer, are the tiles in these slots; with `transposed_a` or
@@ -334,7 +372,8 @@ def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
   let hasVerifier = 1;
 }
 
-def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, MemoryEffects<[TileGpu_SharedRead]>]> {
+def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, MemoryEffects<[TileGpu_SharedRead]>, TileGpu_Synchronizes]> {
+  let opDocGroup = TileGpu_MatrixUnitTopic;
   let summary = "wait for a dot in flight";
   let description = [{
     The result of a dot, once it and all older dots are complete; what they read of shared memory has been read then. `pending` (set by
@@ -350,6 +389,7 @@ def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, Memor
 }
 
 def TileGpu_FenceAsyncOp : TileGpu_Op<"fence_async", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_MatrixUnitTopic;
   let summary = "writes of the executing thread become visible to matrix units and copy engines";
   let description = [{
     What the thread has written to shared memory, copies that it has waited for included, is seen by engines that read shared memory by

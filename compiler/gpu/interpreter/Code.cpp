@@ -181,9 +181,7 @@ bool warpDecides(const Distribution& conditions, const Distribution& results) {
 /// Whether each warp may decide by itself: nothing in the region needs the others, and no row's results come from two sides.
 bool Flattener::warpsDecide(tile::SelectLazyOp lazy) {
   auto visit = [&](Operation* op) {
-    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(
-            op))
-      return WalkResult::interrupt();
+    if (op->hasTrait<tilegpu::NeedsAllWarps>()) return WalkResult::interrupt();
     auto inner = dyn_cast<tile::SelectLazyOp>(op);
     if (!inner || !tilegpu::layoutOf(inner.getCondition())) return WalkResult::advance();
     return warpsDecide(inner) ? WalkResult::skip() : WalkResult::interrupt();

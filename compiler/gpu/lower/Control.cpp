@@ -251,9 +251,7 @@ bool decidesWithinWarp(tile::SelectLazyOp op);
 /// Whether a region needs no other warps of the block.
 bool staysWithinWarp(Region& region) {
   auto visit = [](Operation* op) {
-    if (isa<tilegpu::BarrierOp, tilegpu::StoreBufferOp, tilegpu::CopyAsyncOp, tilegpu::CopyWaitOp, tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(
-            op))
-      return WalkResult::interrupt();
+    if (op->hasTrait<tilegpu::NeedsAllWarps>()) return WalkResult::interrupt();
     auto lazy = dyn_cast<tile::SelectLazyOp>(op);
     if (!lazy || !isa<RankedTensorType>(lazy.getCondition().getType())) return WalkResult::advance();
     return decidesWithinWarp(lazy) ? WalkResult::skip() : WalkResult::interrupt();

@@ -29,14 +29,10 @@ tile::LoadOp loadBehind(Value v) {
   return v.getDefiningOp<tile::LoadOp>();
 }
 
-bool isElementwise(Operation* op) {
-  if (isa<tile::AddPtrOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, tile::CumsumOp>(op)) return true;
-  return OpTrait::hasElementwiseMappableTraits(op);
-}
+bool isElementwise(Operation* op) { return op->hasTrait<tile::KeepsIndices>() || OpTrait::hasElementwiseMappableTraits(op); }
 
 bool isCheapOperation(Operation* op) {
-  if (isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::TransOp, tile::AddPtrOp>(op)) return true;
-  if (op->hasTrait<OpTrait::ConstantLike>()) return true;
+  if (op->hasTrait<tile::CheapToRepeat>() || op->hasTrait<OpTrait::ConstantLike>()) return true;
   bool slow = isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
                   arith::CeilDivUIOp, arith::FloorDivSIOp>(op);
   return isa<arith::ArithDialect>(op->getDialect()) && !slow;

@@ -37,10 +37,7 @@ bool isOperandRead(Operation* op) {
   return isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
 }
 
-bool isConversion(Operation* op) {
-  return isa<arith::TruncFOp, arith::ExtFOp, ConvertLayoutOp, tile::ReshapeOp, tile::TransOp, tile::ExpandDimsOp, tile::BroadcastOp,
-             SliceOp>(op);
-}
+bool isConversion(Operation* op) { return op->hasTrait<tile::MovesElements>() || isa<arith::TruncFOp, arith::ExtFOp>(op); }
 
 class GraphBuilder {
  public:
@@ -84,7 +81,8 @@ class GraphBuilder {
   /// No tile goes in but such as follow from scalars, and memory is left alone.
   bool followsFromScalars(Operation* op) {
     if (!isMemoryEffectFree(op) || isHeavy(op) || op->getNumRegions() != 0) return false;
-    bool source = isa<tile::SplatOp, tile::ArangeOp, tile::BroadcastOp, tile::ExpandDimsOp, arith::ConstantOp>(op);
+    // Transposed tiles and tiles of pointers belong to nodes.
+    bool source = (op->hasTrait<tile::CheapToRepeat>() && !isa<tile::TransOp, tile::AddPtrOp>(op)) || isa<arith::ConstantOp>(op);
     bool tiles = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
     if (tiles && !source) return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {

@@ -383,7 +383,7 @@ class Pipeliner {
 
   static bool touchesGlobal(Operation* op) {
     auto global = [](Operation* inner) {
-      bool is = isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, tile::DevicePrintOp>(inner);
+      bool is = inner->hasTrait<tile::AccessesArrays>() || isa<tile::DevicePrintOp>(inner);
       return is ? WalkResult::interrupt() : WalkResult::advance();
     };
     return op->walk(global).wasInterrupted();
