@@ -272,6 +272,7 @@ def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {
 }
 
 def TileGpu_WarpLeastOp : TileGpu_Op<"warp_least", [Pure]> {
+  let opDocGroup = TileGpu_WarpsTopic;
   let summary = "the least element of a tile that the executing warp holds";
   let description = [{
     The least element, as a signed number, among those in the registers of the warp. It differs from warp to warp: only what no other warp takes
