@@ -54,8 +54,8 @@ mlir::Type defaultType(Step& step, const detail::Number& number, bool wide = fal
 bool isPlainInteger(mlir::Type type) { return type.isInteger() && !type.isInteger(1); }
 unsigned width(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
 
-/// The element type all operands take. Tiles decide; without a tile the widest integer scalar does.
-mlir::Type commonElement(Step& step, llvm::ArrayRef<const AnyArg*> args, llvm::ArrayRef<mlir::Value> values) {
+/// The operand whose element type all take: the first tile; without one the first scalar, or the widest where that is an integer.
+mlir::Value leaderOf(llvm::ArrayRef<mlir::Value> values) {
   mlir::Value leader;
   for (mlir::Value value : values) {
     if (!value) continue;
@@ -66,14 +66,23 @@ mlir::Type commonElement(Step& step, llvm::ArrayRef<const AnyArg*> args, llvm::A
       leader = value;
     }
   }
-  if (!leader) {
-    mlir::Type type;
-    for (const AnyArg* arg : args) {
-      mlir::Type own = defaultType(step, arg->number);
-      if (!type || own.isF32() || (isPlainInteger(type) && isPlainInteger(own) && width(own) > width(type))) type = own;
-    }
-    return type;
+  return leader;
+}
+
+/// What numbers of C++ alone become.
+mlir::Type commonDefault(Step& step, llvm::ArrayRef<const AnyArg*> args) {
+  mlir::Type type;
+  for (const AnyArg* arg : args) {
+    mlir::Type own = defaultType(step, arg->number);
+    if (!type || own.isF32() || (isPlainInteger(type) && isPlainInteger(own) && width(own) > width(type))) type = own;
   }
+  return type;
+}
+
+/// The element type all operands take. Tiles decide; without a tile the widest integer scalar does.
+mlir::Type commonElement(Step& step, llvm::ArrayRef<const AnyArg*> args, llvm::ArrayRef<mlir::Value> values) {
+  const mlir::Value leader = leaderOf(values);
+  if (!leader) return commonDefault(step, args);
   const mlir::Type element = mlir::getElementTypeOrSelf(leader.getType());
   for (mlir::Value value : values) {
     if (!value) continue;

@@ -111,6 +111,50 @@ void Emitter::writeCarried(ValueRange values, ArrayRef<View> into) {
   }
 }
 
+/// Emits a block of structured control flow: its tiles end in `into`. Gives the parts of what it hands on that are no tiles.
+FailureOr<SmallVector<Value>> Emitter::emitSide(Block& from, ValueRange yielded, ArrayRef<View> into) {
+  if (failed(emitBlock(from))) return failure();
+  SmallVector<Value> tiles, parts;
+  for (Value v : yielded) {
+    if (isTile(v)) tiles.push_back(v);
+    flatten(v, parts);
+  }
+  writeCarried(tiles, into);
+  done.insert(from.getTerminator());
+  releaseDead(from);
+  return parts;
+}
+
+/// Keeps the slots of these from being given away. Gives those that were not kept before.
+SmallVector<int> Emitter::pin(ArrayRef<View> carried) {
+  SmallVector<int> fresh;
+  for (const View& view : carried)
+    if (pinned.insert(view.slot).second) fresh.push_back(view.slot);
+  return fresh;
+}
+
+/// Values of structured control flow get their parts and their tiles. `likes`: a block pointer to take what it is made of from, for each or
+/// none.
+void Emitter::bind(ValueRange originals, ValueRange parts, ArrayRef<View> tiles, ArrayRef<const BlockPtr*> likes) {
+  size_t tile = 0;
+  for (auto [i, v] : llvm::enumerate(originals)) {
+    unflatten(v, parts, likes.empty() ? nullptr : likes[i]);
+    if (isTile(v)) views[v] = tiles[tile++];
+  }
+}
+
+/// Room for the tiles among results; `types`: of the parts of the others.
+SmallVector<View> Emitter::allocateResults(ValueRange results, SmallVectorImpl<Type>& types) {
+  SmallVector<View> tiles;
+  for (Value r : results) {
+    flattenTypes(r, types);
+    if (!isTile(r)) continue;
+    auto type = cast<RankedTensorType>(r.getType());
+    tiles.push_back(allocate(type.getShape(), type.getElementType(), lanes.lane(r)));
+  }
+  return tiles;
+}
+
 LogicalResult Emitter::emitFor(scf::ForOp op) {
   SmallVector<View> carried;
   SmallVector<Value> init;
@@ -128,37 +172,20 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   auto prepacked = prepackFor(op);
   auto made = scf::ForOp::create(b, loc, scalar(op.getLowerBound()), scalar(op.getUpperBound()), scalar(op.getStep()), init);
   scalars.map(op.getInductionVar(), made.getInductionVar());
-  auto bind = [&](ValueRange originals, ValueRange parts, bool own) {
-    size_t tile = 0;
-    for (auto [i, v] : llvm::enumerate(originals)) {
-      unflatten(v, parts, likes[i]);
-      if (!isTile(v)) continue;
-      views[v] = carried[tile++];
-      if (own) owners.push_back(v);
-    }
-  };
-  SmallVector<int> pinnedHere;
-  for (View& view : carried)
-    if (pinned.insert(view.slot).second) pinnedHere.push_back(view.slot);
+  SmallVector<int> pinnedHere = pin(carried);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(made.getBody());
     if (init.empty() && !made.getBody()->empty()) made.getBody()->back().erase();
     b.setInsertionPointToEnd(made.getBody());
-    bind(op.getRegionIterArgs(), made.getRegionIterArgs(), false);
-    if (failed(emitBlock(*op.getBody()))) return failure();
-    SmallVector<Value> tiles, next;
-    for (Value v : yield->getOperands()) {
-      if (isTile(v)) tiles.push_back(v);
-      flatten(v, next);
-    }
-    writeCarried(tiles, carried);
-    done.insert(yield);
-    releaseDead(*op.getBody());
-    scf::YieldOp::create(b, loc, next);
+    bind(op.getRegionIterArgs(), made.getRegionIterArgs(), carried, likes);
+    FailureOr<SmallVector<Value>> next = emitSide(*op.getBody(), yield->getOperands(), carried);
+    if (failed(next)) return failure();
+    scf::YieldOp::create(b, loc, *next);
   }
   for (int slot : pinnedHere) pinned.erase(slot);
-  bind(op.getResults(), made.getResults(), true);
+  bind(op.getResults(), made.getResults(), carried, likes);
+  llvm::append_range(owners, llvm::make_filter_range(op.getResults(), isTile));
   for (auto key : prepacked) {
     release(packed[key]);
     packed.erase(key);
@@ -168,98 +195,53 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
-  SmallVector<View> results;
-  for (Value r : op.getResults()) {
-    flattenTypes(r, types);
-    if (!isTile(r)) continue;
-    auto type = cast<RankedTensorType>(r.getType());
-    results.push_back(allocate(type.getShape(), type.getElementType(), lanes.lane(r)));
-  }
+  SmallVector<View> results = allocateResults(op.getResults(), types);
   bool hasElse = !op.getElseRegion().empty();
   auto made = scf::IfOp::create(b, loc, types, scalar(op.getCondition()), hasElse);
-  auto emitSide = [&](Block& from, Block* to) -> LogicalResult {
+  auto side = [&](Block& from, Block* to) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
     if (!to->empty()) to->back().erase();
     b.setInsertionPointToEnd(to);
-    if (failed(emitBlock(from))) return failure();
-    SmallVector<Value> tiles, parts;
-    for (Value v : from.getTerminator()->getOperands()) {
-      if (isTile(v)) tiles.push_back(v);
-      flatten(v, parts);
-    }
-    writeCarried(tiles, results);
-    done.insert(from.getTerminator());
-    releaseDead(from);
-    scf::YieldOp::create(b, loc, parts);
+    FailureOr<SmallVector<Value>> parts = emitSide(from, from.getTerminator()->getOperands(), results);
+    if (failed(parts)) return failure();
+    scf::YieldOp::create(b, loc, *parts);
     return success();
   };
-  if (failed(emitSide(*op.thenBlock(), made.thenBlock()))) return failure();
-  if (hasElse && failed(emitSide(*op.elseBlock(), made.elseBlock()))) return failure();
-  ValueRange parts = made.getResults();
-  size_t tile = 0;
-  for (Value r : op.getResults()) {
-    unflatten(r, parts, nullptr);
-    if (!isTile(r)) continue;
-    views[r] = results[tile++];
-    owners.push_back(r);
-  }
+  if (failed(side(*op.thenBlock(), made.thenBlock()))) return failure();
+  if (hasElse && failed(side(*op.elseBlock(), made.elseBlock()))) return failure();
+  bind(op.getResults(), made.getResults(), results);
+  llvm::append_range(owners, llvm::make_filter_range(op.getResults(), isTile));
   return success();
 }
 
 LogicalResult Emitter::emitWhile(scf::WhileOp op) {
-  SmallVector<View> before, after;
+  SmallVector<View> before;
   SmallVector<Value> init;
   SmallVector<Type> resultTypes;
   for (auto [value, arg] : llvm::zip_equal(op.getInits(), op.getBeforeArguments())) {
     if (isTile(value)) before.push_back(ownedCopy(value, op, lanes.lane(arg)));
     flatten(value, init);
   }
-  for (Value r : op.getResults()) {
-    flattenTypes(r, resultTypes);
-    if (!isTile(r)) continue;
-    auto type = cast<RankedTensorType>(r.getType());
-    after.push_back(allocate(type.getShape(), type.getElementType(), lanes.lane(r)));
-  }
-  SmallVector<int> pinnedHere;
-  for (ArrayRef<View> group : {ArrayRef<View>(before), ArrayRef<View>(after)})
-    for (const View& view : group)
-      if (pinned.insert(view.slot).second) pinnedHere.push_back(view.slot);
-  auto bind = [&](ValueRange originals, ValueRange parts, ArrayRef<View> tiles) {
-    size_t tile = 0;
-    for (Value v : originals) {
-      unflatten(v, parts, nullptr);
-      if (isTile(v)) views[v] = tiles[tile++];
-    }
-  };
-  auto side = [&](Block& from, ArrayRef<View> into, ValueRange yielded, const std::function<void(ValueRange)>& close) -> LogicalResult {
-    if (failed(emitBlock(from))) return failure();
-    SmallVector<Value> tiles, parts;
-    for (Value v : yielded) {
-      if (isTile(v)) tiles.push_back(v);
-      flatten(v, parts);
-    }
-    writeCarried(tiles, into);
-    done.insert(from.getTerminator());
-    releaseDead(from);
-    close(parts);
-    return success();
-  };
+  SmallVector<View> after = allocateResults(op.getResults(), resultTypes);
+  SmallVector<int> pinnedHere = pin(before);
+  llvm::append_range(pinnedHere, pin(after));
   auto made = scf::WhileOp::create(b, loc, resultTypes, init);
   SmallVector<Type> initTypes(ValueRange(init).getTypes());
   b.createBlock(&made.getBefore(), {}, initTypes, SmallVector<Location>(initTypes.size(), loc));
   bind(op.getBeforeArguments(), made.getBeforeArguments(), before);
-  auto closeBefore = [&](ValueRange parts) { scf::ConditionOp::create(b, loc, scalar(op.getConditionOp().getCondition()), parts); };
-  if (failed(side(*op.getBeforeBody(), after, op.getConditionOp().getArgs(), closeBefore))) return failure();
+  FailureOr<SmallVector<Value>> passed = emitSide(*op.getBeforeBody(), op.getConditionOp().getArgs(), after);
+  if (failed(passed)) return failure();
+  scf::ConditionOp::create(b, loc, scalar(op.getConditionOp().getCondition()), *passed);
   b.createBlock(&made.getAfter(), {}, resultTypes, SmallVector<Location>(resultTypes.size(), loc));
   bind(op.getAfterArguments(), made.getAfterArguments(), after);
-  auto closeAfter = [&](ValueRange parts) { scf::YieldOp::create(b, loc, parts); };
-  if (failed(side(*op.getAfterBody(), before, op.getYieldOp().getOperands(), closeAfter))) return failure();
+  FailureOr<SmallVector<Value>> next = emitSide(*op.getAfterBody(), op.getYieldOp().getOperands(), before);
+  if (failed(next)) return failure();
+  scf::YieldOp::create(b, loc, *next);
   b.setInsertionPointAfter(made);
   for (int slot : pinnedHere) pinned.erase(slot);
   for (View& view : before) release(view);
   bind(op.getResults(), made.getResults(), after);
-  for (Value r : op.getResults())
-    if (isTile(r)) owners.push_back(r);
+  llvm::append_range(owners, llvm::make_filter_range(op.getResults(), isTile));
   return success();
 }
 

@@ -176,6 +176,10 @@ class Emitter {
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   mlir::LogicalResult emitWhile(mlir::scf::WhileOp op);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> emitSide(mlir::Block& from, mlir::ValueRange yielded, llvm::ArrayRef<View> into);
+  llvm::SmallVector<int> pin(llvm::ArrayRef<View> carried);
+  void bind(mlir::ValueRange originals, mlir::ValueRange parts, llvm::ArrayRef<View> tiles, llvm::ArrayRef<const BlockPtr*> likes = {});
+  llvm::SmallVector<View> allocateResults(mlir::ValueRange results, llvm::SmallVectorImpl<mlir::Type>& types);
   mlir::LogicalResult emitSelectLazy(tile::SelectLazyOp op);
   View ownedCopy(mlir::Value value, mlir::Operation* user, int lane);
   void writeCarried(mlir::ValueRange values, llvm::ArrayRef<View> into);

@@ -193,18 +193,9 @@ class Placer {
     int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
     int64_t bytes = transforms::accessBytes(load.getPtr(), extentsOf(load));
     LinearLayout write = copyLayout(type, contiguous, bytes);
-    std::vector<LinearLayout> reads;
+    std::vector<LinearLayout> reads = readsOf(uses, contiguous, bits);
     bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
-    for (const Use& use : uses) {
-      if (use.isReadFromShared()) continue;
-      LinearLayout read = gpu::readAccessOf(target, use.inLoad(), contiguous, bits);
-      if (!llvm::is_contained(reads, read)) reads.push_back(read);
-    }
-    int64_t together = 8;
-    for (const Use& use : uses)
-      if (use.isReadFromShared())
-        together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
-                                                   !llvm::is_sorted(use.order)));
+    int64_t together = unitRowsOf(uses);
     bool async = canCopy(load, bytes);
     const layout::Banks banks = gpu::banksOf(target);
     std::optional<LinearLayout> home;
@@ -218,6 +209,27 @@ class Placer {
     std::optional<BulkWindow> bulk;
     if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
     emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
+  }
+
+  /// How threads read the buffer for the uses that do, each once.
+  std::vector<LinearLayout> readsOf(ArrayRef<Use> uses, int contiguous, int bits) {
+    std::vector<LinearLayout> reads;
+    for (const Use& use : uses) {
+      if (use.isReadFromShared()) continue;
+      LinearLayout read = gpu::readAccessOf(target, use.inLoad(), contiguous, bits);
+      if (!llvm::is_contained(reads, read)) reads.push_back(read);
+    }
+    return reads;
+  }
+
+  /// Rows that matrix units read at once.
+  int64_t unitRowsOf(ArrayRef<Use> uses) {
+    int64_t together = 8;
+    for (const Use& use : uses)
+      if (use.isReadFromShared())
+        together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
+                                                   !llvm::is_sorted(use.order)));
+    return together;
   }
 
   /// Whether every use can have what a load leaves in this layout without shared memory: single warps enter an exact side without any.

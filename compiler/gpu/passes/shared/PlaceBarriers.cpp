@@ -127,18 +127,29 @@ class BarrierFlow {
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
     if (op->getNumRegions() != 0) return visitBranches(op, state);
     SmallVector<BufferAccess, 2> accesses = accessesOf(op);
-    bool wait = isa<CopyWaitOp, DotWaitOp>(op);
     const std::optional<transforms::MemoryAccess>& global = globalOf(op);
     if (accesses.empty() && !global) return;
-    bool needed = !wait && llvm::any_of(accesses, [&](const BufferAccess& access) {
+    bool inBuffers = !isa<CopyWaitOp, DotWaitOp>(op) && conflictsInBuffers(accesses, state);
+    need(op, inBuffers || (global && conflictsInGlobal(op, global->writes, state)), state);
+    if (global) (global->writes ? state.writes : state.reads).insert(op);
+    keep(op, accesses, state);
+  }
+
+  static bool conflictsInBuffers(ArrayRef<BufferAccess> accesses, const State& state) {
+    return llvm::any_of(accesses, [&](const BufferAccess& access) {
       return llvm::any_of(state.buffers, [&](const auto& entry) { return conflicts(access, entry.first, entry.second); });
     });
+  }
+
+  /// Of an access to global memory with those since the last barrier; too many to compare count as a conflict.
+  bool conflictsInGlobal(Operation* op, bool writes, const State& state) {
     auto conflicting = [&](Operation* other) { return conflictInGlobal(other, op); };
-    size_t others = !global ? 0 : state.writes.size() + (global->writes ? state.reads.size() : 0);
-    needed |= others > kMostCompared || (others > 0 && llvm::any_of(state.writes, conflicting)) ||
-              (global && global->writes && llvm::any_of(state.reads, conflicting));
-    need(op, needed, state);
-    if (global) (global->writes ? state.writes : state.reads).insert(op);
+    if (state.writes.size() + (writes ? state.reads.size() : 0) > kMostCompared) return true;
+    return llvm::any_of(state.writes, conflicting) || (writes && llvm::any_of(state.reads, conflicting));
+  }
+
+  /// What the operation did, or what was waited for, since the last barrier.
+  void keep(Operation* op, ArrayRef<BufferAccess> accesses, State& state) {
     auto waits = dyn_cast<CopyWaitOp>(op);
     if (waits && waits.isBulk()) return;
     if (waits)
@@ -148,7 +159,7 @@ class BarrierFlow {
       Done& done = state.buffers[access.buffer];
       done.read |= !access.write;
       done.stored |= access.write && !access.copy;
-      done.copied |= wait && access.copy;
+      done.copied |= isa<CopyWaitOp, DotWaitOp>(op) && access.copy;
     }
   }
 
