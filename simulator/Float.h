@@ -70,11 +70,14 @@ T maximumNumber(T a, T b) {
 inline float minimum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : minimumNumber(a, b); }
 inline float maximum(float a, float b) { return std::isnan(a) ? a : std::isnan(b) ? b : maximumNumber(a, b); }
 
+/// A NaN as operations hand it on: no longer a signaling one.
+inline float quieted(float nan) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(nan) | 0x00400000U); }
+
 /// v_div_fixup: the special cases of quotient = numerator / denominator.
 inline float fixQuotient(float quotient, float denominator, float numerator) {
   float sign = std::signbit(numerator) != std::signbit(denominator) ? -1.0F : 1.0F;
-  if (std::isnan(numerator)) return numerator;
-  if (std::isnan(denominator)) return denominator;
+  if (std::isnan(numerator)) return quieted(numerator);
+  if (std::isnan(denominator)) return quieted(denominator);
   if ((numerator == 0 && denominator == 0) || (std::isinf(numerator) && std::isinf(denominator)))
     return std::numeric_limits<float>::quiet_NaN();
   if (denominator == 0 || std::isinf(numerator)) return sign * std::numeric_limits<float>::infinity();

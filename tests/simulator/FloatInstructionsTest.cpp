@@ -43,6 +43,7 @@ TEST_P(Instructions, FloatArithmetic) {
       {"v_minmax_f32 v10, v2, v3, v4", {f(1.0F), f(7.0F), f(5.0F)}, {f(5.0F)}, "", "-"},
       {"v_ldexp_f32 v10, v2, v3", {f(1.5F), static_cast<std::uint32_t>(-3)}, {f(0.1875F)}},
       {"v_div_fixup_f32 v10, v2, v3, v4", {f(9.0F), f(0.0F), f(-2.0F)}, {f(-kInfinity)}},
+      {"v_div_fixup_f32 v10, v2, v3, v4", {f(9.0F), f(1.0F), 0xff800001U}, {0xffc00001U}},  // a signaling NaN becomes a quiet one
   });
 }
 
