@@ -146,11 +146,29 @@ void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   fence(LLVM::AtomicOrdering::acquire);
 }
 
+/// The nearest bf16 number's bits are the upper half of the sum of f32's bits, 0x7fff, and the last bit that is kept. A NaN's bits may
+/// overflow there: V_DIV_FIXUP_F32 takes the sum for x / 1, which it is but for NaN, and repairs that as it does for any quotient.
+static Value roundedToBF16(ImplicitLocOpBuilder& b, Value x) {
+  Type word = b.getI32Type();
+  Value bits = LLVM::BitcastOp::create(b, word, x);
+  Value last = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, number(b, 16)), number(b, 1));
+  Value sum = arith::AddIOp::create(b, arith::AddIOp::create(b, bits, last), number(b, 0x7fff));
+  Value one = arith::ConstantOp::create(b, b.getF32FloatAttr(1));
+  Value fixed = intrinsic(b, "llvm.amdgcn.div.fixup.f32", x.getType(), {LLVM::BitcastOp::create(b, x.getType(), sum), one, x});
+  return LLVM::BitcastOp::create(b, word, fixed);
+}
+
 Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element) {
+  auto pairOf = VectorType::get(2, element);
+  if (element.isBF16() && !target_.rates.convertsToBF16) {
+    constexpr int64_t kUpperHalves = 0x07060302;  // bytes of the pair
+    Value pair = intrinsic(b, "llvm.amdgcn.perm", b.getI32Type(), {roundedToBF16(b, high), roundedToBF16(b, low), number(b, kUpperHalves)});
+    return LLVM::BitcastOp::create(b, pairOf, pair);
+  }
   Value pair = LLVM::PoisonOp::create(b, VectorType::get(2, low.getType()));
   pair = LLVM::InsertElementOp::create(b, pair, low, number(b, 0));
   pair = LLVM::InsertElementOp::create(b, pair, high, number(b, 1));
-  return LLVM::FPTruncOp::create(b, VectorType::get(2, element), pair);
+  return LLVM::FPTruncOp::create(b, pairOf, pair);
 }
 
 LogicalResult Machine::devicePrint(gpu::Lowering&, tile::DevicePrintOp op) {

@@ -99,7 +99,8 @@ struct Barriers {
 /// Lane operations an SM does in a cycle.
 struct Rates {
   std::optional<double> exp2 = {}, fma = {}, add = {}, convert = {}, shuffle = {};
-  double issue = 0;  ///< warp instructions an SM issues in a cycle
+  double issue = 0;             ///< warp instructions an SM issues in a cycle
+  bool convertsToBF16 = false;  ///< an instruction rounds f32 to bf16
 };
 
 struct Target {

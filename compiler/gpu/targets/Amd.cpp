@@ -76,6 +76,7 @@ std::vector<Target> amd() {
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
   gfx950.shared.bytesPerCycle = std::nullopt;
+  gfx950.rates.convertsToBF16 = true;  // [I] V_CVT_PK_BF16_F32
   Target gfx1100 = rdna("amd:gfx1100");
   gfx1100.matrix = {square("wmma", "wmma.gfx11", {F16, BF16}, 16, 16, 16)};  // [D] 512 operations a CU and cycle
   Target gfx1201 = rdna("amd:gfx1201");

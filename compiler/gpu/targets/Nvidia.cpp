@@ -77,7 +77,7 @@ Target base(std::string_view name, int sharedKB, int warps, double fma) {
   t.shared.readsMatrices = true;     // [P] ldmatrix
   t.registers = {.perThread = 255, .perSM = 65536, .granule = 8};
   t.barriers = {.named = 16, .mbarrier = true, .split = true};  // [P] bar.arrive/bar.sync; mbarrier from sm_80
-  t.rates = {.exp2 = 16, .fma = fma, .add = fma, .shuffle = 32, .issue = 4};
+  t.rates = {.exp2 = 16, .fma = fma, .add = fma, .shuffle = 32, .issue = 4, .convertsToBF16 = true};  // [P] cvt.rn.bf16x2.f32
   return t;
 }
 

@@ -135,6 +135,48 @@ TEST_P(Execution, NothingIsTouchedBehindAnArrayThatEndsWithinAVector) {
   }
 }
 
+/// out = x as bf16.
+const char* const kRoundingKernel = R"(
+func.func @k(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %out: !tile.ptr<bf16> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %size = arith.constant 64 : i64
+  %px = tile.make_block_ptr %x, shape [%size, %size], strides [%size, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<64x64xf32>
+  %po = tile.make_block_ptr %out, shape [%size, %size], strides [%size, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
+  %a = tile.load %px : !tile.block_ptr<64x64xf32> -> tensor<64x64xf32>
+  %t = arith.truncf %a : tensor<64x64xf32> to tensor<64x64xbf16>
+  tile.store %po, %t : !tile.block_ptr<64x64xbf16>, tensor<64x64xbf16>
+  return
+}
+)";
+
+TEST_P(Execution, RoundsToTheNearestEvenBF16AndKeepsNaN) {
+  const compiler::Binary binary = test::compileText(kRoundingKernel, GetParam());
+  const auto object = simulator::CodeObject::load(std::as_bytes(std::span(binary.bytes)));
+  // Each upper half of a few exponents and fractions, with lower halves around a tie, and of both signs.
+  std::vector<std::uint32_t> x;
+  for (std::uint32_t upper : {0x0000U, 0x0001U, 0x007fU, 0x0080U, 0x3f80U, 0x3f81U, 0x3fffU, 0x4000U, 0x7f7fU, 0x7f7eU, 0x7f80U, 0x7f81U,
+                              0x7fbfU, 0x7fc0U, 0x7fffU, 0x7ffeU})
+    for (std::uint32_t lower : {0x0000U, 0x0001U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU})
+      for (std::uint32_t sign : {0U, 0x80000000U}) x.push_back(sign | upper << 16 | lower);
+  for (std::uint32_t seed = 1; x.size() < std::size_t{kRows} * kColumns; x.push_back(seed)) seed = seed * 1664525 + 1013904223;
+  std::vector<std::uint16_t> out(x.size());
+  simulator::Memory memory;
+  const std::array<std::uint64_t, 2> arguments = {memory.add("x", std::as_writable_bytes(std::span(x)), simulator::Memory::Use::ReadOnly),
+                                                  memory.add("out", std::as_writable_bytes(std::span(out)))};
+  const simulator::LaunchResult result = simulator::launch(*object, binary.entry, std::as_bytes(std::span(arguments)), {1, 1, 1},
+                                                           {static_cast<std::uint32_t>(binary.threads), 1, 1}, memory, {});
+  ASSERT_FALSE(result.fault) << result.fault->text();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool isNaN = (x[i] & 0x7fffffffU) > 0x7f800000U;
+    const std::uint64_t rounded = (std::uint64_t{x[i]} + 0x7fff + (x[i] >> 16 & 1)) >> 16;
+    if (isNaN)
+      EXPECT_GT(out[i] & 0x7fffU, 0x7f80U) << std::hex << x[i];
+    else
+      EXPECT_EQ(out[i], rounded) << std::hex << x[i];
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Amd, Execution, testing::Values("amd:gfx942", "amd:gfx950", "amd:gfx1100", "amd:gfx1201"),
                          [](const auto& info) { return std::string(info.param).substr(4); });
 
