@@ -87,10 +87,16 @@ Value Machine::shuffle(ImplicitLocOpBuilder& b, Value word, Value from) {
   return type.isInteger(32) ? result : LLVM::BitcastOp::create(b, type, result).getResult();
 }
 
+/// Votes decide about exact sides, which are rare: the code generator then lays them behind the loop, and keeps what the usual side carries
+/// where it is.
+static Value rarely(ImplicitLocOpBuilder& b, Value condition) {
+  return LLVM::ExpectOp::create(b, condition, arith::ConstantIntOp::create(b, 0, 1));
+}
+
 Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
   Type lanes = b.getIntegerType(static_cast<unsigned>(target_.warpSize));
-  Value ballot = ROCDL::BallotOp::create(b, lanes, condition);
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ballot, arith::ConstantOp::create(b, b.getIntegerAttr(lanes, 0)).getResult());
+  Value ballot = ROCDL::BallotOp::create(b, lanes, condition), none = arith::ConstantOp::create(b, b.getIntegerAttr(lanes, 0));
+  return rarely(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ballot, none));
 }
 
 /// Each wave stores its answer, and reads those of all behind a barrier. Another one keeps the next vote's answers out until then.

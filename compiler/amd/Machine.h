@@ -32,6 +32,10 @@ class Machine final : public gpu::Machine {
   // GlobalAccess.cpp
   mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                          mlir::Value other) override;
+  bool prefersPredicates() const override { return true; }
+  /// A branch with two sides is made two branches with one, between which all that either side leaves alone is copied. Waves of 32 lanes
+  /// have half the registers, and keep less over the branch where each side computes its own.
+  bool keepsUsualSidesEmpty() const override { return isCdna(); }
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
   mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
                         tile::MemoryOrder order, bool used) override;

@@ -32,6 +32,8 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
     function->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(), b.getUnitAttr());
     function->setAttr(ROCDL::ROCDLDialect::getReqdWorkGroupSizeAttrName(), b.getDenseI32ArrayAttr({threads, 1, 1}));
     function->setAttr(ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName(), b.getStringAttr(range));
+    // Accumulators stay among the other registers: half of a wave's would else be set apart for them, and values moved there and back.
+    function.setPassthroughAttr(b.getArrayAttr({b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"})}));
   }
 
   /// Whether it is shared memory whose size nobody has said.

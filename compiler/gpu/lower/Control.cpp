@@ -3,6 +3,8 @@
 //
 //   %r = scf.for ... iter_args(%x = %x0) -> tensor<16x8xf32, #acc>        =>       %r:4 = scf.for ... iter_args(%x_0 = ..., ... %x_3 = ...)
 //   %y = tile.select_lazy %c usual(%u) { exact }                          =>       %y:4 = scf.if (any lane's %c) { exact } else { %u }
+//   %t = scf.if %c { tile.load } else { zeros }                           =>       loads under the predicate %c, where a machine prefers
+//   that
 //
 // Registers that hold copies of one element are carried once; tokens and buffers have no value to carry.
 //
@@ -16,6 +18,7 @@
 #include "compiler/gpu/lower/Lowering.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -179,7 +182,30 @@ LogicalResult lower(Lowering& to, scf::ForOp op) {
   return success();
 }
 
+/// Whether the branch is one load, and zeros where it is not taken.
+bool isGuardedLoad(scf::IfOp op) {
+  if (!op.elseBlock() || op.getNumResults() != 1) return false;
+  auto load = op.thenYield().getOperand(0).getDefiningOp<tile::LoadOp>();
+  auto isZero = [](Attribute number) { return matchPattern(number, m_Zero()) || matchPattern(number, m_PosZeroFloat()); };
+  DenseElementsAttr other;
+  return load && &op.thenBlock()->front() == load && load->getNextNode() == op.thenYield() && tile::isTile(load.getResult().getType()) &&
+         (!load.getPadding() || isZero(*load.getPadding())) && matchPattern(op.elseYield().getOperand(0), m_Constant(&other)) &&
+         other.isSplat() && isZero(other.getSplatValue<Attribute>());
+}
+
+LogicalResult lowerGuardedLoad(Lowering& to, scf::IfOp op) {
+  Value outer = to.loadPredicate, condition = to.scalar(op.getCondition());
+  to.loadPredicate = outer ? arith::AndIOp::create(to.b, outer, condition).getResult() : condition;
+  LogicalResult lowered = to.lowerBlock(*op.thenBlock());
+  to.loadPredicate = outer;
+  if (failed(lowered)) return failure();
+  Registers loaded = to.registers(op.thenYield().getOperand(0));
+  to.set(op.getResult(0), std::move(loaded));
+  return success();
+}
+
 LogicalResult lower(Lowering& to, scf::IfOp op) {
+  if (to.machine.prefersPredicates() && isGuardedLoad(op)) return lowerGuardedLoad(to, op);
   if (failed(verifyCarried(op, op.getResultTypes()))) return failure();
   auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), to.scalar(op.getCondition()), /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
@@ -283,12 +309,14 @@ Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
 
 LogicalResult lower(Lowering& to, tile::SelectLazyOp op) {
   Value any = anyCondition(to, op);
+  SmallVector<Value> usual;
+  if (to.machine.keepsUsualSidesEmpty()) usual = flatten(to, op.getUsual());
   auto branch = scf::IfOp::create(to.b, flatTypes(to, op.getResultTypes()), any, /*addThenBlock=*/true, /*addElseBlock=*/true);
   if (failed(lowerRegion(to, op.getExact().front(), *branch.thenBlock(), {}, {}, yieldTo(to)))) return failure();
   {
     OpBuilder::InsertionGuard guard(to.b);
     to.b.setInsertionPointToStart(branch.elseBlock());
-    yieldTo(to)(flatten(to, op.getUsual()));
+    yieldTo(to)(to.machine.keepsUsualSidesEmpty() ? usual : flatten(to, op.getUsual()));
   }
   to.b.setInsertionPointAfter(branch);
   assign(to, op.getResults(), branch.getResults());

@@ -54,7 +54,7 @@ class WindowLoad {
         layout_(*tilegpu::layoutOf(op.getResult().getType())),
         vectors_(windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_, tilegpu::elementBits(element_))),
         access_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_) {
-    if (op.getBoundaryCheck().empty() && !access_.isPadded()) return;
+    if (op.getBoundaryCheck().empty() && !access_.isPadded() && !to.loadPredicate) return;
     padding_ = registerConstant(to, op.getPadding().value_or(to.b.getZeroAttr(element_)), element_);
   }
 
@@ -78,12 +78,14 @@ class WindowLoad {
     return padding_ ? toMemory(to_, SmallVector<Value>(static_cast<size_t>(count), padding_), element_) : Value();
   }
 
+  Value inside(WindowAccess& access, int64_t r) { return both(to_.b, to_.loadPredicate, access.inside(r)); }
+
   SmallVector<Value> vectors(WindowAccess& access) {
     SmallVector<Value> loaded;
     Type type = memoryType(to_, element_, vectors_.width);
     Value other = outside(vectors_.width);
     for (const std::vector<int64_t>& group : vectors_.groups)
-      loaded.push_back(to_.machine.loadGlobal(to_.b, access.address(group[0]), type, access.inside(group[0]), other));
+      loaded.push_back(to_.machine.loadGlobal(to_.b, access.address(group[0]), type, inside(access, group[0]), other));
     return loaded;
   }
 
@@ -94,7 +96,7 @@ class WindowLoad {
     for (const std::vector<int64_t>& group : vectors_.groups) {
       Registers registers;
       for (int64_t r : group) {
-        Value value = to_.machine.loadGlobal(to_.b, access.address(r), type, access.inside(r), other);
+        Value value = to_.machine.loadGlobal(to_.b, access.address(r), type, inside(access, r), other);
         registers.push_back(fromMemory(to_, value, element_, 1)[0]);
       }
       loaded.push_back(toMemory(to_, registers, element_));

@@ -53,6 +53,10 @@ class Machine {
   // `predicate` (null: always) is false nothing is accessed; a load then gives `other`. No branch: what follows stays convergent.
   virtual mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                                  mlir::Value other) = 0;
+  /// Whether a branch around a load becomes its predicate: where one behind the load would wait for the data.
+  virtual bool prefersPredicates() const { return false; }
+  /// Whether what the usual side of a select_lazy gives is computed before the branch, so that no block is left of that side.
+  virtual bool keepsUsualSidesEmpty() const { return false; }
   virtual void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
   /// The old value, where `used`; zero where `predicate` is false.
   virtual mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
@@ -103,6 +107,8 @@ class Lowering {
                             ///< or boxes are copied
   mlir::Value sharedBase;   ///< !llvm.ptr<3>, the start of the block's shared memory
   layout::Banks banks;      ///< of the machine's shared memory
+
+  mlir::Value loadPredicate;  ///< tile.load accesses nothing where this is false, and gives zeros; null: it holds
 
   /// Tensor maps: pointers to the launch's objects, in the order of the function's list.
   llvm::SmallVector<mlir::Value, 4> tensorMaps;

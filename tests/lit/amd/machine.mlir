@@ -60,7 +60,9 @@ func.func @wave32(%v: f32) attributes {tile.kernel, tilegpu.target = "amd:gfx110
 // CHECK-LABEL: func.func @vote_of_a_wave(
 // CHECK: %[[LANES:.*]] = rocdl.ballot %{{.*}} : i64
 // CHECK: %[[ANY:.*]] = arith.cmpi ne, %[[LANES]], %{{.*}} : i64
-// CHECK: scf.if %[[ANY]]
+// CHECK: %[[NO:.*]] = arith.constant false
+// CHECK: %[[RARE:.*]] = llvm.intr.expect %[[ANY]], %[[NO]] : i1
+// CHECK: scf.if %[[RARE]]
 func.func @vote_of_a_wave(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 2 : i64} {
   %t = tile.splat %c : i1 -> tensor<16xi1, #row>
   %u = tile.splat %x : f32 -> tensor<16x8xf32, #rows>
@@ -87,8 +89,9 @@ func.func @vote_of_a_wave(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.targ
 // CHECK: %[[HOLDS:.*]] = arith.cmpi ne, %[[VOTE]]
 // CHECK: %[[ALL:.*]] = rocdl.ballot %[[HOLDS]] : i64
 // CHECK: %[[ANY:.*]] = arith.cmpi ne, %[[ALL]]
+// CHECK: %[[RARE:.*]] = llvm.intr.expect %[[ANY]],
 // CHECK: rocdl.s.barrier
-// CHECK: scf.if %[[ANY]]
+// CHECK: scf.if %[[RARE]]
 func.func @vote_of_a_block(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 2 : i64} {
   %t = tile.splat %c : i1 -> tensor<16xi1, #row>
   %u = tile.splat %x : f32 -> tensor<16x8xf32, #columns>

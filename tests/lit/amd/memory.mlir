@@ -60,3 +60,31 @@ func.func @orders(%q: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.
   %1 = tile.atomic_add %q, %n order acq_rel : !tile.ptr<i32>, i32 -> i32
   return
 }
+
+// -----
+
+#v = #tilegpu.regs<"register: 1 -> (1), 2 -> (2); lane: 1 -> (4), 2 -> (8), 4 -> (16), 8 -> (32), 16 -> (64), 32 -> (128); warp: 1 | dim0: 256">
+
+// A branch around a load is its predicate: one behind the load would wait for the data.
+// CHECK-LABEL: func.func @under_a_condition(
+// CHECK-SAME: %[[TAKEN:[^ ]*]]: i1)
+// CHECK: llvm.select %[[TAKEN]], %{{.*}}, %{{.*}} : i1, !llvm.ptr<1>
+// CHECK: llvm.load
+// CHECK-NOT: scf.if
+// CHECK: llvm.store
+func.func @under_a_condition(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %c: i1) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %n = arith.constant 256 : i64
+  %zeros = arith.constant dense<0.0> : tensor<256xf32, #v>
+  %in = tile.make_block_ptr %p, shape [%n], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %out = tile.make_block_ptr %q, shape [%n], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %x = scf.if %c -> tensor<256xf32, #v> {
+    %loaded = tile.load %in : !tile.block_ptr<256xf32> -> tensor<256xf32, #v>
+    scf.yield %loaded : tensor<256xf32, #v>
+  } else {
+    scf.yield %zeros : tensor<256xf32, #v>
+  }
+  tile.store %out, %x : !tile.block_ptr<256xf32>, tensor<256xf32, #v>
+  return
+}
