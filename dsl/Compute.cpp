@@ -119,6 +119,12 @@ detail::Handle assume(const Value& x, std::int64_t divisor, Loc loc) {
 
 }  // namespace
 
+void prefer_resident(int programs, Loc loc) {
+  Step step("prefer_resident", loc);
+  if (programs < 1 || programs > 32) step.fail(fmt::format("the number of programs must be 1 to 32; got {}", programs));
+  step.recorder().func->setAttr(tile::kResidentAttr, step.builder().getI32IntegerAttr(programs));
+}
+
 Scalar assume_divisible(const Scalar& x, std::int64_t divisor, Loc loc) { return Scalar(assume(x, divisor, loc)); }
 Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc) { return Ptr(assume(x, divisor, loc)); }
 

@@ -47,6 +47,9 @@ DType dtypeOf(mlir::Type element);
 /// Registers every dialect a tile program may hold (tile, func, arith, math, scf, ub).
 void registerTileDialects(mlir::DialectRegistry& registry);
 
+/// On a kernel: a hint how many of its programs a multiprocessor of a GPU should hold at once, an i32 from 1.
+inline constexpr llvm::StringLiteral kResidentAttr = "tile.resident";
+
 }  // namespace fattn::tile
 
 #endif

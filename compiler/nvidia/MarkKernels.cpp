@@ -7,7 +7,7 @@
 // Arguments behind the program's own are tensor maps, objects of 128 bytes in the launch's constant memory (nvvm.grid_constant).
 //
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
-// nothing. (The driver's assembler does not.)
+// nothing. (The driver's assembler does not.) A kernel may ask for more (tile.resident).
 //
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
@@ -46,7 +46,14 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
           static_cast<int32_t>((tilegpu::warpsOf(function) + tilegpu::copierWarpsOf(function)) * tilegpu::targetOf(function).warpSize);
       function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), UnitAttr::get(&getContext()));
       function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), DenseI32ArrayAttr::get(&getContext(), {threads}));
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), IntegerAttr::get(IntegerType::get(&getContext(), 32), 1));
+      auto resident = function->getAttrOfType<IntegerAttr>(tile::kResidentAttr);
+      constexpr int64_t kMostResident = 32;  // what every chip holds
+      if (resident && (resident.getInt() < 1 || resident.getInt() > kMostResident)) {
+        function.emitOpError() << tile::kResidentAttr << " is " << resident.getInt() << "; it must be 1 to " << kMostResident;
+        return signalPassFailure();
+      }
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        IntegerAttr::get(IntegerType::get(&getContext(), 32), resident ? resident.getInt() : 1));
       markTensorMaps(function);
     } catch (const Error& error) {
       function.emitOpError() << error.what();

@@ -8,6 +8,13 @@ llvm.func @kernel(%p: !llvm.ptr<1>) attributes {tile.kernel, tilegpu.target = "n
   llvm.return
 }
 
+// A kernel may ask that a multiprocessor holds several of its programs.
+// CHECK: llvm.func @resident
+// CHECK-SAME: nvvm.minctasm = 3 : i32
+llvm.func @resident(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.resident = 3 : i32, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  llvm.return
+}
+
 // CHECK: llvm.func @helper
 // CHECK-NOT: nvvm
 llvm.func @helper() {

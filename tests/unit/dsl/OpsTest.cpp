@@ -75,6 +75,7 @@ TEST(Ops, LoadAndStoreThroughPointers) {
   expectIr([](Values& v) { store(v.ip, v.n); }, {"tile.scatter %arg2, %arg3"});
   expectIr([](Values& v) { atomic_add(v.ptrs, v.s); }, {"tile.splat", "tile.atomic_add"});
   expectIr([](Values& v) { atomic_add(v.ip, 1, v.t); }, {"tile.atomic_add %arg2, %c1_i32, mask %arg6 : i1"});
+  expectIr([](Values& v) { atomic_add(v.ip, 1, MemoryOrder::AcquireRelease); }, {"tile.atomic_add %arg2, %c1_i32 order acq_rel"});
   expectError([](Values& v) { load(v.f); }, "load: needs a tile of pointers; got f32[16,64]",
               "make one with ptr + offsets, or use a block pointer");
   expectError([](Values& v) { load(v.ptrs, v.n); }, "load: the elements of the mask must be i1; got i32", "cast(x, ...) converts");
@@ -165,6 +166,8 @@ TEST(Ops, HintsAndDebugging) {
   expectIr([](Values& v) { device_print("here: ", v.n, v.row, 3); }, {"tile.device_print \"here: \", %arg3", "i32, tensor<16xf32>, i32"});
   expectIr([](Values&) { check(true, "never said"); }, {});
   expectError([](Values&) { check(false, "the block must be even"); }, "check: the block must be even");
+  expectIr([](Values&) { prefer_resident(2); }, {"tile.resident = 2 : i32"});
+  expectError([](Values&) { prefer_resident(0); }, "prefer_resident: the number of programs must be 1 to 32; got 0");
   expectError([](Values& v) { assume_divisible(v.n, 0); }, "assume_divisible: the divisor must be at least 1; got 0");
   expectError([](Values& v) { assume_divisible(v.s, 2); }, "assume_divisible: needs an integer or a pointer; got f32");
 }
