@@ -273,7 +273,7 @@ std::string halfText(std::string_view text) {
 
 bool textIsOpaque(std::string_view mnemonic) {
   for (std::string_view name : {"s_waitcnt", "s_waitcnt_depctr", "s_delay_alu", "s_sendmsg", "s_sendmsghalt", "s_wait_alu", "s_setreg_b32",
-                                "s_setreg_imm32_b32", "s_getreg_b32"})
+                                "s_setreg_imm32_b32", "s_getreg_b32", "buffer_inv", "buffer_wbl2", "global_inv", "global_wb"})
     if (mnemonic == name) return true;
   return false;
 }

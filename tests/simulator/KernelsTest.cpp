@@ -341,7 +341,7 @@ define amdgpu_kernel void @count(ptr addrspace(1) %counter, ptr addrspace(1) %su
   %second = getelementptr i32, ptr addrspace(1) %counter, i32 1
   %old = atomicrmw umax ptr addrspace(1) %second, i32 %i syncscope("agent") monotonic
   store i32 %old, ptr addrspace(1) %p
-  %unused = atomicrmw add ptr addrspace(1) %counter, i32 %t syncscope("agent") monotonic
+  %unused = atomicrmw add ptr addrspace(1) %counter, i32 %t syncscope("agent") acq_rel
   %f = uitofp i32 %t to float
   %unused2 = atomicrmw fadd ptr addrspace(1) %sum, float %f syncscope("agent") monotonic, !amdgpu.no.fine.grained.memory !0, !amdgpu.ignore.denormal.mode !0
   ret void
