@@ -19,6 +19,11 @@ namespace fattn::kernels {
 /// else to f32 part_o [splits, B, Hq, Sq, head_dim_v] and part_lse [splits, B, Hq, Sq], both row-major, which "attention_merge" takes.
 const KernelTemplate& decodeTemplate();
 
+/// The same in equal shares of all keys of the batch, whatever the lengths, merged in the same launch. Extents: batch, heads, keys,
+/// programs, which share all blocks of keys. Arguments: as above, where part_o is f32 [2, programs, rows, head_dim_v] and part_lse [2,
+/// programs, rows]; i32 counters [batch, heads], zero before and after; i32 plan [programs, 4], written.
+const KernelTemplate& balancedDecodeTemplate();
+
 /// Attention over some keys and attention over others make attention over all of them. Parameters: dtype of the parts, out, head_dim,
 /// alignment of part_o and o (bytes). Extents: batch, heads, length, parts. Arguments: part_o [parts, B, H, S, head_dim], f32 part_lse
 /// [parts, B, H, S], o [B, H, S, head_dim], f32 lse [B, H, S], i32 write_lse.

@@ -14,8 +14,8 @@ namespace fattn {
 
 struct DecodeKernel::Impl {
   DecodeConfig config;
-  TemplateKernel decode, merge;
-  Device* device;  ///< none where the target is a chip
+  TemplateKernel decode, merge;  ///< no merge where the kernel is balanced
+  Device* device;                ///< none where the target is a chip
 };
 
 namespace {
@@ -25,6 +25,7 @@ using namespace kernels;
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
+constexpr std::int64_t kPlanBytes = 16;                   // of a program of a balanced launch
 constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
 DecodeConfig completed(DecodeConfig config) {
@@ -64,9 +65,16 @@ std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
   return std::int64_t{2} * kernel.device->capabilities().multiprocessors;
 }
 
-std::int64_t keysOf(const DecodeConfig& config, const DecodeArgs& args) {
+std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {
   if (config.page_size == 0) return args.k.shape[2];
   return args.pages ? args.pages->shape[1] * config.page_size : 0;
+}
+
+/// The most keys that the rows of a sequence see.
+std::int64_t mostKeys(const DecodeConfig& config, const DecodeArgs& args) {
+  std::int64_t most = cachedKeys(config, args);
+  if (config.window) most = std::min(most, args.q.shape[2] + std::clamp<std::int64_t>(args.window, 0, kWidestWindow));
+  return std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
 }
 
 std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
@@ -79,17 +87,28 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   if (args.pages) checkShape("pages", *args.pages, 2, kTable);
   const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
   if (programs <= 0) return 1;
-  std::int64_t most = keysOf(kernel.config, args);
-  if (kernel.config.window) most = std::min(most, args.q.shape[2] + std::clamp<std::int64_t>(args.window, 0, kWidestWindow));
-  const std::int64_t keys = std::clamp<std::int64_t>(args.keys.value_or(most), 0, most);
+  const std::int64_t keys = mostKeys(kernel.config, args);
   const std::int64_t splits = std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
   // Shares are whole blocks: with no more programs than get one, where the longest sequence has so many keys.
   const std::int64_t blocks = ceilDiv(keys, std::max(kernel.decode.info().tile.block_n, 1));
   return blocks == 0 ? 1 : ceilDiv(blocks, ceilDiv(blocks, splits));
 }
 
+/// Programs of a balanced launch. Where all sequences are equally long, shares end with a sequence's head as often as can be: then fewer
+/// parts are merged.
+std::int64_t programsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
+  const std::int64_t pairs = args.q.shape[0] * args.k.shape[1];
+  if (args.splits > 0) return pairs * splitsOf(kernel, args);
+  const std::int64_t slots = slotsOf(kernel);
+  if (pairs > slots) return ceilDiv(pairs, ceilDiv(pairs, slots));
+  return pairs * std::clamp<std::int64_t>(mostKeys(kernel.config, args) / kFewestKeys, 1, std::max<std::int64_t>(slots / pairs, 1));
+}
+
 /// Of one row of one part: its o and its lse.
 std::int64_t partBytes(const DecodeConfig& config) { return (config.head_dim_v + 1) * sizeInBytes(DType::F32); }
+
+/// Of each program of a balanced launch: its two parts, and what it finds out about its share.
+std::int64_t programBytes(const DecodeConfig& config) { return 2 * config.rows * partBytes(config) + kPlanBytes; }
 
 std::int64_t workspaceFor(const DecodeConfig& config, const DecodeArgs& args, std::int64_t splits) {
   return splits == 1 ? 0 : workspaceProduct({splits, args.q.shape[0], args.q.shape[1], args.q.shape[2], partBytes(config)});
@@ -163,11 +182,12 @@ void checkChoices(const DecodeConfig& config, const DecodeArgs& args) {
 }
 
 /// What is written is apart from everything else.
-void checkDecodeApart(const DecodeConfig& config, const DecodeArgs& args, const TensorView& workspace) {
+void checkDecodeApart(const DecodeConfig& config, const DecodeArgs& args, const TensorView& workspace, const TensorView& counters) {
   const auto bytesOf = [](const std::optional<TensorView>& view) { return view ? view->checkedBytes() : 0; };
   const auto viewOf = [&](const std::optional<TensorView>& view) -> const TensorView& { return view ? *view : workspace; };
-  const std::array<Spanned, 10> all = {Spanned{"o", args.o, args.o.checkedBytes()},
+  const std::array<Spanned, 11> all = {Spanned{"o", args.o, args.o.checkedBytes()},
                                        {"workspace", workspace, workspace.checkedBytes()},
+                                       {"counters", counters, counters.checkedBytes()},
                                        {"lse", viewOf(args.lse), bytesOf(args.lse)},
                                        {"k", args.k, args.k.checkedBytes()},
                                        {"v", args.v, args.v.checkedBytes()},
@@ -176,7 +196,7 @@ void checkDecodeApart(const DecodeConfig& config, const DecodeArgs& args, const 
                                        {"new_v", viewOf(args.new_v), bytesOf(args.new_v)},
                                        {"lengths", viewOf(args.lengths), bytesOf(args.lengths)},
                                        {"pages", viewOf(args.pages), bytesOf(args.pages)}};
-  checkAllApart(all, config.append ? 5 : 3);
+  checkAllApart(all, config.append ? 6 : 4);
 }
 
 void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
@@ -201,20 +221,80 @@ void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
     checkAligned(tensor, view, config.alignment);
 }
 
-void checkWorkspace(const DecodeArgs& args, std::int64_t splits, std::int64_t needed) {
+void checkWorkspace(const DecodeArgs& args, std::int64_t count, bool balanced, std::int64_t needed) {
   if (needed == 0) return;
   if (args.workspace == nullptr || args.workspace_bytes < needed)
     failOperand("workspace",
                 "it has " + std::to_string(args.workspace == nullptr ? 0 : args.workspace_bytes) + " bytes; a launch of " +
-                    std::to_string(splits) + " splits needs " + std::to_string(needed),
-                "DecodeKernel::workspaceBytes() says how much is enough; splits = 1 needs none");
+                    std::to_string(count) + (balanced ? " programs" : " splits") + " needs " + std::to_string(needed),
+                std::string("DecodeKernel::workspaceBytes() says how much is enough") + (balanced ? "" : "; splits = 1 needs none"));
   checkWorkspaceAddress(args.workspace);
+}
+
+std::int64_t counterBytesOf(const DecodeConfig& config, const DecodeArgs& args) {
+  return config.balanced ? workspaceProduct({args.q.shape[0], args.k.shape[1], sizeInBytes(DType::I32)}) : 0;
+}
+
+void checkCounters(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
+  const DecodeConfig& config = kernel.config;
+  if (!config.balanced) {
+    if (args.counters != nullptr)
+      failOperand("counters", "this kernel was compiled without `balanced`", "compile with balanced = true for one launch without a merge");
+    return;
+  }
+  const std::int64_t needed = counterBytesOf(config, args);
+  if (args.counters == nullptr || args.counter_bytes < needed)
+    failOperand("counters",
+                "they have " + std::to_string(args.counters == nullptr ? 0 : args.counter_bytes) + " bytes; a launch of " +
+                    std::to_string(args.q.shape[0]) + " sequences with " + std::to_string(args.k.shape[1]) + " key heads needs " +
+                    std::to_string(needed),
+                "give memory that is zero before the first launch");
+  const std::int64_t blocks = ceilDiv(cachedKeys(config, args), std::max(kernel.decode.info().tile.block_n, 1));
+  if (blocks > 0 && args.q.shape[0] > INT32_MAX / blocks)
+    failOperand("q", std::to_string(args.q.shape[0]) + " sequences of up to " + std::to_string(blocks) +
+                         " blocks of keys are more than 2147483647 blocks; launch fewer at a time");
+}
+
+/// How a launch is divided, and the workspace for that.
+struct Division {
+  std::int64_t count = 1;  ///< splits, or programs of a balanced launch
+  std::int64_t needed = 0;
+};
+
+Division divisionOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
+  if (kernel.config.balanced) {
+    const std::int64_t programs = programsOf(kernel, args);
+    return {programs, workspaceProduct({programs, programBytes(kernel.config)})};
+  }
+  const std::int64_t splits = splitsOf(kernel, args);
+  return {splits, workspaceFor(kernel.config, args, splits)};
 }
 
 const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Impl>& impl) {
   if (!impl) [[unlikely]]
     throw Error(ErrorCode::InvalidArgument, "this DecodeKernel is empty", "assign the result of fattn::compile to it");
   return *impl;
+}
+
+/// Where the parts of a launch lie in its workspace.
+struct PartViews {
+  TensorView o, lse, plan;
+};
+
+PartViews partsIn(const TensorView& workspace, const DecodeConfig& config, const DecodeArgs& args, const Division& division) {
+  auto* memory = static_cast<float*>(workspace.data);
+  auto behind = [&](const TensorView& view) { return memory == nullptr ? nullptr : static_cast<float*>(view.data) + view.elements(); };
+  PartViews parts;
+  if (config.balanced) {
+    parts.o = TensorView(memory, DType::F32, {2, division.count, config.rows, config.head_dim_v});
+    parts.lse = TensorView(behind(parts.o), DType::F32, {2, division.count, config.rows});
+    parts.plan = TensorView(behind(parts.lse), DType::I32, {division.count, kPlanBytes / sizeInBytes(DType::I32)});
+    return parts;
+  }
+  parts.o = TensorView(memory, DType::F32,
+                       {memory != nullptr ? division.count : 0, args.q.shape[0], args.q.shape[1], args.q.shape[2], config.head_dim_v});
+  parts.lse = TensorView(behind(parts.o), DType::F32, {parts.o.shape[0], args.q.shape[0], args.q.shape[1], args.q.shape[2]});
+  return parts;
 }
 
 }  // namespace
@@ -225,28 +305,30 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   checkOperands(config, args);
   const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], length = args.q.shape[2];
   if (batch == 0 || heads == 0 || length == 0) return;
-  const std::int64_t splits = splitsOf(kernel, args), needed = workspaceFor(config, args, splits);
-  checkWorkspace(args, splits, needed);
-  const TensorView workspace(needed > 0 ? args.workspace : nullptr, DType::F32, {needed / sizeInBytes(DType::F32)});
-  checkDecodeApart(config, args, workspace);
+  const Division division = divisionOf(kernel, args);
+  checkWorkspace(args, division.count, config.balanced, division.needed);
+  checkCounters(kernel, args);
+  const TensorView workspace(division.needed > 0 ? args.workspace : nullptr, DType::F32, {division.needed / sizeInBytes(DType::F32)}),
+      counters(args.counters, DType::I32, {counterBytesOf(config, args) / sizeInBytes(DType::I32)});
+  checkDecodeApart(config, args, workspace, counters);
 
   static const TensorView noLse(nullptr, DType::F32, {0, 0, 0}), noLengths(nullptr, DType::I32, {0});
-  auto* memory = static_cast<float*>(workspace.data);
-  const TensorView partO(memory, DType::F32, {needed > 0 ? splits : 0, batch, heads, length, config.head_dim_v});
-  const TensorView partLse(memory == nullptr ? nullptr : memory + partO.elements(), DType::F32, {partO.shape[0], batch, heads, length});
+  const PartViews parts = partsIn(workspace, config, args, division);
   const TensorView& lse = args.lse ? *args.lse : noLse;
   const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)));
   const Argument firm = {"write_lse", args.lse ? 1 : 0};
-  std::array<Argument, 15> arguments = {Argument("q", args.q),
+  std::array<Argument, 17> arguments = {Argument("q", args.q),
                                         {"k", args.k},
                                         {"v", args.v},
                                         {"o", args.o},
                                         {"lse", lse},
                                         {"lengths", args.lengths ? *args.lengths : noLengths},
-                                        {"part_o", partO},
-                                        {"part_lse", partLse},
+                                        {"part_o", parts.o},
+                                        {"part_lse", parts.lse},
                                         {"scale", scale},
                                         {"has_lengths", args.lengths ? 1 : 0},
+                                        firm,
+                                        firm,
                                         firm,
                                         firm,
                                         firm,
@@ -256,24 +338,29 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   if (args.pages) arguments[count++] = Argument("pages", *args.pages);
   if (config.append) arguments[count++] = Argument("new_k", *args.new_k), arguments[count++] = Argument("new_v", *args.new_v);
   if (config.window) arguments[count++] = Argument("window", std::min(args.window, kWidestWindow));
-  const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], keysOf(config, args), splits};
+  if (config.balanced) arguments[count++] = Argument("counters", counters), arguments[count++] = Argument("plan", parts.plan);
+  const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], cachedKeys(config, args), division.count};
   kernel.decode.launch(stream, extents, std::span(arguments).first(count));
-  if (splits == 1) return;
-  const std::array<std::int64_t, 4> merged = {batch, heads, length, splits};
-  const Argument results[] = {{"part_o", partO}, {"part_lse", partLse}, {"o", args.o}, {"lse", lse}, {"write_lse", args.lse ? 1 : 0}};
+  if (config.balanced || division.count == 1) return;
+  const std::array<std::int64_t, 4> merged = {batch, heads, length, division.count};
+  const Argument results[] = {{"part_o", parts.o}, {"part_lse", parts.lse}, {"o", args.o}, {"lse", lse}, firm};
   kernel.merge.launch(stream, merged, results);
 }
 
 int DecodeKernel::splits(const DecodeArgs& args) const { return static_cast<int>(splitsOf(required(impl_), args)); }
 
-std::int64_t DecodeKernel::workspaceBytes(const DecodeArgs& args) const {
-  const Impl& kernel = required(impl_);
-  return workspaceFor(kernel.config, args, splitsOf(kernel, args));
-}
+std::int64_t DecodeKernel::workspaceBytes(const DecodeArgs& args) const { return divisionOf(required(impl_), args).needed; }
 
 std::int64_t DecodeKernel::workspaceBytes() const {
   const Impl& kernel = required(impl_);
-  return slotsOf(kernel) * kernel.config.rows * partBytes(kernel.config);
+  return slotsOf(kernel) * (kernel.config.balanced ? programBytes(kernel.config) : kernel.config.rows * partBytes(kernel.config));
+}
+
+std::int64_t DecodeKernel::counterBytes(const DecodeArgs& args) const {
+  const Impl& kernel = required(impl_);
+  checkShape("q", args.q, 4);
+  checkShape("k", args.k, 4, kernel.config.page_size > 0 ? kPaged : kDimensions);
+  return counterBytesOf(kernel.config, args);
 }
 
 const DecodeConfig& DecodeKernel::config() const { return required(impl_).config; }
@@ -285,13 +372,15 @@ DecodeKernel compile_decode(const DecodeConfig& given) {
   auto made = std::make_shared<DecodeKernel::Impl>();
   made->config = completed(given);
   const DecodeConfig& config = made->config;
-  made->decode = compile(decodeTemplate(), decodeParameters(config), {.target = config.target, .tile = config.tile});
-  made->merge = compile(mergeTemplate(),
-                        {{"dtype", std::string("f32")},
-                         {"out", std::string(name(config.dtype))},
-                         {"head_dim", config.head_dim_v},
-                         {"alignment", std::int64_t{config.alignment}}},
-                        {.target = config.target});
+  made->decode = compile(config.balanced ? balancedDecodeTemplate() : decodeTemplate(), decodeParameters(config),
+                         {.target = config.target, .tile = config.tile});
+  if (!config.balanced)
+    made->merge = compile(mergeTemplate(),
+                          {{"dtype", std::string("f32")},
+                           {"out", std::string(name(config.dtype))},
+                           {"head_dim", config.head_dim_v},
+                           {"alignment", std::int64_t{config.alignment}}},
+                          {.target = config.target});
   made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
   return DecodeKernel(std::move(made));
 }

@@ -31,10 +31,17 @@ Tile DecodeCache::addresses(const Tile& keys, const Tile& inside) const {
          (expand(page * tensor.stride[0] + row * tensor.stride[2] + ofHead, 1) + expand(cast(arange(0, elements), DType::I64), 0));
 }
 
+std::int64_t windowRows(std::int64_t pageSize, std::int64_t N) {
+  constexpr std::int64_t kFewRows = 16;
+  return pageSize >= kFewRows && N % pageSize == 0 ? pageSize : N;
+}
+
 Tile DecodeCache::rows(const Scalar& key, const Scalar& end, std::int64_t count) const {
   if (!pages) return window(headOf(batch), first, end, key, count);
   if (pageSize % count == 0) {  // all of them are on one page
-    const Scalar page = load(table() + key / pageSize), start = key % pageSize;
+    // A block of several pages may begin before the first row that is read, and end behind the last one.
+    const Scalar wanted = first ? (key < end) & (key + count > *first) : key < end;
+    const Scalar page = load(table() + key / pageSize, wanted, 0), start = key % pageSize;
     const std::optional<Scalar> lower = first ? std::optional(max(*first - key, 0) + start) : std::nullopt;
     return window(headOf(page), lower, end - key + start, start, count);
   }

@@ -9,6 +9,10 @@
 
 namespace fattn::kernels {
 
+/// How many of a block of N rows are read as one window: those of a page where a block has several pages, of a size that suits matrix
+/// instructions; else all.
+std::int64_t windowRows(std::int64_t pageSize, std::int64_t N);
+
 struct DecodeCache {
   dsl::TensorArg tensor;                ///< [B, Hkv, T, elements], or [pages, Hkv, pageSize, elements]
   std::optional<dsl::TensorArg> pages;  ///< [B, most pages of a sequence]
@@ -16,7 +20,8 @@ struct DecodeCache {
   dsl::Scalar batch, head;
   std::optional<dsl::Scalar> first{};  ///< rows before it are zero, and not read; none = 0
 
-  /// `count` rows from `key` on; those from `end` on are zero, and not read. `key` is a multiple of `count`.
+  /// `count` rows from `key` on; those from `end` on are zero, and not read. `key` is a multiple of `count`, and may lie
+  /// behind `end`.
   dsl::Tile rows(const dsl::Scalar& key, const dsl::Scalar& end, std::int64_t count) const;
 
   /// Makes `block`, whose first rows are [from, from + count) of the sequence, rows of the cache.

@@ -33,6 +33,7 @@ fattn::DecodeArgs decodeArgsOf(const fattn_attention_decode_args* args) {
   if (!isAllZero(given.new_k)) operands.new_k = viewOf("new_k", given.new_k);
   if (!isAllZero(given.new_v)) operands.new_v = viewOf("new_v", given.new_v);
   operands.window = given.window;
+  operands.counters = given.counters, operands.counter_bytes = given.counter_bytes;
   operands.workspace = given.workspace, operands.workspace_bytes = given.workspace_bytes;
   return operands;
 }

@@ -22,9 +22,9 @@ struct Registry {
   Registry() {
     for (const KernelTemplate* own :
          {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate(),
-          &kernels::forwardTemplate(), &kernels::decodeTemplate(), &kernels::mergeTemplate(), &kernels::varlenTemplate(),
-          &kernels::backwardRowsTemplate(), &kernels::backwardKeysTemplate(), &kernels::backwardQueriesTemplate(),
-          &kernels::backwardRoundTemplate()})
+          &kernels::forwardTemplate(), &kernels::decodeTemplate(), &kernels::balancedDecodeTemplate(), &kernels::mergeTemplate(),
+          &kernels::varlenTemplate(), &kernels::backwardRowsTemplate(), &kernels::backwardKeysTemplate(),
+          &kernels::backwardQueriesTemplate(), &kernels::backwardRoundTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
     atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }

@@ -78,6 +78,28 @@ static void append_in_a_window(void) {
   fattn_decode_kernel_release(kernel);
 }
 
+/* A balanced kernel counts the programs of a key head, and leaves the counter as it was. */
+static void one_launch_with_counters(void) {
+  fattn_decode_kernel* kernel = NULL;
+  fattn_attention_decode_args args = make_args();
+  int64_t bytes = 0;
+  int32_t counter = 0;
+  float room[128];
+  EXPECT(fattn_compile_decode(
+             "{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 1, \"page_size\": 4, \"balanced\": true, \"target\": \"host\"}", &kernel) ==
+         FATTN_OK);
+  EXPECT(fattn_decode_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == 2 * (2 * (D + 1) * 4 + 16));
+  args.workspace = room, args.workspace_bytes = sizeof room;
+  REFUSED_BEGINNING(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_attention_decode: counters: they have 0 bytes; a launch of 1 sequences with 1 key heads needs 4");
+  args.counters = &counter, args.counter_bytes = sizeof counter;
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(wrong(KEYS) == 0 && counter == 0);
+  EXPECT(fattn_attention_decode(kernel, NULL, &args) == FATTN_OK);
+  EXPECT(wrong(KEYS) == 0 && counter == 0);
+  fattn_decode_kernel_release(kernel);
+}
+
 int main(void) {
   fattn_decode_kernel* kernel = NULL;
   fattn_attention_decode_args args = make_args();
@@ -112,6 +134,7 @@ int main(void) {
   REFUSED_BEGINNING(fattn_compile_decode("{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 17, \"target\": \"host\"}", &kernel),
                     FATTN_UNSUPPORTED, "fattn_compile_decode: rows is 17; it must be 1 to 16");
   append_in_a_window();
+  one_launch_with_counters();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -48,6 +48,7 @@ DecodeData::DecodeData(const DecodeShape& shape, std::uint64_t seed) : shape_(sh
           poisoned[nth(b * pagesOfSequence() + p)] = p % 2 == 0 ? kNoPage : -kNoPage;
     pages_ = putInts(poisoned, {B, pagesOfSequence()});
   }
+  counters_ = putInts(std::vector<std::int32_t>(nth(B * Hk)), {B, Hk});
   workspace_ = put(std::vector<float>(kWorkspace / sizeof(float), kNaN), DType::F32, {kWorkspace / 4}).offset;
 }
 
@@ -144,6 +145,7 @@ DecodeConfig DecodeData::config(const std::string& target) const {
           .page_size = shape_.pageSize,
           .window = shape_.window > 0,
           .append = shape_.appended > 0,
+          .balanced = shape_.balanced,
           .target = target};
 }
 
@@ -159,6 +161,7 @@ DecodeArgs DecodeData::at(std::byte* base) const {
   args.window = shape_.window;
   args.workspace = base + workspace_;
   args.workspace_bytes = kWorkspace;
+  if (shape_.balanced) args.counters = base + counters_.offset, args.counter_bytes = counters_.view.elements() * 4;
   return args;
 }
 
@@ -173,6 +176,9 @@ DecodeData::Errors DecodeData::errors() const {
   const std::vector<float> o = read(o_), lse = read(lse_);
   double difference = 0, norm = 0, worst = 0;
   if (!isCache(k_, ks_, D) || !isCache(v_, vs_, Dv)) return {std::numeric_limits<double>::infinity(), 0};
+  const std::byte* counts = memory_.data() + counters_.offset;
+  if (std::any_of(counts, counts + counters_.view.elements() * 4, [](std::byte b) { return b != std::byte{0}; }))
+    return {std::numeric_limits<double>::infinity(), 0};
   std::vector<double> scores, sums(nth(Dv));
   for (std::int64_t row = 0; row < batch() * H * S; ++row) {
     const std::int64_t b = row / (H * S), h = row / S % H, i = row % S;

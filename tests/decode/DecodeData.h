@@ -24,6 +24,7 @@ struct DecodeShape {
   float scoreScale = 1;       ///< multiplies q
   std::int64_t window = 0;    ///< 0: rows see all keys before them
   std::int64_t appended = 0;  ///< 0: the launch appends no rows
+  bool balanced = false;
 };
 
 class DecodeData {
@@ -37,10 +38,10 @@ class DecodeData {
   /// The operands where a copy of memory() lies at `base`.
   DecodeArgs at(std::byte* base) const;
   DecodeArgs here() { return at(memory_.data()); }
-  static constexpr std::int64_t kWorkspace = 1 << 17;
+  static constexpr std::int64_t kWorkspace = 1 << 18;
 
-  /// What memory() holds, against float64. Infinity where a row that sees nothing is not o = 0, lse = -infinity, and where the cache is not
-  /// what it was with the appended rows.
+  /// What memory() holds, against float64. Infinity where a row that sees nothing is not o = 0, lse = -infinity, where the cache is not
+  /// what it was with the appended rows, and where counters are not back at zero.
   struct Errors {
     double o;    ///< relative Frobenius norm of the difference
     double lse;  ///< the largest difference
@@ -73,7 +74,7 @@ class DecodeData {
   std::vector<std::byte> memory_;
   std::vector<float> qs_, ks_, vs_;  ///< [B, H, S, D], as rounded
   std::vector<std::int32_t> table_;
-  Tensor q_, k_, v_, o_, lse_, lengths_, pages_, newK_, newV_;
+  Tensor q_, k_, v_, o_, lse_, lengths_, pages_, newK_, newV_, counters_;
   std::size_t workspace_ = 0;
 };
 

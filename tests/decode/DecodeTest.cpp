@@ -32,13 +32,17 @@ void OnDevice::launch(const DecodeKernel& kernel, DecodeData& data, int splits) 
 
 void OnDevice::expectRight(DecodeShape shape, std::initializer_list<int> splits) {
   shape.dtype = dtype();
-  const DecodeKernel kernel = compile(DecodeData(shape).config(target()));
-  for (const int count : splits) {
-    DecodeData data(shape);
-    launch(kernel, data, count);
-    const auto [o, lse] = data.errors();
-    EXPECT_LE(o, data.tolerance().o) << count << " splits, page_size " << shape.pageSize;
-    EXPECT_LE(lse, data.tolerance().lse) << count << " splits, page_size " << shape.pageSize;
+  for (const bool balanced : {false, true}) {
+    if (balanced && dtype() != DType::BF16) continue;  // how keys are shared is the same for all
+    shape.balanced = balanced;
+    const DecodeKernel kernel = compile(DecodeData(shape).config(target()));
+    for (const int count : splits) {
+      DecodeData data(shape);
+      launch(kernel, data, count);
+      const auto [o, lse] = data.errors();
+      EXPECT_LE(o, data.tolerance().o) << count << " splits, page_size " << shape.pageSize << (balanced ? ", balanced" : "");
+      EXPECT_LE(lse, data.tolerance().lse) << count << " splits, page_size " << shape.pageSize << (balanced ? ", balanced" : "");
+    }
   }
 }
 
@@ -115,14 +119,16 @@ TEST_P(OnDevice, ManySequencesOfMixedLengths) {
 }
 
 TEST_P(OnDevice, TheSameLaunchGivesTheSameBits) {
-  const DecodeShape shape{.dtype = dtype(), .lengths = {200, 150, 3}, .capacity = 200};
-  const DecodeKernel kernel = compile(DecodeData(shape).config(target()));
-  DecodeData first(shape);
-  launch(kernel, first, 5);
-  for (int i = 0; i < 3; ++i) {
-    DecodeData again(shape);
-    launch(kernel, again, 5);
-    EXPECT_TRUE(first.memory() == again.memory());
+  for (const bool balanced : {false, true}) {
+    const DecodeShape shape{.dtype = dtype(), .lengths = {200, 150, 3}, .capacity = 200, .balanced = balanced};
+    const DecodeKernel kernel = compile(DecodeData(shape).config(target()));
+    DecodeData first(shape);
+    launch(kernel, first, 5);
+    for (int i = 0; i < 3; ++i) {
+      DecodeData again(shape);
+      launch(kernel, again, 5);
+      EXPECT_TRUE(first.memory() == again.memory());
+    }
   }
 }
 

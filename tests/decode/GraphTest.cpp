@@ -91,7 +91,7 @@ class DecodeGraphs : public testing::Test {
   GraphApi api_;
 };
 
-DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths) {
+DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths, bool balanced) {
   return {.dtype = DType::BF16,
           .headsQ = 8,
           .headsKv = 2,
@@ -103,12 +103,16 @@ DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths) {
           .causal = true,
           .pageSize = page,
           .window = page == 0 ? 0 : 70,
-          .appended = 2};
+          .appended = 2,
+          .balanced = balanced};
 }
 
-TEST_F(DecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
+/// With two launches, or with one that counts the programs of a sequence.
+class BothDecodeGraphs : public DecodeGraphs, public testing::WithParamInterface<bool> {};
+
+TEST_P(BothDecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
   for (const std::int64_t page : {0, 16, 5}) {
-    DecodeData first(shapeOf(page, {17, 0, 200, 64}));
+    DecodeData first(shapeOf(page, {17, 0, 200, 64}, GetParam()));
     const DecodeKernel kernel = compile(first.config("cuda"));
     const std::shared_ptr<std::byte> memory = put(first);
     const std::shared_ptr<void> held = stream();
@@ -117,7 +121,7 @@ TEST_F(DecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
     std::uint64_t seed = 1;
     for (const std::vector<std::int32_t>& lengths :
          {std::vector{17, 0, 200, 64}, {18, 1, 201, 65}, {320, 319, 2, 100}, {0, 0, 0, 0}, {5, 300, 256, 17}}) {
-      DecodeData data(shapeOf(page, lengths), seed++);
+      DecodeData data(shapeOf(page, lengths, GetParam()), seed++);
       ASSERT_EQ(data.memory().size(), first.memory().size());
       device_->copy(memory.get(), data.memory().data(), data.memory().size());
       device_->synchronize();
@@ -128,8 +132,8 @@ TEST_F(DecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
   }
 }
 
-TEST_F(DecodeGraphs, TwoStreamsAtOnceDoNotDisturbEachOther) {
-  DecodeData one(shapeOf(16, {17, 0, 200, 64}), 1), two(shapeOf(16, {300, 20, 64, 1}), 2);
+TEST_P(BothDecodeGraphs, TwoStreamsAtOnceDoNotDisturbEachOther) {
+  DecodeData one(shapeOf(16, {17, 0, 200, 64}, GetParam()), 1), two(shapeOf(16, {300, 20, 64, 1}, GetParam()), 2);
   const DecodeKernel kernel = compile(one.config("cuda"));
   const std::shared_ptr<std::byte> ofOne = put(one), ofTwo = put(two);
   const std::shared_ptr<void> left = stream(), right = stream();
@@ -143,8 +147,8 @@ TEST_F(DecodeGraphs, TwoStreamsAtOnceDoNotDisturbEachOther) {
   expectRight(two, ofTwo.get(), "two");
 }
 
-TEST_F(DecodeGraphs, TwoReplaysAtOnceDoNotDisturbEachOther) {
-  DecodeData one(shapeOf(0, {17, 0, 200, 64}), 1), two(shapeOf(0, {300, 20, 64, 1}), 2);
+TEST_P(BothDecodeGraphs, TwoReplaysAtOnceDoNotDisturbEachOther) {
+  DecodeData one(shapeOf(0, {17, 0, 200, 64}, GetParam()), 1), two(shapeOf(0, {300, 20, 64, 1}, GetParam()), 2);
   const DecodeKernel kernel = compile(one.config("cuda"));
   const std::shared_ptr<std::byte> ofOne = put(one), ofTwo = put(two);
   const std::shared_ptr<void> left = stream(), right = stream();
@@ -163,6 +167,8 @@ TEST_F(DecodeGraphs, TwoReplaysAtOnceDoNotDisturbEachOther) {
   expectRight(one, ofOne.get(), "one");
   expectRight(two, ofTwo.get(), "two");
 }
+
+INSTANTIATE_TEST_SUITE_P(Launches, BothDecodeGraphs, testing::Bool(), [](const auto& info) { return info.param ? "One" : "Two"; });
 
 }  // namespace
 }  // namespace fattn::decode

@@ -54,6 +54,25 @@ TEST(Decode, WrongOperandsAreNamed) {
   EXPECT_EQ(refusal([] { DecodeKernel().launch({}, {}); }), "this DecodeKernel is empty");
 }
 
+TEST(Decode, BalancedKernelsNeedCounters) {
+  DecodeData data({.lengths = {40, 20}, .balanced = true}), without({.lengths = {40, 20}});
+  const DecodeKernel kernel = compile(data.config("host"));
+  DecodeArgs args = data.here();
+  EXPECT_EQ(kernel.counterBytes(args), 2 * 2 * 4);
+  args.counter_bytes = 12;
+  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "counters: they have 12 bytes; a launch of 2 sequences with 2 key heads needs 16");
+  args = data.here(), args.counters = nullptr;
+  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "counters: they have 0 bytes; a launch of 2 sequences with 2 key heads needs 16");
+  args = data.here(), args.workspace_bytes = 100, args.splits = 2;
+  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "workspace: it has 100 bytes; a launch of 8 programs needs 2304");
+  args = data.here(), args.counters = args.workspace;
+  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }),
+            "workspace: it shares memory with counters, and launches read and write in no particular order");
+  args = without.here(), args.counters = args.workspace;
+  EXPECT_EQ(refusal([&] { compile(without.config("host")).launch({}, args); }), "counters: this kernel was compiled without `balanced`");
+  EXPECT_EQ(compile(without.config("host")).counterBytes(without.here()), 0);
+}
+
 TEST(Decode, CachesOfPagesNeedTheirNumbers) {
   DecodeData data({.lengths = {40}, .pageSize = 8});
   const DecodeKernel kernel = compile(data.config("host"));

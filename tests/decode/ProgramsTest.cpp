@@ -31,6 +31,29 @@ Parameters decodeParameters(const DecodeShape& shape) {
           {"append", shape.appended > 0}};
 }
 
+/// The balanced program on the data, by so many programs.
+void balancedBy(const test::RunProgram& run, DecodeData& data, std::int64_t programs, const TileConfig& tile) {
+  const DecodeArgs args = data.here();
+  const DecodeShape& shape = data.shape();
+  const std::int64_t rows = shape.headsQ / shape.headsKv * shape.queries;
+  const TensorView partO(args.workspace, DType::F32, {2, programs, rows, shape.dimV});
+  const TensorView partLse(static_cast<float*>(args.workspace) + partO.elements(), DType::F32, {2, programs, rows});
+  const TensorView plan(static_cast<float*>(partLse.data) + partLse.elements(), DType::I32, {programs, 4});
+  const TensorView counters(args.counters, DType::I32, {args.q.shape[0], shape.headsKv});
+  std::vector<Argument> arguments = {{"q", args.q}, {"k", args.k},      {"v", args.v},
+                                     {"o", args.o}, {"lse", *args.lse}, {"lengths", *args.lengths}};
+  if (args.pages) arguments.emplace_back("pages", *args.pages);
+  if (args.new_k) arguments.emplace_back("new_k", *args.new_k), arguments.emplace_back("new_v", *args.new_v);
+  if (args.window > 0) arguments.emplace_back("window", args.window);
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+  for (const Argument& last :
+       {Argument("part_o", partO), Argument("part_lse", partLse), Argument("scale", scale), Argument("has_lengths", 1),
+        Argument("write_lse", 1), Argument("counters", counters), Argument("plan", plan)})
+    arguments.push_back(last);
+  run(test::traced(kernels::balancedDecodeTemplate(), decodeParameters(shape), tile), arguments,
+      {static_cast<std::int32_t>(programs), 1, 1});
+}
+
 /// Both programs on the data, as the door launches them.
 void decodeBy(const test::RunProgram& run, DecodeData& data, std::int64_t splits, const TileConfig& tile, const TileConfig& mergeTile) {
   const DecodeArgs args = data.here();
@@ -96,11 +119,43 @@ TEST(DecodePrograms, WindowsAndAppendedRowsStayInsideTheirArrays) {
       }
 }
 
+TEST(DecodePrograms, BalancedSharesStayInsideTheirArrays) {
+  for (const std::int64_t page : {0, 5, 8})
+    for (const std::int64_t programs : {1, 2, 7, 40}) {
+      DecodeData data({.queries = 2,
+                       .lengths = {0, 1, 3, 33, 40, 1000},
+                       .capacity = 40,
+                       .causal = true,
+                       .pageSize = page,
+                       .window = page == 5 ? 7 : 0,
+                       .appended = page == 8 ? 2 : 0,
+                       .balanced = true});
+      balancedBy(interpret, data, programs, {.block_n = 8});
+      expectRight(data, "page_size " + std::to_string(page) + ", " + std::to_string(programs) + " programs");
+    }
+}
+
+TEST(DecodePrograms, BlocksOfSeveralPagesReadNoPageThatNobodySees) {
+  for (const std::int64_t appended : {0, 2})
+    for (const std::int64_t window : {0, 7, 40}) {
+      DecodeData data({.queries = 2,
+                       .lengths = {0, 1, 15, 33, 64, 65, 150, 1000},
+                       .capacity = 160,
+                       .causal = true,
+                       .pageSize = 16,
+                       .window = window,
+                       .appended = appended});
+      decodeBy(interpret, data, 2, {.block_n = 64}, {.block_n = 2});
+      expectRight(data, "window " + std::to_string(window) + ", " + std::to_string(appended) + " new");
+    }
+}
+
 struct BlockCase {
   std::string target, tile;
   std::int64_t pageSize = 0, splits = 1;
   bool causal = false;
   std::int64_t schedule = 0, window = 0, appended = 0;
+  bool balanced = false;
 };
 
 class DecodeBlocks : public testing::TestWithParam<BlockCase> {};
@@ -112,12 +167,13 @@ TEST_P(DecodeBlocks, HaveNoFaultsUnderTheAdversary) {
                    .queries = 2,
                    .dim = 32,
                    .dimV = 32,
-                   .lengths = {70},
+                   .lengths = one.balanced ? std::vector<std::int32_t>{70, 0, 33} : std::vector<std::int32_t>{70},
                    .capacity = 90,
                    .causal = one.causal,
                    .pageSize = one.pageSize,
                    .window = one.window,
-                   .appended = one.appended});
+                   .appended = one.appended,
+                   .balanced = one.balanced});
   const TileConfig merge{.block_n = 4, .stages = 1, .warps = 2};
   const test::RunProgram run = [&](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
     const TileConfig& used = program.name() == "attention_merge" ? merge : tile;
@@ -127,7 +183,10 @@ TEST_P(DecodeBlocks, HaveNoFaultsUnderTheAdversary) {
     ASSERT_TRUE(block.module) << block.refused;
     EXPECT_EQ(adversary::textOf(adversary::check(*block.module, test::bySlot(program, arguments), grid)), "");
   };
-  decodeBy(run, data, one.splits, tile, merge);
+  if (one.balanced)
+    balancedBy(run, data, one.splits, tile);
+  else
+    decodeBy(run, data, one.splits, tile, merge);
   expectRight(data, one.target);
 }
 
@@ -139,7 +198,10 @@ INSTANTIATE_TEST_SUITE_P(Small, DecodeBlocks,
                                          BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 1},
                                          BlockCase{"nvidia:sm_80", "BLOCK_N=16,STAGES=2,WARPS=4", 0, 2, true, 0, 23, 2},
                                          BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=2", 16, 1, true, 0, 40, 18},
-                                         BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 2, false, 0, 0, 3}),
+                                         BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 2, false, 0, 0, 3},
+                                         BlockCase{"nvidia:sm_80", "BLOCK_N=16,STAGES=2,WARPS=4", 0, 5, true, 0, 0, 0, true},
+                                         BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=2", 16, 3, true, 0, 23, 2, true},
+                                         BlockCase{"nvidia:sm_90", "BLOCK_N=64,STAGES=2,WARPS=4", 16, 2, true, 0, 40, 2}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 Parameters wide(DType dtype, std::int64_t width, std::int64_t page) {
@@ -158,6 +220,7 @@ TEST(DecodePrograms, CompileForEveryChip) {
       Parameters all = wide(DType::BF16, 128, page);
       all.set("window", true), all.set("append", true);
       EXPECT_NO_THROW(test::ptxOf(kernels::decodeTemplate(), all, target)) << target << " page_size " << page;
+      EXPECT_NO_THROW(test::ptxOf(kernels::balancedDecodeTemplate(), all, target)) << target << " page_size " << page;
     }
     EXPECT_NO_THROW(test::ptxOf(kernels::decodeTemplate(), wide(DType::F32, 256, 0), target)) << target;
     EXPECT_NO_THROW(test::ptxOf(kernels::mergeTemplate(), {{"out", std::string("bf16")}}, target)) << target;
@@ -183,6 +246,9 @@ TEST(DecodePrograms, DoNotSpill) {
     Parameters all = wide(DType::BF16, 128, 16);
     all.set("window", true), all.set("append", true);
     expectRegistersOnly(test::ptxOf(kernels::decodeTemplate(), all, std::string("nvidia:") + chip), chip, "window and append");
+    for (const std::int64_t page : {0, 16})
+      expectRegistersOnly(test::ptxOf(kernels::balancedDecodeTemplate(), wide(DType::BF16, 128, page), std::string("nvidia:") + chip), chip,
+                          "balanced, page_size " + std::to_string(page));
     expectRegistersOnly(test::ptxOf(kernels::mergeTemplate(), {{"out", std::string("bf16")}}, std::string("nvidia:") + chip), chip, chip);
   }
   std::filesystem::remove_all(folder);

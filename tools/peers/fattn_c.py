@@ -59,6 +59,11 @@ class DecodeArgs(ctypes.Structure):
         ("splits", ctypes.c_int64),
         ("workspace", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_int64),
+        ("new_k", Tensor),
+        ("new_v", Tensor),
+        ("window", ctypes.c_int64),
+        ("counters", ctypes.c_void_p),
+        ("counter_bytes", ctypes.c_int64),
     ]
 
 

@@ -37,7 +37,10 @@ struct DecodeConfig {
   std::int64_t page_size = 0;  ///< keys of a page of the cache, from 1; 0 = each sequence lies in one piece
   bool window = false;         ///< a sliding window: rows see as many keys as DecodeArgs::window says, and no more
   bool append = false;         ///< rows of the launch, DecodeArgs::new_k and new_v, become the last keys of the cache
-  std::string target{};        ///< as in AttentionConfig
+  /// Programs take equal shares of all keys of the batch, whatever the lengths, and one kernel does it all: what programs share is merged
+  /// by the one that comes last, in the order of the keys. Launches need DecodeArgs::counters.
+  bool balanced = false;
+  std::string target{};  ///< as in AttentionConfig
   /// BLOCK_N, STAGES, WARPS; none = what was tuned, else the defaults; what is unset is taken from them. Pages whose size is a multiple of
   /// BLOCK_N are read fastest.
   std::optional<TileConfig> tile{};
@@ -71,8 +74,12 @@ struct DecodeArgs {
   /// Of kernels with a window, from 1: query row i of n, which stands where key p = i + (m - n) of the m of its sequence does, sees no key
   /// below p - window + 1. What no row of a sequence sees is not read, as beyond lengths; new rows are written all the same.
   std::int64_t window = 0;
-  std::optional<float> scale{};      ///< factor of Q K^T; none = 1 / sqrt(head_dim)
-  int splits = 0;                    ///< programs that share a sequence; 0 = as many as fill the device
+  std::optional<float> scale{};  ///< factor of Q K^T; none = 1 / sqrt(head_dim)
+  int splits = 0;  ///< programs that share a sequence; 0 = as many as fill the device. Of balanced kernels: the same on average
+  /// Of balanced kernels: i32, device memory of the caller, zero before the first launch that uses it. Every launch leaves it zero.
+  /// Launches that may run at the same time need counters of their own.
+  void* counters = nullptr;
+  std::int64_t counter_bytes = 0;    ///< at least counterBytes(): 4 for each sequence and key head
   void* workspace = nullptr;         ///< device memory of the caller, 16-byte aligned; its contents do not matter
   std::int64_t workspace_bytes = 0;  ///< at least workspaceBytes()
 };
@@ -84,10 +91,10 @@ class DecodeKernel {
   DecodeKernel() = default;
   explicit operator bool() const { return impl_ != nullptr; }
 
-  /// Checks the operands, then launches one kernel, or two where sequences are split. Locks, allocates and compiles nothing, and does not
-  /// wait for the result, except on the host. B, Hq or Sq = 0: does nothing. Rows that see no key get o = 0 and lse = -infinity. Values
-  /// that are not finite reach every row of their sequence, also those that the causal mask keeps from seeing them. Launches that may run
-  /// at the same time need workspaces of their own. Throws Error{InvalidArgument} naming tensor and dimension.
+  /// Checks the operands, then launches one kernel, or two where sequences are split and the kernel is not balanced. Locks, allocates and
+  /// compiles nothing, and does not wait for the result, except on the host. B, Hq or Sq = 0: does nothing. Rows that see no key get o = 0
+  /// and lse = -infinity. Values that are not finite reach every row of their sequence, also those that the causal mask keeps from seeing
+  /// them. Launches that may run at the same time need workspaces of their own. Throws Error{InvalidArgument} naming tensor and dimension.
   void launch(Stream stream, const DecodeArgs& args) const;
 
   /// How many programs share a sequence in such a launch; only shapes are looked at, and refused as by launch().
@@ -96,6 +103,8 @@ class DecodeKernel {
   std::int64_t workspaceBytes(const DecodeArgs& args) const;
   /// Enough for every launch that leaves `splits` open.
   std::int64_t workspaceBytes() const;
+  /// The counters that such a launch needs; 0 where the kernel is not balanced.
+  std::int64_t counterBytes(const DecodeArgs& args) const;
 
   const DecodeConfig& config() const;  ///< as compiled: head_dim_v, target and alignment are filled in
   const KernelCode& info() const;

@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 6
+#define FATTN_C_API_VERSION 7
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -243,6 +243,7 @@ typedef struct fattn_decode_kernel fattn_decode_kernel; /* a reference-counted h
  *   page_size   keys of a page of the cache, from 1                                    (left out: no pages)
  *   window      true: rows see so many keys only as `window` of a launch says (version 5) (left out: false)
  *   append      true: new_k and new_v of a launch become the last keys (version 5)        (left out: false)
+ *   balanced    true: equal shares of all keys, and one launch, which needs counters (version 7) (left out: false)
  *   tile        {"block_n": 64, "stages": 2, "warps": 4}, any of them                  (left out: what was tuned, else fattn's defaults)
  *
  * dtype and head_dim have to be there. */
@@ -272,6 +273,9 @@ typedef struct fattn_attention_decode_args {
   fattn_tensor new_k; /* [B, Hkv, Sn, head_dim], of kernels that append: the last keys of each sequence, written to k */
   fattn_tensor new_v; /* the same of head_dim_v, written to v */
   int64_t window;     /* of kernels with a window: how many keys a row sees, its own among them; else 0 */
+  /* Version 7: */
+  void* counters;        /* of balanced kernels: device memory, zero before its first launch; every launch leaves it zero. Else NULL */
+  int64_t counter_bytes; /* 4 for each sequence and key head, or more */
 } fattn_attention_decode_args;
 
 /* The bytes of workspace that such a launch needs, of which only shapes, keys and splits are looked at; of NULL those that are enough for

@@ -119,8 +119,8 @@ void check(bool condition, std::string_view message, Loc loc = Loc::current());
 Scalar assume_divisible(const Scalar& x, std::int64_t divisor, Loc loc = Loc::current());
 Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc = Loc::current());
 
-/// A hint: a multiprocessor of a GPU should hold so many of these programs at once, 1 to 32, where shared memory allows it. A compiler then gives a
-/// program no more registers than leave room for them.
+/// A hint: a multiprocessor of a GPU should hold so many of these programs at once, 1 to 32, where shared memory allows it. A compiler then
+/// gives a program no more registers than leave room for them.
 void prefer_resident(int programs, Loc loc = Loc::current());
 
 namespace detail {
