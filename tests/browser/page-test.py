@@ -86,7 +86,7 @@ class Page(unittest.TestCase):
         self.assertEqual(re.findall(r'(?:src|href)="(?!data:)[^"]*"', text), [])
 
     def test_a_click_on_the_source_highlights_what_it_became(self):
-        self.click_line("dsl", "Tile s = dot(q, trans(load(advance(kPtr")
+        self.click_line("dsl", "Tile products = dot(q, trans(load(advance(kPtr")
         tile = self.pinned("tile")
         self.assertTrue(any("tile.dot" in line for line in tile), tile)
         self.assertTrue(any("tile.trans" in line for line in tile), tile)
@@ -114,6 +114,15 @@ class Page(unittest.TestCase):
         self.assertTrue(self.pinned("tile"))
         self.browser.call("Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27)
         self.assertEqual(self.browser.evaluate("document.querySelectorAll('.row.pin').length"), 0)
+
+    def test_nothing_is_wider_than_a_narrow_screen(self):
+        self.addCleanup(self.browser.call, "Emulation.clearDeviceMetricsOverride")
+        for width in (480, 1280, 1920):
+            self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+            outside = self.browser.evaluate("""[...document.querySelectorAll('header *, #facts *, main, .pane, footer')]
+                .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth || e.getBoundingClientRect().right > innerWidth)
+                .filter(e => getComputedStyle(e).overflow !== 'hidden' || e.id === 'title').map(e => e.id || e.className)""")
+            self.assertEqual(outside, [], width)
 
     def test_pointing_lights_lines_up(self):
         place = self.browser.evaluate("""(() => { const r = document.querySelector('.pane[data-stage=tile] .row.tied').getBoundingClientRect();
