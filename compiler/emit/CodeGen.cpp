@@ -11,25 +11,24 @@
 namespace fattn::emit {
 namespace {
 
-/// What a machine's list of passes adds, but for two:
-/// - LLVM's straight-line strength reduction compares each addition, product and address with all that look like it, a time that grows with
-///   the square of a kernel's length. Tiles of one warp make kernels of 100,000 instructions. Addresses are what it is for, and those of
-///   kernels are few (SinkAddresses.h).
-/// - Where asked for, the sinking of machine instructions into branches (see generate()).
+/// What a machine's list of passes adds, but for those that a back end leaves out (see generate()) and one that all do:
+/// LLVM's straight-line strength reduction compares each addition, product and address with all that look like it, a time that grows with
+/// the square of a kernel's length. Tiles of one warp make kernels of 100,000 instructions. Addresses are what it is for, and those of
+/// kernels are few (SinkAddresses.h).
 class CodeGenPasses : public llvm::legacy::PassManager {
  public:
-  explicit CodeGenPasses(bool sinks) : sinks_(sinks) {}
+  explicit CodeGenPasses(llvm::ArrayRef<llvm::StringRef> leftOut) : leftOut_(leftOut) {}
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
     llvm::StringRef name = info ? info->getPassArgument() : "";
-    if (name == "slsr" || (name == "machine-sink" && !sinks_))
+    if (name == "slsr" || llvm::is_contained(leftOut_, name))
       delete pass;
     else
       llvm::legacy::PassManager::add(pass);
   }
 
  private:
-  bool sinks_;
+  llvm::ArrayRef<llvm::StringRef> leftOut_;
 };
 
 }  // namespace
@@ -42,7 +41,7 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp source, llvm::LLVMContext
   return module;
 }
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, llvm::StringRef pipeline) {
   llvm::PassBuilder builder(&machine);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -58,10 +57,11 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pi
   passes.run(module, modules);
 }
 
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool sinks) {
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                     llvm::ArrayRef<llvm::StringRef> leftOut) {
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
-  CodeGenPasses passes(sinks);
+  CodeGenPasses passes(leftOut);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     throw Error(ErrorCode::Internal, "LLVM cannot write this kind of file for " + machine.getTargetTriple().str());
   passes.run(module);

@@ -17,11 +17,12 @@ namespace fattn::emit {
 std::unique_ptr<llvm::Module> translate(mlir::ModuleOp source, llvm::LLVMContext& context, const llvm::TargetMachine& machine);
 
 /// Runs a textual pass pipeline ("default<O2>", "function(instcombine)" ...).
-void optimize(llvm::Module& module, llvm::TargetMachine& machine, const char* pipeline);
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, llvm::StringRef pipeline);
 
 /// Throws Error{Internal} if the machine cannot write this type of file. The module is consumed.
-/// Without `sinks` LLVM moves no machine instruction into a branch, where fewer lanes may be on.
-std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, bool sinks = true);
+/// `leftOut` names passes ("machine-sink") that the machine's own list has and this call leaves out.
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                     llvm::ArrayRef<llvm::StringRef> leftOut = {});
 
 }  // namespace fattn::emit
 

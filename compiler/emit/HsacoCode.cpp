@@ -49,9 +49,12 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {
                                                                           std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// Whether LLVM may move machine instructions into branches. LLVM 22 does so with WMMA, which needs all lanes
-/// (github.com/llvm/llvm-project/pull/178314), on chips of gfx11 and later; MFMA stays where it is.
-bool mayBeSunk(llvm::StringRef chip) { return chip.starts_with("gfx9"); }
+/// LLVM 22 moves WMMA, which needs all lanes, into branches, where fewer may be on (github.com/llvm/llvm-project/pull/178314): on chips of
+/// gfx11 and later nothing is moved. MFMA stays where it is.
+llvm::SmallVector<llvm::StringRef, 1> leftOut(llvm::StringRef chip) {
+  if (chip.starts_with("gfx9")) return {};
+  return {"machine-sink"};
+}
 
 /// Errors of LLVM's back end, which would otherwise end the process.
 void collectErrors(const llvm::DiagnosticInfo* diagnostic, void* text) {
@@ -113,10 +116,10 @@ HsacoCode emitHsaco(mlir::ModuleOp source, const std::string& chip, const std::s
     llvm::raw_string_ostream text(code.llvmIR);
     module->print(text, nullptr);
     auto copy = llvm::CloneModule(*module);
-    code.assembly = generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, mayBeSunk(chip));
+    code.assembly = generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, leftOut(chip));
   }
   if (errors.empty()) {
-    const std::string object = generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, mayBeSunk(chip));
+    const std::string object = generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, leftOut(chip));
     if (errors.empty()) code.codeObject = linkHsaco(object);
   }
   if (!errors.empty()) throw Error(ErrorCode::CompileError, "no code can be generated for " + chip + ": " + errors);

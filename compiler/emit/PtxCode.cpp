@@ -38,6 +38,18 @@ int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
   return float8 ? std::max(chip.version, 84) : chip.version;
 }
 
+/// As for the host (HostCode.cpp), code is blocked and inlined when it gets here: the default -O2 list takes three times as long and finds
+/// no more (docs/performance.md, "Compile time"). Registers and instructions are saved where the numbers of threads and blocks are known to
+/// be small (nvvm-intr-range) and what follows from them is, too (sccp), and a branch where one test implies another (gvn). Short loops
+/// over rows want several trips in flight, and ptxas unrolls few.
+constexpr const char* kPtxPasses =
+    "function(nvvm-intr-range,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,gvn,sccp,"
+    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,loop-unroll<O2>,early-cse)";
+
+/// The list of NVPTX looks for equal values again (gvn) behind its own changes of addresses. A tenth of the whole compilation went there,
+/// and what ptxas makes of the result has as many instructions.
+constexpr llvm::StringRef kLeftOut[] = {"gvn"};
+
 std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int version) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -79,13 +91,13 @@ std::string emitPtx(mlir::ModuleOp source, const std::string& name, std::string*
   llvm::LLVMContext context;
   auto machine = makeMachine(chip, versionFor(source, chip));
   auto module = translate(source, context, *machine);
-  optimize(*module, *machine, "default<O2>");
+  optimize(*module, *machine, kPtxPasses);
   sinkAddresses(*module);
   if (llvmIR != nullptr) {
     llvm::raw_string_ostream text(*llvmIR);
     module->print(text, nullptr);
   }
-  return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile);
+  return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile, kLeftOut);
 }
 
 }  // namespace fattn::emit
