@@ -49,9 +49,9 @@ std::vector<TileConfig> unitCandidates(std::int64_t width) {
   return {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
 }
 
-// AMD's chips, for which copies go through registers. No figure of a run stands behind these: up to a head dimension of 128
-// they are large blocks that no chip of the kind stores registers for (tests/unit/kernels/DefaultTilesTest.cpp); beyond it chips of RDNA
-// store some. Waves of 64 lanes have twice the registers of those of 32.
+// AMD's chips, for which copies go through registers. No figure of a run stands behind these. They are large blocks for which no chip of
+// the kind stores registers at head dimensions 64, 96 and 128 of 16-bit types (tests/unit/kernels/DefaultTilesTest.cpp holds 64 and 128);
+// some do at 72, 104 and beyond 128. Waves of 64 lanes have twice the registers of those of 32.
 TileConfig amdTile(const Machine& machine, DType dtype, std::int64_t width) {
   const bool isLarge = machine.warp_size == 64;
   if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};

@@ -31,6 +31,21 @@ Parameters decodeParameters(const DecodeShape& shape) {
           {"append", shape.appended > 0}};
 }
 
+/// What both decode programs are launched with.
+std::vector<Argument> decodeArguments(const DecodeArgs& args, const DecodeShape& shape, const TensorView& partO,
+                                      const TensorView& partLse) {
+  std::vector<Argument> arguments = {{"q", args.q}, {"k", args.k},      {"v", args.v},
+                                     {"o", args.o}, {"lse", *args.lse}, {"lengths", *args.lengths}};
+  if (args.pages) arguments.emplace_back("pages", *args.pages);
+  if (args.new_k) arguments.emplace_back("new_k", *args.new_k), arguments.emplace_back("new_v", *args.new_v);
+  if (args.window > 0) arguments.emplace_back("window", args.window);
+  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
+  for (const Argument& last : {Argument("part_o", partO), Argument("part_lse", partLse), Argument("scale", scale),
+                               Argument("has_lengths", 1), Argument("write_lse", 1)})
+    arguments.push_back(last);
+  return arguments;
+}
+
 /// The balanced program on the data, by so many programs.
 void balancedBy(const test::RunProgram& run, DecodeData& data, std::int64_t programs, const TileConfig& tile) {
   const DecodeArgs args = data.here();
@@ -40,16 +55,8 @@ void balancedBy(const test::RunProgram& run, DecodeData& data, std::int64_t prog
   const TensorView partLse(static_cast<float*>(args.workspace) + partO.elements(), DType::F32, {2, programs, rows});
   const TensorView plan(static_cast<float*>(partLse.data) + partLse.elements(), DType::I32, {programs, 4});
   const TensorView counters(args.counters, DType::I32, {args.q.shape[0], shape.headsKv});
-  std::vector<Argument> arguments = {{"q", args.q}, {"k", args.k},      {"v", args.v},
-                                     {"o", args.o}, {"lse", *args.lse}, {"lengths", *args.lengths}};
-  if (args.pages) arguments.emplace_back("pages", *args.pages);
-  if (args.new_k) arguments.emplace_back("new_k", *args.new_k), arguments.emplace_back("new_v", *args.new_v);
-  if (args.window > 0) arguments.emplace_back("window", args.window);
-  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
-  for (const Argument& last :
-       {Argument("part_o", partO), Argument("part_lse", partLse), Argument("scale", scale), Argument("has_lengths", 1),
-        Argument("write_lse", 1), Argument("counters", counters), Argument("plan", plan)})
-    arguments.push_back(last);
+  std::vector<Argument> arguments = decodeArguments(args, shape, partO, partLse);
+  arguments.emplace_back("counters", counters), arguments.emplace_back("plan", plan);
   run(test::traced(kernels::balancedDecodeTemplate(), decodeParameters(shape), tile), arguments,
       {static_cast<std::int32_t>(programs), 1, 1});
 }
@@ -61,15 +68,7 @@ void decodeBy(const test::RunProgram& run, DecodeData& data, std::int64_t splits
   const std::int64_t batch = args.q.shape[0], parts = splits > 1 ? splits : 0;
   const TensorView partO(args.workspace, DType::F32, {parts, batch, shape.headsQ, shape.queries, shape.dimV});
   const TensorView partLse(static_cast<float*>(args.workspace) + partO.elements(), DType::F32, {parts, batch, shape.headsQ, shape.queries});
-  std::vector<Argument> arguments = {{"q", args.q}, {"k", args.k},      {"v", args.v},
-                                     {"o", args.o}, {"lse", *args.lse}, {"lengths", *args.lengths}};
-  if (args.pages) arguments.emplace_back("pages", *args.pages);
-  if (args.new_k) arguments.emplace_back("new_k", *args.new_k), arguments.emplace_back("new_v", *args.new_v);
-  if (args.window > 0) arguments.emplace_back("window", args.window);
-  const double scale = 1 / std::sqrt(static_cast<double>(shape.dim));
-  for (const Argument& last : {Argument("part_o", partO), Argument("part_lse", partLse), Argument("scale", scale),
-                               Argument("has_lengths", 1), Argument("write_lse", 1)})
-    arguments.push_back(last);
+  std::vector<Argument> arguments = decodeArguments(args, shape, partO, partLse);
   run(test::traced(kernels::decodeTemplate(), decodeParameters(shape), tile), arguments,
       {static_cast<std::int32_t>(splits), static_cast<std::int32_t>(shape.headsKv), static_cast<std::int32_t>(batch)});
   if (splits == 1) return;
