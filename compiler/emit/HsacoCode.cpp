@@ -56,6 +56,14 @@ llvm::SmallVector<llvm::StringRef, 1> leftOut(llvm::StringRef chip) {
   return {"machine-sink"};
 }
 
+/// As for NVIDIA (PtxCode.cpp), the default -O2 list takes nearly twice as long and finds no more (docs/simulator.md, "What compiling
+/// takes"). MFMA's chips have instructions for pairs of f32, which slp-vectorizer and vector-combine find. What lies behind unrolled loops
+/// is cleaned up once more: else addresses are computed in the trip, and a loop of width 128 with a mask stored registers on gfx950.
+constexpr const char* kHsacoPasses =
+    "function(infer-address-spaces,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,reassociate,"
+    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,slp-vectorizer,vector-combine,"
+    "instcombine<no-verify-fixpoint>,loop-unroll<O2>,sroa,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse)";
+
 /// Errors of LLVM's back end, which would otherwise end the process.
 void collectErrors(const llvm::DiagnosticInfo* diagnostic, void* text) {
   if (diagnostic->getSeverity() != llvm::DS_Error) return;
@@ -110,7 +118,7 @@ HsacoCode emitHsaco(mlir::ModuleOp source, const std::string& chip, const std::s
   auto machine = makeMachine(chip);
   auto module = translate(source, context, *machine);
   module->addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
-  optimize(*module, *machine, "default<O2>");
+  optimize(*module, *machine, kHsacoPasses);
   HsacoCode code;
   if (wantText) {
     llvm::raw_string_ostream text(code.llvmIR);
