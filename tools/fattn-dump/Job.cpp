@@ -7,12 +7,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
 #include "fattn/Error.h"
 #include "tools/common/Terminal.h"
+#include "tools/fattn-dump/Diff.h"
 #include "tools/fattn-dump/Facts.h"
+#include "tools/fattn-dump/LineTables.h"
 #include "tools/fattn-dump/Page.h"
 #include "tools/fattn-dump/Remarks.h"
 #include "tools/fattn-dump/Sass.h"
@@ -40,6 +43,28 @@ void addNative(const Options& options, Compilation& compilation, std::optional<U
   }
 }
 
+/// Of PTX and assembly, with the source of each line where line tables say it.
+void addMix(const Options& options, Compilation& compilation) {
+  for (const Kind kind : {Kind::Ptx, Kind::Asm}) {
+    const Stage* code = compilation.find(kind);
+    if (code == nullptr) continue;
+    Stage copy = *code;
+    readLineTables(copy);
+    compilation.mix = mixOf(copy, options.target);
+  }
+  if (compilation.mix) compilation.stages.push_back({std::string(kMixStage), "txt", mixText(*compilation.mix), {}});
+}
+
+/// The module before each pass's: what the pass changed.
+Stage changesOf(const Compilation& compilation, const Stage& stage) {
+  const Stage* before = nullptr;
+  for (const Stage& each : compilation.stages) {
+    if (&each == &stage) break;
+    if (each.extension == "mlir" && each.name != "dsl") before = &each;
+  }
+  return {stage.name, "diff", diffText(before == nullptr ? stage.text : before->text, stage.text), {}};
+}
+
 const Stage& stageOf(const Compilation& compilation, Kind kind, const std::string& target) {
   const Stage* stage = compilation.find(kind);
   if (kind == Kind::Sass)
@@ -49,24 +74,46 @@ const Stage& stageOf(const Compilation& compilation, Kind kind, const std::strin
   return *stage;
 }
 
+[[noreturn]] void failAfter(const Options& options, const std::vector<std::string>& passes) {
+  const std::string word = options.after.substr(0, 60);
+  const std::string near = tool::nearest(options.after, passes);
+  throw Error(ErrorCode::InvalidArgument, fmt::format("--after: no pass of {} is called '{}'", options.target, word),
+              near.empty() ? fmt::format("its passes are {}", fmt::join(passes, ", ")) : fmt::format("did you mean {}?", near));
+}
+
+/// Which of the runs of a pass `--after canonicalize:2` means, from 0. A pass that runs several times needs the number.
+std::size_t runOf(const Options& options, std::size_t runs, std::size_t colon) {
+  const std::string pass = options.after.substr(0, colon);
+  if (colon == std::string::npos && runs == 1) return 0;
+  const std::string hint = fmt::format("--after {0}:1 to --after {0}:{1}", pass, runs);
+  if (colon == std::string::npos)
+    throw Error(ErrorCode::InvalidArgument, fmt::format("--after: {} runs {} times for {}", pass, runs, options.target),
+                fmt::format("say which one: {}", hint));
+  std::size_t number = 0;
+  const char* end = options.after.data() + options.after.size();
+  const auto [last, error] = std::from_chars(options.after.data() + colon + 1, end, number);
+  if (error != std::errc() || last != end || number < 1 || number > runs)
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--after: {} has no run '{}' for {}", pass, options.after.substr(colon + 1, 40), options.target),
+                fmt::format("legal: {}", hint));
+  return number - 1;
+}
+
 /// Those asked for, in the order of the compilation.
 std::vector<const Stage*> selected(const Options& options, const Compilation& compilation) {
   std::vector<const Stage*> wanted;
   for (Kind kind : options.emit) wanted.push_back(&stageOf(compilation, kind, options.target));
   std::vector<std::string> passes;
-  bool found = false;
+  std::vector<const Stage*> named;
+  const std::size_t colon = options.after.find(':');
   for (const Stage& stage : compilation.stages) {
     if (stage.extension != "mlir" || stage.name == "dsl") continue;
     if (stage.name != "tile") passes.push_back(stage.name);
-    if (options.allPasses || stage.name == options.after) wanted.push_back(&stage);
-    found = found || stage.name == options.after;
+    if (options.allPasses) wanted.push_back(&stage);
+    if (stage.name == options.after.substr(0, colon)) named.push_back(&stage);
   }
-  if (!options.after.empty() && !found) {
-    const std::string near = tool::nearest(options.after, passes);
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--after: no pass of {} is called '{}'", options.target, options.after.substr(0, 60)),
-                near.empty() ? fmt::format("its passes are {}", fmt::join(passes, ", ")) : fmt::format("did you mean {}?", near));
-  }
+  if (!options.after.empty() && named.empty()) failAfter(options, passes);
+  if (!options.after.empty()) wanted.push_back(named[runOf(options, named.size(), colon)]);
   std::ranges::sort(wanted);
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   return wanted;
@@ -114,6 +161,7 @@ void execute(const Options& options, tool::Progress& progress) {
   std::optional<Usage> usage;
   progress.step("assembling");
   addNative(options, compilation, usage);
+  addMix(options, compilation);
   if (options.remarks) {
     const std::string text = remarksOf(options, compilation, usage);
     progress.clear();
@@ -121,7 +169,13 @@ void execute(const Options& options, tool::Progress& progress) {
     if (!tool::flushOutput()) throw Error(ErrorCode::IoError, "cannot write to standard output");
     return;
   }
-  const std::vector<const Stage*> stages = selected(options, compilation);
+  std::vector<const Stage*> stages = selected(options, compilation);
+  std::vector<Stage> changes;
+  changes.reserve(stages.size());
+  if (options.diff)
+    for (const Stage*& stage : stages)
+      if (stage->extension == "mlir" && stage->name != "dsl" && stage->name != "tile")
+        stage = &changes.emplace_back(changesOf(compilation, *stage));
   const std::string page = options.html ? pageOf(options, compilation, usage) : "";
   progress.clear();
   if (!options.folder.empty())

@@ -20,7 +20,8 @@ namespace {
 
 using tool::UsageError;
 
-constexpr std::array<std::string_view, 10> kNames = {"dsl", "tile", "tilegpu", "schedule", "llvm", "asm", "ptx", "sass", "gcn", "obj"};
+constexpr std::array<std::string_view, 11> kNames = {"dsl", "tile", "tilegpu", "schedule", "llvm", "asm",
+                                                     "ptx", "sass", "gcn",     "mix",      "obj"};
 
 constexpr const char* kDescription =
     "Shows every stage between a kernel's C++ and its machine code, as text, as numbered files, or as one page for a browser in which\n"
@@ -33,13 +34,18 @@ Examples:
       numbered files in a folder
   fattn-dump kernel.mlir --after tile-fold-scales
       a program of one's own, as that pass leaves it
+  fattn-dump --target nvidia:sm_90 --after tilegpu-place-waits --diff
+      what a pass changed
+  fattn-dump --target amd:gfx942 --emit mix
+      how many instructions of which kind the inner loop has
   fattn-dump kernel.mlir --target nvidia:sm_90 --remarks
       how wide each line accesses memory, bank conflicts, spills, what limits occupancy
   fattn-dump --target nvidia:sm_90a --html > kernel.html
       one page that needs no network: stages side by side, registers, the schedule
 
 Stages: dsl (the C++ source), tile, tilegpu (GPUs), schedule (GPUs: the loops as the search saw them, costs and orders), llvm (LLVM IR as the
-code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd), obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
+code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd), mix (how many instructions of which kind, in the inner loop and in all; of ptx, gcn or asm),
+obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported target or configuration.)";
 
 /// Thrown within this file only; parseCommandLine() returns it.
@@ -62,10 +68,14 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->type_name("TARGET")
       ->group("Kernel");
   app.add_option("--emit", text.emit, "stages to show, separated by commas (tile)")
-      ->type_name("dsl|tile|tilegpu|schedule|llvm|asm|ptx|sass|gcn|obj")
+      ->type_name("dsl|tile|tilegpu|schedule|llvm|asm|ptx|sass|gcn|mix|obj")
       ->group("Output");
-  app.add_option("--after", options.after, "show the module as that pass leaves it")->type_name("PASS")->group("Output");
+  app.add_option("--after", options.after, "show the module as that pass leaves it; canonicalize:2 is its second run")
+      ->type_name("PASS")
+      ->group("Output");
   app.add_flag("--all-passes", options.allPasses, "show the module after every pass")->group("Output");
+  app.add_flag("--diff", options.diff, "with --after or --all-passes: show what the pass changed instead of all of the module")
+      ->group("Output");
   app.add_option("-o,--output", options.folder, "write numbered files into this folder instead of standard output")
       ->type_name("DIR")
       ->group("Output");
@@ -118,6 +128,8 @@ void interpret(const Text& text, Options& options) {
   if (!text.target.empty()) options.target = text.target;
   options.config = TileConfig::parse(text.config);
   if (options.allPasses && !options.after.empty()) fail("--after and --all-passes exclude each other", "--all-passes shows that pass, too");
+  if (options.diff && options.after.empty() && !options.allPasses)
+    fail("--diff shows what passes changed", "name one with --after, or give --all-passes");
   const bool wantsStages = !text.emit.empty() || !options.after.empty() || options.allPasses || options.html;
   if (options.remarks && (wantsStages || !options.folder.empty()))
     fail("--remarks is printed alone", "leave --emit, --after, --all-passes, --html and -o out");
@@ -145,11 +157,11 @@ std::string_view name(Kind kind) { return kNames[static_cast<std::size_t>(kind)]
 std::vector<Kind> kindsOf(const std::string& target) {
   switch (parseTarget(target).kind) {
     case TargetKind::Host:
-      return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::Llvm, Kind::Asm, Kind::Mix, Kind::Obj};
     case TargetKind::Nvidia:
-      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Mix, Kind::Obj};
     case TargetKind::Amd:
-      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Gcn, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Gcn, Kind::Mix, Kind::Obj};
     default:
       throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
                   "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");

@@ -14,7 +14,7 @@
 namespace fattn::dump {
 
 /// What of a compilation can be shown, in the order in which it comes into being.
-enum class Kind : std::uint8_t { Dsl, Tile, TileGpu, Schedule, Llvm, Asm, Ptx, Sass, Gcn, Obj };
+enum class Kind : std::uint8_t { Dsl, Tile, TileGpu, Schedule, Llvm, Asm, Ptx, Sass, Gcn, Mix, Obj };
 /// "dsl", "tile", "tilegpu" ...
 std::string_view name(Kind kind);
 /// The kinds that a target's compilation goes through. Throws Error{InvalidArgument} for what is no target.
@@ -30,7 +30,7 @@ struct Options {
   std::string target = "host";
   std::vector<Kind> emit;  ///< not empty unless after or allPasses is given
   std::string after;       ///< a pass
-  bool allPasses = false, html = false, lineTables = false, remarks = false;
+  bool allPasses = false, diff = false, html = false, lineTables = false, remarks = false;
   std::string folder;  ///< empty: standard output
 
   std::string text;  ///< not empty for --help and the like: print this and do nothing else

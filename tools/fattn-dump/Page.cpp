@@ -5,6 +5,9 @@
 //   lines            all different lines of all stages: passes leave most of them as they are
 //   stages           text, a list of lines, and ties, runs of lines with the same set: [set, count, ...]; -1 is none.
 //                    `same`: an earlier stage that has the same text and ties
+//                    `changes`: of a module behind a pass, [stage before it, lines kept, removed, added, kept, ...]
+//   layouts          what modules give aliases to: title, legend, rows, columns and cells of its picture, colours as shares of a circle
+//   mix              numbers of instructions by kind, in the inner loop and in all
 #include "tools/fattn-dump/Page.h"
 
 #include <fmt/format.h>
@@ -17,6 +20,8 @@
 
 #include "fattn/Version.h"
 #include "runtime/base/TargetName.h"
+#include "tools/fattn-dump/Diff.h"
+#include "tools/fattn-dump/LayoutPictures.h"
 #include "tools/fattn-dump/LineTables.h"
 #include "tools/fattn-dump/Sources.h"
 
@@ -110,7 +115,7 @@ std::vector<Stage> textStages(const Compilation& compilation) {
   std::vector<Stage> stages;
   std::set<SourceLine> used;
   for (const Stage& stage : compilation.stages) {
-    if (stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco") continue;
+    if (stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco" || stage.name == kMixStage) continue;
     stages.push_back(stage);
     readLineTables(stages.back());
     if (stage.extension == "s") dropCommentLines(stages.back());
@@ -205,6 +210,45 @@ json stagesOf(const std::vector<Stage>& stages, const std::string& target, Ties&
   return list;
 }
 
+bool isModule(const Stage& stage) { return stage.extension == "mlir" && stage.name != "dsl"; }
+
+/// To each module the one before it, and what changed between the two.
+void addChanges(const std::vector<Stage>& stages, json& list) {
+  int before = -1;
+  for (int i = 0; i < static_cast<int>(stages.size()); ++i) {
+    if (!isModule(stages[i])) continue;
+    if (before >= 0 && !list[i].contains("same")) {
+      json changes = json::array({before});
+      for (const DiffRun& run : diffOf(stages[before].text, stages[i].text))
+        for (int count : {run.kept, run.removed, run.added}) changes.push_back(count);
+      list[i]["changes"] = std::move(changes);
+    }
+    before = i;
+  }
+}
+
+json layoutsOf(const std::vector<Stage>& stages) {
+  std::map<std::string, layout::Drawing> pictures;
+  for (const Stage& stage : stages)
+    if (isModule(stage)) addLayouts(stage.text, pictures);
+  json object = json::object();
+  for (const auto& [definition, drawing] : pictures)
+    object[definition] = {{"title", drawing.title}, {"legend", drawing.legend},   {"columns", drawing.columns}, {"rows", drawing.rows},
+                          {"cells", drawing.cells}, {"colours", drawing.colours}, {"shades", drawing.shades}};
+  return object;
+}
+
+json mixJson(const Mix& mix) {
+  json rows = json::array();
+  for (std::size_t i = 0; i < kWorks; ++i)
+    if (mix.kernel.of[i] > 0) rows.push_back({name(static_cast<Work>(i)), mix.inLoop.of[i], mix.kernel.of[i]});
+  return {{"code", mix.code},
+          {"loop", mix.loop},
+          {"line", mix.line ? fmt::format("{}:{}", mix.line->file, mix.line->line) : ""},
+          {"total", {mix.inLoop.total(), mix.kernel.total()}},
+          {"rows", rows}};
+}
+
 void replace(std::string& text, std::string_view mark, const std::string& by) { text.replace(text.find(mark), mark.size(), by); }
 
 std::string escaped(const std::string& text) {
@@ -228,7 +272,10 @@ std::string makePage(const Options& options, const Compilation& compilation, con
     data["note"] = fmt::format("{} passes are left out, as the page would become too large; --all-passes shows them.", leftOut);
   Numbering<std::string> lines;
   data["stages"] = stagesOf(stages, options.target, ties, lines);
+  addChanges(stages, data["stages"]);
   data["lines"] = lines.list();
+  data["layouts"] = layoutsOf(stages);
+  if (compilation.mix) data["mix"] = mixJson(*compilation.mix);
   std::set<int> used;
   for (const Stage& stage : stages)
     if (stage.name == "tile")

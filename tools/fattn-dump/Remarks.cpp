@@ -136,6 +136,8 @@ std::string remarksOf(const Options& options, const Compilation& compilation, co
   text += bankRemark(groups) + widthRemark(groups, compilation.undivided);
   for (const Fact& fact : collectFacts(options, compilation, usage))
     text += fmt::format("kernel: {}: {} ({})\n", fact.label, fact.value, fact.note);
+  if (compilation.mix && !compilation.mix->loop.empty())
+    text += fmt::format("kernel: inner loop at {}: {}\n", compilation.mix->loop, mixLine(compilation.mix->inLoop));
   if (parseTarget(options.target).kind != TargetKind::Nvidia) return text;
   if (!usage) return text + "kernel: registers, spills and occupancy are not known: NVIDIA's ptxas is not in PATH\n";
   const bool hasSass = std::ranges::any_of(compilation.stages, [](const Stage& stage) { return stage.extension == "sass"; });

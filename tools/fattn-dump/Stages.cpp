@@ -146,6 +146,8 @@ const Stage* Compilation::find(Kind kind) const {
       return extension("s");
     case Kind::Obj:
       return last([](const Stage& stage) { return stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco"; });
+    case Kind::Mix:
+      return last([](const Stage& stage) { return stage.name == kMixStage; });
     case Kind::Sass:
       break;
   }

@@ -95,6 +95,40 @@ TEST(Dump, APassIsShownAndAMisspelledOneNamed) {
   EXPECT_NE(none.err.find("its passes are canonicalize, cse, tile-fold-advances"), std::string::npos) << none.err;
 }
 
+TEST(Dump, APassThatRunsOftenNeedsTheNumberOfItsRun) {
+  const Result often = run(std::string(kKernel) + " --after canonicalize");
+  EXPECT_EQ(often.code, tool::kUsage);
+  EXPECT_NE(often.err.find("--after: canonicalize runs "), std::string::npos) << often.err;
+  EXPECT_NE(often.err.find("say which one: --after canonicalize:1 to --after canonicalize:"), std::string::npos) << often.err;
+  const Result first = run(std::string(kKernel) + " --after canonicalize:1");
+  EXPECT_EQ(first.code, tool::kOk) << first.err;
+  EXPECT_TRUE(first.out.starts_with("module {"));
+  for (const char* wrong : {"canonicalize:0", "canonicalize:99", "canonicalize:x", "tile-split-loops:2"}) {
+    const Result r = run(fmt::format("{} --after {}", kKernel, wrong));
+    EXPECT_EQ(r.code, tool::kUsage) << wrong;
+    EXPECT_NE(r.err.find(" has no run '"), std::string::npos) << r.err;
+  }
+}
+
+TEST(Dump, ADiffShowsWhatAPassChanged) {
+  const TemporaryFile file("twice.mlir", kModule);
+  const Result lowered = run(file.path() + " --target host:avx2 --after cpu-lower-tiles --diff");
+  EXPECT_EQ(lowered.code, tool::kOk) << lowered.err;
+  EXPECT_NE(lowered.out.find("\n-    %4 = arith.addf %3, %3"), std::string::npos) << lowered.out;
+  const Result nothing = run(file.path() + " --target host:avx2 --after cse:1 --diff");
+  EXPECT_EQ(nothing.out, "no change\n");
+  const Result alone = run(file.path() + " --diff");
+  EXPECT_EQ(alone.code, tool::kUsage);
+  EXPECT_NE(alone.err.find("--diff shows what passes changed"), std::string::npos) << alone.err;
+}
+
+TEST(Dump, TheMixCountsInstructions) {
+  const Result r = run(std::string(kKernel) + " --emit mix");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_TRUE(r.out.starts_with("instructions in x86-64 assembly, each counted once\ninner loop: the one at .LBB0_")) << r.out;
+  EXPECT_NE(r.out.find("\nfloat arithmetic "), std::string::npos) << r.out;
+}
+
 TEST(Dump, AFolderGetsNumberedFilesAndThePage) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / fmt::format("fattn-dump-{}", ::getpid());
   const Result r = run(fmt::format("{} --emit dsl,obj --all-passes --html -o {}", kKernel, folder.string()));
@@ -186,6 +220,35 @@ TEST(Dump, AmdsKernelNeedsNothingOfAmds) {
   EXPECT_NE(r.out.find("v_mfma_f32_32x32x8_bf16"), std::string::npos);
   for (const char* figure : {".vgpr_count:", ".sgpr_count:", ".group_segment_fixed_size:", ".vgpr_spill_count: 0"})
     EXPECT_NE(r.out.find(figure), std::string::npos) << figure;
+}
+
+TEST(Dump, APageHasChangesLayoutsAndTheMix) {
+  const Result r = run("--target amd:gfx1100 --head-dim 64 --html");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  const std::string open = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t begin = r.out.find(open) + open.size();
+  const auto data = nlohmann::json::parse(r.out.substr(begin, r.out.find("</script>", begin) - begin));
+  int passes = 0;
+  for (const auto& stage : data["stages"]) {
+    if (!stage.contains("changes")) continue;
+    ++passes;
+    std::vector<int> runs = stage["changes"];
+    const auto& earlier = data["stages"][runs[0]];
+    const auto& before = earlier.contains("same") ? data["stages"][earlier["same"].get<int>()] : earlier;
+    int old = 0, now = 0;
+    for (std::size_t i = 1; i < runs.size(); i += 3) old += runs[i] + runs[i + 1], now += runs[i] + runs[i + 2];
+    EXPECT_EQ(old, static_cast<int>(before["text"].size())) << stage["name"];
+    EXPECT_EQ(now, static_cast<int>(stage["text"].size())) << stage["name"];
+  }
+  EXPECT_GT(passes, 10);
+  EXPECT_EQ(data["mix"]["code"], "GCN");
+  EXPECT_EQ(data["mix"]["rows"][0][0], "matrix unit");
+  ASSERT_FALSE(data["layouts"].empty());
+  for (const auto& [definition, picture] : data["layouts"].items()) {
+    EXPECT_TRUE(definition.starts_with("#tilegpu.")) << definition;
+    EXPECT_EQ(picture["cells"].size(), picture["rows"].size());
+    EXPECT_LE(picture["rows"].size(), 16u);
+  }
 }
 
 TEST(Dump, APageShowsWhatAnAmdKernelTakes) {
