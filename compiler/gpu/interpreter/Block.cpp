@@ -122,9 +122,11 @@ Channel& Block::channel(Operation* alloc, int64_t slot) {
 }
 
 void Block::issueBoxes(Channel& channel, Copy copy) {
+  auto inside = std::ranges::find_if(copy.moves, [](const Move& move) { return move.from.buffer >= 0; });
+  channel.source = inside == copy.moves.end() ? nullptr : &run.global[static_cast<std::size_t>(inside->from.buffer)];
+  if (channel.source) channel.boxes = channel.source->shadow.openBoxes(copy.issued.op, warps);
   for (const Move& move : copy.moves) {
-    if (move.from.buffer >= 0)
-      run.global[static_cast<std::size_t>(move.from.buffer)].shadow.beginFrom(move.from.i, move.bytes, copy.issued, run.log);
+    if (move.from.buffer >= 0) channel.source->shadow.beginBoxesFrom(move.from.i, move.bytes, copy.issued, channel.boxes, run.log);
     run.shared.shadow.beginBoxes(move.into, move.bytes, copy.issued, static_cast<int>(warps), run.log);
     std::memset(run.shared.data + move.into, 0xff, static_cast<std::size_t>(move.bytes));
   }
@@ -138,10 +140,10 @@ void Block::completeBoxes(Warp& warp, Channel& channel) {
   if (first && run.order.completion == Completion::Late) land(channel.last);
   ++channel.waits[static_cast<std::size_t>(warp.number)];
   bool all = std::ranges::all_of(channel.waits, [&](uint64_t waits) { return waits == channel.copies; });
-  Access now = {run.phase, channel.last.issued.path, channel.last.issued.thread, channel.last.issued.op};
+  if (channel.source) channel.source->shadow.waitForBoxes(channel.boxes, warp.number);
   for (const Move& move : channel.last.moves) {
     run.shared.shadow.endBoxes(move.into, move.bytes, static_cast<int>(warp.number));
-    if (all && move.from.buffer >= 0) run.global[static_cast<std::size_t>(move.from.buffer)].shadow.endFrom(move.from.i, move.bytes, now);
+    if (all && move.from.buffer >= 0) channel.source->shadow.endBoxesFrom(move.from.i, move.bytes, channel.boxes);
   }
 }
 

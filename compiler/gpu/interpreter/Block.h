@@ -52,6 +52,8 @@ struct Channel {
   uint64_t copies = 0;
   std::vector<uint64_t> waits, releases;  ///< of each warp
   Copy last;
+  Memory* source = nullptr;  ///< what the last copy reads
+  uint32_t boxes = 0;        ///< the last copy's number there
 };
 
 /// A warp's turns: those that it has taken, and those that it has passed on to the next group.

@@ -52,11 +52,15 @@ void Shadow::checkFlight(const Cell& cell, int64_t at, const Access& now, const 
   });
 }
 
+void Shadow::checkRead(const Cell& cell, int64_t at, const Access& now, Log& log) {
+  checkFlight(cell, at, now, "reads", log);
+  if (cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.op && cell.write.thread != kEngine)
+    race(cell.write.op, cell.write.thread, "writes", now, "reads", at, log);
+}
+
 void Shadow::read(int64_t at, int64_t bytes, const Access& now, Log& log) {
   forEach(at, bytes, [&](Cell& cell, int64_t place) {
-    checkFlight(cell, place, now, "reads", log);
-    if (cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.op && cell.write.thread != kEngine)
-      race(cell.write.op, cell.write.thread, "writes", now, "reads", place, log);
+    checkRead(cell, place, now, log);
     if (cell.read.phase != now.phase || !cell.read.op) {
       cell.read = now;
       cell.other = nullptr;
@@ -67,13 +71,22 @@ void Shadow::read(int64_t at, int64_t bytes, const Access& now, Log& log) {
   });
 }
 
+/// Copies that read the cell and that the warp has not waited for.
+void Shadow::checkSources(const Cell& cell, int64_t at, const Access& now, Log& log) {
+  auto report = [&](Operation* source) {
+    log.report(FaultKind::InFlight, source, now.op, [&] {
+      return fmt::format("{} in warp {} writes byte {} of {}, which {} may still read: no wait covers that copy", describe(now.op),
+                         log.warpOf(now.thread), at, name_, describe(source));
+    });
+  };
+  if (cell.sources > 0) report(cell.source);
+  for (uint32_t boxes : cell.boxes)
+    if (boxReads_[boxes].waiting >> log.warpOf(now.thread) & 1) report(boxReads_[boxes].op);
+}
+
 void Shadow::checkWrite(const Cell& cell, int64_t at, const Access& now, bool atomic, Log& log) {
   checkFlight(cell, at, now, "writes", log);
-  if (cell.sources > 0)
-    log.report(FaultKind::InFlight, cell.source, now.op, [&] {
-      return fmt::format("{} in warp {} writes byte {} of {}, which {} may still read: no wait covers that copy", describe(now.op),
-                         log.warpOf(now.thread), at, name_, describe(cell.source));
-    });
+  checkSources(cell, at, now, log);
   bool bothAtomic = atomic && cell.atomic;
   if (cell.write.op && cell.write.phase == now.phase && cell.write.thread != now.thread && cell.write.thread != kEngine &&
       !cell.write.isSameInstance(now) && !bothAtomic)
@@ -152,6 +165,24 @@ void Shadow::beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log) {
     ++cell.sources;
     cell.source = now.op;
   });
+}
+
+uint32_t Shadow::openBoxes(Operation* op, int64_t warps) {
+  boxReads_.push_back({op, (uint64_t{1} << warps) - 1});
+  return static_cast<uint32_t>(boxReads_.size() - 1);
+}
+
+void Shadow::beginBoxesFrom(int64_t at, int64_t bytes, const Access& now, uint32_t boxes, Log& log) {
+  forEach(at, bytes, [&](Cell& cell, int64_t place) {
+    checkRead(cell, place, now, log);
+    cell.boxes.push_back(boxes);
+  });
+}
+
+void Shadow::waitForBoxes(uint32_t boxes, int64_t warp) { boxReads_[boxes].waiting &= ~(uint64_t{1} << warp); }
+
+void Shadow::endBoxesFrom(int64_t at, int64_t bytes, uint32_t boxes) {
+  forEach(at, bytes, [&](Cell& cell, int64_t) { llvm::erase(cell.boxes, boxes); });
 }
 
 void Shadow::beginUnitRead(int64_t at, int64_t bytes, const Access& now, Log& log) {

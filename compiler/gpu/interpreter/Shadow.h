@@ -11,6 +11,7 @@
 
 #include "compiler/gpu/interpreter/Adversary.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 
 namespace fattn::adversary {
 
@@ -58,6 +59,12 @@ class Shadow {
   void endInto(int64_t at, int64_t bytes, const Access& now);
   void beginFrom(int64_t at, int64_t bytes, const Access& now, Log& log);
   void endFrom(int64_t at, int64_t bytes, const Access& now);
+  /// The number of a copy of boxes that an engine makes from here for all warps: until a warp has waited, it may not write these bytes.
+  uint32_t openBoxes(mlir::Operation* op, int64_t warps);
+  void beginBoxesFrom(int64_t at, int64_t bytes, const Access& now, uint32_t boxes, Log& log);
+  void waitForBoxes(uint32_t boxes, int64_t warp);
+  /// All warps have waited.
+  void endBoxesFrom(int64_t at, int64_t bytes, uint32_t boxes);
   /// An engine begins to write these bytes for all warps; it is over for one warp, which has waited.
   void beginBoxes(int64_t at, int64_t bytes, const Access& now, int warps, Log& log);
   void endBoxes(int64_t at, int64_t bytes, int warp);
@@ -74,18 +81,26 @@ class Shadow {
     Access write, read;
     mlir::Operation* other = nullptr;  ///< of another reader than `read`, in its phase
     int32_t otherThread = kNobody;
-    bool atomic = false;                ///< `write` was atomic
-    bool hidden = false;                ///< from matrix units
-    uint32_t sources = 0;               ///< copies that read the cell
-    mlir::Operation* source = nullptr;  ///< one of them
-    Access into;                        ///< the copy that writes the cell
-    uint64_t waiting = 0;               ///< warps that have not waited for boxes, a bit each
+    bool atomic = false;                   ///< `write` was atomic
+    bool hidden = false;                   ///< from matrix units
+    uint32_t sources = 0;                  ///< copies that read the cell
+    mlir::Operation* source = nullptr;     ///< one of them
+    Access into;                           ///< the copy that writes the cell
+    uint64_t waiting = 0;                  ///< warps that have not waited for boxes, a bit each
+    llvm::SmallVector<uint32_t, 1> boxes;  ///< copies of boxes that read the cell
+  };
+  /// A copy of boxes that reads this memory, and the warps that have not waited for it, a bit each.
+  struct BoxRead {
+    mlir::Operation* op;
+    uint64_t waiting;
   };
 
   template <typename Visit>
   void forEach(int64_t at, int64_t bytes, Visit visit) {
     for (int64_t i = at / granule_; i <= (at + bytes - 1) / granule_; ++i) visit(cells_[static_cast<std::size_t>(i)], i * granule_);
   }
+  void checkRead(const Cell& cell, int64_t at, const Access& now, Log& log);
+  void checkSources(const Cell& cell, int64_t at, const Access& now, Log& log);
   void checkWrite(const Cell& cell, int64_t at, const Access& now, bool atomic, Log& log);
   void checkFlight(const Cell& cell, int64_t at, const Access& now, const char* does, Log& log);
   void race(mlir::Operation* first, int32_t thread, const char* did, const Access& now, const char* does, int64_t at, Log& log);
@@ -93,6 +108,7 @@ class Shadow {
   std::string name_;
   int64_t granule_;
   std::vector<Cell> cells_;
+  std::vector<BoxRead> boxReads_;
 };
 
 }  // namespace fattn::adversary

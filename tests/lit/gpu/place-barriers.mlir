@@ -412,3 +412,50 @@ func.func @released_bytes(%p: !ptr, %v: !tile1) -> !tile1 attributes {tilegpu.te
   tilegpu.store_buffer %v, %b[%c0] : !tile1, !buf
   return %x : !tile1
 }
+
+// What boxes have been copied from, each thread knows to be read once it has waited: no barrier before it is overwritten, in place of the
+// window. What threads copied by themselves needs one.
+// CHECK-LABEL: func.func @overwrites_source_of_boxes
+// CHECK: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NOT: tilegpu.barrier
+// CHECK: tile.store
+func.func @overwrites_source_of_boxes(%p: !ptr, %v: !tile1) -> !tile1
+    attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tile.store %p, %v : !ptr, !tile1
+  return %x : !tile1
+}
+
+// CHECK-LABEL: func.func @overwrites_source_of_threads_copies
+// CHECK: tilegpu.copy_wait
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+func.func @overwrites_source_of_threads_copies(%p: !ptr, %v: !tile1) {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !buf
+  tilegpu.copy_wait %t {pending = 0 : i64}
+  tile.store %p, %v : !ptr, !tile1
+  return
+}
+
+// Boxes copied from what threads have stored come behind a barrier.
+// CHECK-LABEL: func.func @boxes_of_what_is_stored
+// CHECK: tile.store
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.copy_async
+func.func @boxes_of_what_is_stored(%p: !ptr, %v: !tile1) -> !tile1
+    attributes {tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  tile.store %p, %v : !ptr, !tile1
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !buf
+  tilegpu.copy_wait %t in %a[%c0] : !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  return %x : !tile1
+}

@@ -20,8 +20,9 @@
 //
 // Global memory is a hazard as well where a program reads what it wrote, or writes what it read or wrote (transforms/Aliasing): other
 // threads may hold the same elements. None is needed where both are the same window or none in common, and each element has one thread that
-// does both. A copy reads global memory until it is waited for. An atomic addition with an order conflicts with every access: one thread
-// adds, and speaks for all threads that have met it at a barrier before, and for all that meet it behind.
+// does both. A copy reads global memory until it is waited for: behind the wait for boxes, which every thread waits for by itself, none of
+// them is read any more, so that no barrier is needed for what such a copy has read. An atomic addition with an order conflicts with every
+// access: one thread adds, and speaks for all threads that have met it at a barrier before, and for all that meet it behind.
 //
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
@@ -131,7 +132,8 @@ class BarrierFlow {
     if (accesses.empty() && !global) return;
     bool inBuffers = !isa<CopyWaitOp, DotWaitOp>(op) && conflictsInBuffers(accesses, state);
     need(op, inBuffers || (global && conflictsInGlobal(op, global->writes, state)), state);
-    if (global) (global->writes ? state.writes : state.reads).insert(op);
+    auto copy = dyn_cast<CopyAsyncOp>(op);
+    if (global && !(copy && copy.isBulk())) (global->writes ? state.writes : state.reads).insert(op);
     keep(op, accesses, state);
   }
 
