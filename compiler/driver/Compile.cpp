@@ -158,20 +158,9 @@ void compileForHost(Job& job) {
   job.binary.bytes = std::move(code.object);
 }
 
-/// The last word of a schedule's text may say that a block takes one program after another.
-constexpr StringLiteral kPersistent = "persistent";
-
-bool takePersistent(std::string& schedule) {
-  StringRef text = StringRef(schedule).rtrim();
-  if (!text.consume_back(kPersistent) || (!text.empty() && text.back() != ' ')) return false;
-  schedule = text.rtrim().str();
-  return true;
-}
-
 void compileForNvidia(Job& job) {
   const gpu::Target& target = gpu::findTarget(job.options.target);
   TileConfig config = job.options.config.withDefaults(gpuDefaults());
-  const bool persistent = takePersistent(config.schedule);
   nvidia::PipelineOptions options{.target = std::string(target.name),
                                   .warps = config.warps,
                                   .stages = config.stages,
@@ -180,8 +169,7 @@ void compileForNvidia(Job& job) {
                                   .onLoop = job.options.onLoop,
                                   .verify = job.options.verify,
                                   .checkOrder = job.options.verify,
-                                  .boxes = job.options.boxes,
-                                  .repeat = persistent};
+                                  .boxes = job.options.boxes};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   job.binary.threads = config.warps * target.warpSize;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())

@@ -11,8 +11,21 @@
 using namespace mlir;
 
 namespace fattn::gpu {
+namespace {
+
+/// Whether the last word of an order's text says that a block takes one program after another; takes the word away.
+bool takePersistent(std::string& order) {
+  StringRef text = StringRef(order).rtrim();
+  if (!text.consume_back("persistent") || (!text.empty() && text.back() != ' ')) return false;
+  order = text.rtrim().str();
+  return true;
+}
+
+}  // namespace
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
+  std::string order = options.forced;
+  const bool repeat = takePersistent(order) || options.repeat;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
   };
@@ -40,8 +53,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   verifyLayouts();
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
-  pm.addPass(
-      tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = options.forced}, options.onLoop));
+  pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = order}, options.onLoop));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createAsyncDotsPass());
@@ -55,7 +67,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
-  if (options.repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
+  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
@@ -63,7 +75,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   // Copies that wait for nothing but their slots run apart from what computes.
   if (options.roles) {
     pm.addPass(tilegpu::createSplitRolesPass());
-    if (options.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+    if (repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
     pm.addPass(tilegpu::createPlaceTurnsPass());
     pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
   }
