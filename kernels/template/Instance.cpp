@@ -49,6 +49,15 @@ void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> ex
       failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
 }
 
+// The order with several programs a block where it has one, and the other way round.
+std::string withOtherPrograms(const std::string& schedule) {
+  constexpr std::string_view kPersistent = "persistent";
+  if (!schedule.ends_with(kPersistent)) return schedule + (schedule.empty() ? "" : " ") + std::string(kPersistent);
+  std::string order = schedule.substr(0, schedule.size() - kPersistent.size());
+  if (!order.empty()) order.pop_back();
+  return order;
+}
+
 // With those that are not told.
 std::vector<std::int64_t> padded(const KernelTemplate& from, std::span<const std::int64_t> extents) {
   std::vector<std::int64_t> all(extents.begin(), extents.end());
@@ -291,13 +300,14 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
     };
   problem.variants = [instance](const TileConfig& tile) {
     constexpr std::size_t kMost = 3;
-    constexpr std::string_view kPersistent = "persistent";
     std::vector<TileConfig> variants;
+    const auto add = [&](const std::string& schedule) {
+      const auto same = [&](const TileConfig& variant) { return variant.schedule == schedule; };
+      if (tile.schedule != schedule && std::ranges::none_of(variants, same)) variants.emplace_back(tile).schedule = schedule;
+    };
     const std::vector<std::string> offered = offeredSchedules(instance->target, tile, instance->trace(tile));
-    for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i)
-      if (tile.schedule != offered[i]) variants.emplace_back(tile).schedule = offered[i];
-    if (instance->machine.warp_groups && !tile.schedule.ends_with(kPersistent))
-      variants.emplace_back(tile).schedule += (tile.schedule.empty() ? "" : " ") + std::string(kPersistent);
+    for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i) add(offered[i]);
+    if (instance->machine.warp_groups) add(withOtherPrograms(tile.schedule));
     return variants;
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };

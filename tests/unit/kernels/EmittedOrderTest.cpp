@@ -130,10 +130,10 @@ std::size_t countOf(const std::string& text, std::string_view part) {
 TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresVectors) {
   for (std::int64_t headDim : {64, 128})
     for (bool causal : {false, true})
-      for (const char* end : {"", " persistent"}) {
+      for (const char* schedule : {"A B1 a b", "A B1 a b persistent"}) {
         const kernels::ResolvedAttention config = hopper(headDim, causal);
         TileConfig tile = config.tile;
-        tile.schedule += end;
+        tile.schedule = schedule;
         const std::string ptx = ptxOf(config, tile);
         const std::string which = tile.toString() + (causal ? ", causal" : "");
         EXPECT_EQ(countOf(ptx, "bar.red"), 0u) << which;

@@ -77,13 +77,14 @@ std::vector<std::size_t> wayBack(const std::vector<BasicBlock>& blocks, std::siz
 std::vector<std::string> tripOf(const std::string& ptx, const std::function<bool(const std::string&)>& begins,
                                 const std::function<bool(const std::vector<std::string>&)>& accepts) {
   const std::vector<BasicBlock> blocks = blocksOf(ptx);
+  std::vector<std::string> shortest;
   for (std::size_t start = 0; start < blocks.size(); ++start) {
     if (!std::ranges::any_of(blocks[start].lines, begins)) continue;
     std::vector<std::string> trip;
     for (std::size_t block : wayBack(blocks, start)) trip.insert(trip.end(), blocks[block].lines.begin(), blocks[block].lines.end());
-    if (!trip.empty() && accepts(trip)) return trip;
+    if (!trip.empty() && accepts(trip) && (shortest.empty() || trip.size() < shortest.size())) shortest = std::move(trip);
   }
-  return {};
+  return shortest;
 }
 
 }  // namespace fattn::test

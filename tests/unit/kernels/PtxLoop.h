@@ -10,8 +10,8 @@
 namespace fattn::test {
 
 /// The instructions, an inline assembly a line, of the usual path of one trip: the shortest way from a basic block that has an instruction
-/// for which `begins` holds back to itself, counted in instructions, as exact sides are long. The first such block that `accepts` takes.
-/// Empty where there is none.
+/// for which `begins` holds back to itself, counted in instructions, as exact sides are long. The shortest that `accepts` takes: a loop
+/// over programs is round the main loop. Empty where there is none.
 std::vector<std::string> tripOf(const std::string& ptx, const std::function<bool(const std::string&)>& begins,
                                 const std::function<bool(const std::vector<std::string>&)>& accepts);
 

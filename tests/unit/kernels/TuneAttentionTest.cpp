@@ -73,6 +73,23 @@ TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   EXPECT_EQ(texts, (std::vector<std::string>{"A a b B", "A a B1 b", "A b1 a B1"})) << "its own order is no variant, the first is one";
 }
 
+// The tuner measures one program a block and several, whichever of the two the tile names.
+TEST(AttentionSpace, SeveralProgramsABlockAreAVariantAndOneIsOfThem) {
+  const AttentionConfig c = config("nvidia:sm_90a", DType::BF16, 128);
+  const auto schedules = [&](const std::string& schedule) {
+    std::vector<std::string> texts;
+    for (const TileConfig& variant : variantsOf(c, {.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = schedule}))
+      texts.push_back(variant.schedule);
+    return texts;
+  };
+  EXPECT_EQ(defaultOf(c).schedule, "A B1 a b persistent");
+  const std::vector<std::string> several = schedules("A B1 a b persistent"), one = schedules("A B1 a b"), first = schedules("persistent");
+  EXPECT_EQ(std::ranges::count(several, "A B1 a b"), 1);
+  EXPECT_EQ(std::ranges::count(several, "A B1 a b persistent"), 0);
+  EXPECT_EQ(std::ranges::count(one, "A B1 a b persistent"), 1);
+  EXPECT_EQ(std::ranges::count(first, ""), 1) << "the compiler's first choice without the word";
+}
+
 // The orders that the defaults name are among those that the compiler offers for their loops.
 TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
   int named = 0;
