@@ -126,7 +126,8 @@ class Page(unittest.TestCase):
             self.assertEqual(outside, [], width)
 
     def test_pointing_lights_lines_up(self):
-        place = self.browser.evaluate("""(() => { const r = document.querySelector('.pane[data-stage=tile] .row.tied').getBoundingClientRect();
+        place = self.browser.evaluate("""(() => { const pane = document.querySelector('.pane[data-stage=tile]'), top = pane.querySelector('.view').getBoundingClientRect().top;
+                                         const r = [...pane.querySelectorAll('.row.tied')].map(row => row.getBoundingClientRect()).find(row => row.top > top);
                                          return [r.left + 120, r.top + 9]; })()""")
         self.browser.move(*place)
         self.assertTrue(self.rows("tile", ".row.hit"))
@@ -179,6 +180,52 @@ class GpuPage(unittest.TestCase):
         self.assertLess(os.path.getsize(self.file), 5_000_000)
         self.assertLess(ready, 1000)
         self.assertEqual(self.browser.errors(), [])
+
+    def test_a_pass_shows_what_it_changed(self):
+        self.browser.open("file://" + self.file)
+        shown = self.browser.evaluate("""(() => {
+            const pane = state.panes.find(p => p.stage.kind === 'mlir');
+            pane.show(data.stages.findIndex(s => s.name === 'tilegpu-place-waits'));
+            pane.toggle.click();
+            const rows = [...pane.element.querySelectorAll('.row.cut, .row.new')].map(r => r.textContent);
+            const { lines, fates } = pane.stage, of = fate => lines.filter((_, i) => fates[i] !== fate).join('\\n');
+            return [pane.stage.added, pane.stage.removed, rows.length, of('cut') === data.stages[pane.index].lines.join('\\n'),
+                    of('new') === pane.stage.from.lines.join('\\n'), location.hash];
+        })()""")
+        self.assertGreater(shown[0], 0)
+        self.assertGreater(shown[2], 0, "the pane begins at the first change")
+        self.assertTrue(shown[3], "without what was taken away it is the module behind the pass")
+        self.assertTrue(shown[4], "without what was added it is the module before the pass")
+        self.browser.open("about:blank")  # the address keeps what is open
+        self.browser.open("file://" + self.file + shown[5])
+        self.assertEqual(self.browser.evaluate("state.panes.find(p => p.changes).stage.name"), "tilegpu-place-waits")
+        self.assertEqual(self.browser.errors(), [])
+
+    def test_an_alias_of_a_layout_shows_its_picture(self):
+        self.browser.open("file://" + self.file)
+        place = self.browser.evaluate("""(() => {
+            const pane = state.panes.find(p => p.stage.kind === 'mlir'), line = pane.stage.lines.findIndex(l => /= tile.*#regs/.test(l));
+            pane.scrollTo(line);
+            const row = pane.element.querySelector(`.row[data-line="${line}"]`);
+            const alias = [...row.querySelectorAll('i.v')].find(i => i.textContent.startsWith('#regs') && pane.layoutAt(i));
+            alias.scrollIntoView({inline: 'center', block: 'nearest'});
+            const box = alias.getBoundingClientRect();
+            return [box.left + 5, box.top + 5];
+        })()""")
+        self.browser.move(*place)
+        self.assertRegex(self.browser.evaluate("document.querySelector('#layout:not([hidden]) b')?.textContent ?? ''"), "^registers: .* lanes")
+        inside = self.browser.evaluate("(() => { const b = document.getElementById('layout').getBoundingClientRect(); return b.left >= 0 && b.top >= 0 && b.right <= innerWidth && b.bottom <= innerHeight; })()")
+        self.assertTrue(inside)
+        self.browser.move(5, 5)
+        self.assertTrue(self.browser.evaluate("document.getElementById('layout').hidden"))
+
+    def test_panes_begin_at_the_inner_loop_and_its_mix_is_counted(self):
+        self.browser.open("file://" + self.file)
+        self.assertIn("inner loop", self.browser.evaluate("document.querySelector('#mix summary').textContent"))
+        rows = self.browser.evaluate("[...document.querySelectorAll('#mix tr th:first-child')].map(t => t.textContent)")
+        self.assertIn("matrix unit", rows)
+        ptx = self.browser.evaluate("(() => { const p = state.panes.find(p => p.stage.kind === 'ptx'); return [...p.element.querySelectorAll('.row')].map(r => r.textContent); })()")
+        self.assertTrue(any(self.browser.evaluate("data.mix.loop") + ":" in row for row in ptx))
 
     def test_resources_stand_on_top(self):
         labels = self.browser.evaluate("[...document.querySelectorAll('.fact span')].map(f => f.textContent)")

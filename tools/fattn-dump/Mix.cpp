@@ -144,8 +144,10 @@ void addInnerLoop(const std::vector<Line>& code, Mix& mix) {
   if (best == nullptr) return;
   mix.loop = best->first.label;
   mix.inLoop = best->second.counts;
-  for (int line : best->first.lines)
-    if (!mix.line && code[line].counts.total() > 0 && code[line].source) mix.line = code[line].source;
+  for (const bool wantsDot : {true, false})
+    for (int line : best->first.lines)
+      if (!mix.line && code[line].source && (wantsDot ? code[line].products > 0 : code[line].counts.total() > 0))
+        mix.line = code[line].source;
 }
 
 int percent(int part, int whole) { return whole == 0 ? 0 : static_cast<int>(std::lround(100.0 * part / whole)); }
@@ -169,7 +171,7 @@ std::optional<Mix> mixOf(const compiler::Stage& stage, const std::string& target
 
 std::string mixText(const Mix& mix) {
   std::string text = fmt::format("instructions in {}, each counted once\n", mix.code);
-  const std::string where = mix.line ? fmt::format(", from {}:{} on", mix.line->file, mix.line->line) : "";
+  const std::string where = mix.line ? fmt::format(", with line {}:{}", mix.line->file, mix.line->line) : "";
   text += mix.loop.empty() ? "no loop has dots or arithmetic\n" : fmt::format("inner loop: the one at {}{}\n", mix.loop, where);
   text += fmt::format("{:<24}{:>12}{:>6}{:>14}{:>6}\n", "", "inner loop", "%", "whole kernel", "%");
   const auto row = [&](std::string_view what, int inLoop, int inKernel) {

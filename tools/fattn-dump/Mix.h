@@ -42,7 +42,7 @@ struct Mix {
   std::string code;  ///< "PTX", "GCN" or "x86-64 assembly"
   Counts kernel;
   std::string loop;                               ///< the label of the inner loop; empty where there is none
-  std::optional<compiler::SourceLine> line = {};  ///< of its first instruction, where the text says it
+  std::optional<compiler::SourceLine> line = {};  ///< of its first dot or else instruction, where the text says it
   Counts inLoop;
 };
 

@@ -276,6 +276,7 @@ std::string makePage(const Options& options, const Compilation& compilation, con
   data["lines"] = lines.list();
   data["layouts"] = layoutsOf(stages);
   if (compilation.mix) data["mix"] = mixJson(*compilation.mix);
+  if (compilation.mix && compilation.mix->line) data["mix"]["source"] = ties.numbersOf({*compilation.mix->line}).front();
   std::set<int> used;
   for (const Stage& stage : stages)
     if (stage.name == "tile")

@@ -10,8 +10,10 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "tools/fattn-tune/AttentionProblem.h"
 #include "tools/fattn-tune/Report.h"
@@ -59,15 +61,42 @@ std::string escaped(const std::string& text) {
 // 0 for the fastest, 1 for kSlowest times as slow; the first percents count most.
 double shadeOf(double ratio) { return std::sqrt(std::clamp(std::log2(std::max(ratio, 1.0)) / std::log2(kSlowest), 0.0, 1.0)); }
 
+using Rgb = std::array<int, 3>;
+
 // From a dark blue green over a middle tone to a pale yellow: also in grey the darker is the faster.
-std::string colorOf(double shade) {
+Rgb colorOf(double shade) {
   constexpr std::array<std::array<double, 3>, 4> stops = {{{8, 64, 92}, {31, 128, 132}, {124, 190, 150}, {247, 243, 208}}};
   const double at = shade * 3;
   const auto low = std::min<std::size_t>(static_cast<std::size_t>(at), 2);
-  std::array<int, 3> rgb{};
+  Rgb rgb{};
   for (std::size_t i = 0; i < 3; ++i)
     rgb[i] = static_cast<int>(std::lround(std::lerp(stops[low][i], stops[low + 1][i], at - static_cast<double>(low))));
-  return fmt::format("#{:02x}{:02x}{:02x}", rgb[0], rgb[1], rgb[2]);
+  return rgb;
+}
+
+std::string hex(const Rgb& rgb) { return fmt::format("#{:02x}{:02x}{:02x}", rgb[0], rgb[1], rgb[2]); }
+
+// As WCAG 2 defines relative luminance and contrast.
+double luminance(const Rgb& rgb) {
+  constexpr std::array<double, 3> weights = {0.2126, 0.7152, 0.0722};
+  double sum = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double part = rgb[i] / 255.0;
+    sum += weights[i] * (part <= 0.04045 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4));
+  }
+  return sum;
+}
+
+// The class of the text that is easier to read on a colour: white, or kStyle's near black.
+const char* textOn(const Rgb& rgb) {
+  constexpr Rgb dark = {0x0a, 0x10, 0x14};
+  return 1.05 / (luminance(rgb) + 0.05) > (luminance(rgb) + 0.05) / (luminance(dark) + 0.05) ? "on-dark" : "on-light";
+}
+
+// A time in three digits, for which a cell has room.
+std::string shortTime(double us) {
+  const auto [value, unit] = us < 999.5 ? std::pair(us, "us") : us < 999'500 ? std::pair(us / 1e3, "ms") : std::pair(us / 1e6, "s");
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
 }
 
 struct Landscape {
@@ -75,6 +104,7 @@ struct Landscape {
   std::set<std::int32_t> blockM, blockN;
   double bestUs = 0;
   TileConfig best, safe;
+  std::optional<cache::TuneWinner> winner;
   std::int64_t timeMs = 0;
 };
 
@@ -95,6 +125,7 @@ Landscape landscapeOf(const TuneRecord& record, const TileConfig& safe) {
         land.bestUs = point.medianUs;
         land.best = point.tile;
       }
+  land.winner = record.winner;
   if (record.winner) land.best = record.winner->tile;
   return land;
 }
@@ -103,12 +134,16 @@ std::string drawCell(const Landscape& land, const TunePoint& p, int x, int y) {
   const int midX = x + kCellW / 2, midY = y + kCellH / 2;
   std::string out = fmt::format("<g><title>{}: ", escaped(p.tile.toString()));
   if (p.status == TunePoint::Status::Measured) {
-    const double ratio = p.medianUs / land.bestUs, shade = shadeOf(ratio);
+    // The best few are measured again, side by side, and the best one's time is of that: beside the others' first times it may look slow.
+    const bool isBest = p.tile == land.best, isRanked = isBest && land.winner.has_value();
+    const double ratio = isRanked ? 1 : p.medianUs / land.bestUs;
+    const Rgb color = colorOf(shadeOf(ratio));
+    if (isRanked) out += fmt::format("{} when the best were ranked; at first ", timeText(land.winner->medianUs));
     out += fmt::format("{}, spread {:.1f} us, {} samples</title>", timeText(p.medianUs), p.spreadUs, p.samples);
-    out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="{}"/>)", x + 1, y + 1, kCellW - 2, kCellH - 2, colorOf(shade));
-    const std::string text =
-        p.tile == land.best ? timeText(p.medianUs) : fmt::format("{:+.{}f}%", (ratio - 1) * 100, ratio < 1.0995 ? 1 : 0);
-    out += fmt::format(R"(<text x="{}" y="{}" class="cell {}">{}</text>)", midX, midY + 4, shade < 0.62 ? "on-dark" : "on-light", text);
+    out += fmt::format(R"(<rect x="{}" y="{}" width="{}" height="{}" fill="{}"/>)", x + 1, y + 1, kCellW - 2, kCellH - 2, hex(color));
+    const std::string text = isBest ? shortTime(isRanked ? land.winner->medianUs : p.medianUs)
+                                    : fmt::format("{:+.{}f}%", (ratio - 1) * 100, ratio < 1.0995 ? 1 : 0);
+    out += fmt::format(R"(<text x="{}" y="{}" class="cell {}">{}</text>)", midX, midY + 4, textOn(color), text);
   } else {
     const bool failed = p.status == TunePoint::Status::Failed;
     out += fmt::format("{}: {}</title>", failed ? "failed" : "pruned", escaped(p.reason));
@@ -163,7 +198,7 @@ std::string drawPanel(const Landscape& land, const PanelKey& key, int left, int 
 
 std::string drawLegend(int y) {
   std::string out = R"(<defs><linearGradient id="scale">)";
-  for (int i = 0; i <= 12; ++i) out += fmt::format(R"(<stop offset="{:.3f}" stop-color="{}"/>)", i / 12.0, colorOf(i / 12.0));
+  for (int i = 0; i <= 12; ++i) out += fmt::format(R"(<stop offset="{:.3f}" stop-color="{}"/>)", i / 12.0, hex(colorOf(i / 12.0)));
   out += "</linearGradient></defs>\n";
   const int width = 250, x = kMargin;
   out += fmt::format(R"-(<rect x="{}" y="{}" width="{}" height="14" fill="url(#scale)"/>)-", x, y, width);
@@ -184,14 +219,15 @@ std::string drawLegend(int y) {
 }
 
 constexpr const char* kStyle = R"(<style>
+svg.landscape { max-width: 100%; height: auto; background: #ffffff; }
 text { font: 12px system-ui, sans-serif; fill: #20303a; }
 text.title { font-size: 18px; font-weight: 600; } text.sub { fill: #5b6b76; } text.panel { font-size: 13px; font-weight: 600; }
-text.cell { text-anchor: middle; } text.on-dark { fill: #ffffff; } text.on-light { fill: #20303a; } text.mid { text-anchor: middle; } text.end { text-anchor: end; }
+text.cell { text-anchor: middle; } text.on-dark { fill: #ffffff; } text.on-light { fill: #0a1014; } text.mid { text-anchor: middle; } text.end { text-anchor: end; }
 .paper { fill: #ffffff; } .untried { fill: none; stroke: #d5dbe0; stroke-dasharray: 2 3; } .pruned { fill: #e9edf0; } .failed { fill: #f7d4cf; }
 .cross { stroke: #b3261e; stroke-width: 2.4; fill: none; } .dash { stroke: #93a1ab; stroke-width: 2; }
 .best { fill: none; stroke: #ff7a00; stroke-width: 4; } .default { fill: none; stroke: #a03cd8; stroke-width: 2.5; stroke-dasharray: 5 3; }
 @media (prefers-color-scheme: dark) {
-  text { fill: #e4eaee; } text.sub { fill: #9fb0bb; } .paper { fill: #14191d; } .untried { stroke: #3a4650; } .pruned { fill: #242c33; } .failed { fill: #4a2320; }
+  svg.landscape { background: #14191d; } text { fill: #e4eaee; } text.sub { fill: #9fb0bb; } .paper { fill: #14191d; } .untried { stroke: #3a4650; } .pruned { fill: #242c33; } .failed { fill: #4a2320; }
   .cross { stroke: #ff8a80; } .dash { stroke: #62717c; }
 }
 </style>
@@ -218,7 +254,8 @@ std::string drawLandscape(const TuneRecord& record, const std::string& title, co
             panelH = kPanelTitle + static_cast<int>(land.blockM.size()) * kCellH + 40;
   const int width = std::max(2 * kMargin + across * panelW + (across - 1) * kGap, 640), height = kHead + down * panelH + kLegend + kMargin;
   std::string out =
-      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img">)", width, height);
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" class="landscape" width="{0}" height="{1}" viewBox="0 0 {0} {1}" role="img">)",
+                  width, height);
   out += "\n" + std::string(kStyle);
   out += fmt::format(R"(<rect width="{}" height="{}" class="paper"/>)", width, height);
   out += fmt::format(R"(<text x="{}" y="34" class="title">{}</text>)", kMargin, escaped(title));

@@ -55,10 +55,33 @@ TEST(Plot, CellsSayHowMuchSlowerTheyAre) {
   cache::TuneRecord made = record();
   made.winner.reset();
   std::string svg = drawLandscape(made, "", {});
-  EXPECT_EQ(count(svg, ">162.0 us<"), 1u) << "the fastest";
+  EXPECT_EQ(count(svg, ">162 us<"), 1u) << "the fastest";
   EXPECT_NE(svg.find(">+0.6%<"), std::string::npos) << "163 us";
   EXPECT_NE(svg.find(">+20%<"), std::string::npos) << "194 us";
   EXPECT_NE(svg.find("not finished, so far: BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=4"), std::string::npos);
+}
+
+TEST(Plot, TheBestIsNoPaleCellWhereItsFirstMeasurementWasSlow) {
+  cache::TuneRecord made = record();
+  made.points[0].medianUs = 90'000;
+  made.winner = cache::TuneWinner{.tile = made.points[0].tile, .medianUs = 36'989, .timeMs = 1, .run = "r"};
+  const std::string svg = drawLandscape(made, "", {});
+  const std::size_t text = svg.find(">37.0 ms<"), cell = svg.rfind("fill=", text);
+  ASSERT_NE(text, std::string::npos) << "the time of the ranking, in as many digits as there is room for";
+  EXPECT_EQ(svg.substr(cell, 14), "fill=\"#08405c\"") << "the darkest color";
+  EXPECT_NE(svg.find("36.989 ms when the best were ranked; at first 90.000 ms"), std::string::npos) << svg;
+}
+
+TEST(Plot, TextsOfCellsCanBeReadOnEveryColor) {
+  cache::TuneRecord made = record();
+  made.winner.reset();
+  made.points.resize(1);
+  // A middle tone, #62ad91: white on it has a contrast of 2.7 to 1, the dark text has 5.
+  made.points.push_back(made.points[0]);
+  made.points[1].tile.block_n = 64;
+  made.points[1].medianUs = made.points[0].medianUs * 1.27;
+  const std::string svg = drawLandscape(made, "", {});
+  EXPECT_EQ(count(svg, "class=\"cell on-light\">+27%<"), 1u) << svg;
 }
 
 }  // namespace

@@ -28,6 +28,26 @@ for (const stage of data.stages) {
   stage.setOf = new Int32Array(stage.lines.length).fill(-1);
   for (let i = 0, at = 0; i < stage.ties.length; at += stage.ties[i + 1], i += 2) stage.setOf.fill(stage.ties[i], at, at + stage.ties[i + 1]);
 }
+/// The stage with the lines that its pass took away between those that it left, and what became of each line.
+const changesOf = stage => {
+  if (stage.changed) return stage.changed;
+  const [from, ...runs] = stage.changes, before = data.stages[from];
+  const view = { ...stage, from: before, lines: [], fates: [], numbers: [], firsts: [], added: 0, removed: 0 };
+  const sets = [];
+  const add = (fate, of, line) => view.lines.push(of.lines[line]) && sets.push(of.setOf[line]) && view.fates.push(fate) && view.numbers.push(line + 1);
+  for (let i = 0, old = 0, now = 0; i < runs.length; i += 3) {
+    for (let n = 0; n < runs[i]; ++n, ++old, ++now) add('', stage, now);
+    if (runs[i + 1] + runs[i + 2]) view.firsts.push(view.lines.length);
+    for (let n = 0; n < runs[i + 1]; ++n, ++old) add('cut', before, old);
+    for (let n = 0; n < runs[i + 2]; ++n, ++now) add('new', stage, now);
+    view.removed += runs[i + 1], view.added += runs[i + 2];
+  }
+  view.setOf = Int32Array.from(sets);
+  view.width = Math.max(stage.width, before.width);
+  return stage.changed = view;
+};
+/// What a module gives an alias to: "#regs3" -> the layout's text.
+const aliasesOf = stage => stage.aliases ??= new Map(stage.lines.filter(line => line[0] === '#' && line.includes(' = ')).map(line => line.split(/ = (.*)/s)));
 const setsWith = new Map();  // source -> sets that hold it
 data.sets.forEach((set, index) => set.forEach(source => setsWith.has(source) ? setsWith.get(source).add(index) : setsWith.set(source, new Set([index]))));
 const setsOf = sources => {
@@ -80,13 +100,14 @@ class Pane {
     this.map = make('canvas', { className: 'map', title: 'Where the lines are', onclick: e => this.jump(e) });
     this.view.append(this.space);
     const button = (text, label, action) => make('button', { textContent: text, title: label, ariaLabel: label, onclick: action });
+    this.toggle = button('±', 'What this pass changed', () => this.showChanges(!this.changes));
     this.element = make('section', { className: 'pane' },
       make('div', { className: 'bar' }, this.select, this.count, button('↑', 'Previous of these lines', () => this.step(-1)),
-        button('↓', 'Next of these lines', () => this.step(1)), button('+', 'Another pane beside this one', () => addPane(this)),
+        button('↓', 'Next of these lines', () => this.step(1)), this.toggle, button('+', 'Another pane beside this one', () => addPane(this)),
         button('×', 'Close this pane', () => closePane(this))),
       make('div', { className: 'body' }, this.view, this.map));
     this.space.addEventListener('mouseover', e => this.hover(e));
-    this.space.addEventListener('mouseleave', () => setHovered(null));
+    this.space.addEventListener('mouseleave', () => { setHovered(null); $('layout').hidden = true; });
     this.space.addEventListener('click', e => this.click(e));
     this.view.addEventListener('focusin', () => { state.active = this; });
     this.fill();
@@ -100,7 +121,10 @@ class Pane {
   show(index) {
     this.index = index;
     this.select.value = index;
-    this.stage = data.stages[index];
+    const stage = data.stages[index];
+    this.toggle.hidden = !stage.changes;
+    this.toggle.ariaPressed = Boolean(this.changes && stage.changes);
+    this.stage = this.changes && stage.changes ? changesOf(stage) : stage;
     this.element.dataset.stage = this.stage.name;
     this.element.dataset.kind = this.stage.kind;
     this.space.style.height = this.stage.lines.length * LINE + 'px';
@@ -109,13 +133,22 @@ class Pane {
     this.at = -1;
     this.refresh();
     if (state.pinned) this.reveal();
+    if (state.panes.includes(this)) remember();
+  }
+  /// Shows the stage whole, or with what its pass took away; begins at the first change.
+  showChanges(on) {
+    this.changes = on;
+    this.show(this.index);
+    if (this.stage.firsts?.length && !state.pinned) this.scrollTo(this.stage.firsts[0]);
   }
   /// What is highlighted here, the first time and after every change.
   refresh() {
     this.pinned = state.pinned && setsOf(state.pinned);
-    this.marked = state.query ? this.stage.lines.flatMap((line, i) => line.toLowerCase().includes(state.query) ? [i] : []) : linesWith(this.stage, this.pinned);
+    this.marked = state.query ? this.stage.lines.flatMap((line, i) => line.toLowerCase().includes(state.query) ? [i] : []) : state.pinned ? linesWith(this.stage, this.pinned) : this.stage.firsts ?? [];
     const n = this.marked.length;
-    this.count.textContent = state.query ? `${n.toLocaleString('en')} found` : state.pinned ? plural(n, 'line') + ' tied' : plural(this.stage.lines.length, 'line');
+    const { from, added, removed } = this.stage, isDiff = from && !state.query && !state.pinned;
+    this.count.title = isDiff ? `${plural(removed, 'line')} of ${from.title} became ${plural(added, 'line')}` : '';
+    this.count.textContent = isDiff ? `−${removed.toLocaleString('en')} +${added.toLocaleString('en')}` : state.query ? `${n.toLocaleString('en')} found` : state.pinned ? plural(n, 'line') + ' tied' : plural(this.stage.lines.length, 'line');
     this.drawMap();
     this.draw(true);
   }
@@ -129,8 +162,8 @@ class Pane {
     for (let i = first; i < last; ++i) {
       const set = this.stage.setOf[i];
       const hue = set >= 0 ? ` style="top:${i * LINE}px;--hue:${hueOf(data.sets[set][0])}"` : ` style="top:${i * LINE}px"`;
-      const classes = 'row' + (set >= 0 ? ' tied' : '') + (this.pinned?.has(set) ? ' pin' : '') + (hovered?.has(set) ? ' hit' : '') + (i === this.at ? ' at' : '');
-      html += `<div class="${classes}" data-line="${i}"${hue}><span class="num">${i + 1}</span>${paint(this.stage.lines[i], this.stage.kind)}</div>`;
+      const classes = 'row' + (set >= 0 ? ' tied' : '') + (this.pinned?.has(set) ? ' pin' : '') + (hovered?.has(set) ? ' hit' : '') + (i === this.at ? ' at' : '') + (this.stage.fates?.[i] ? ' ' + this.stage.fates[i] : '');
+      html += `<div class="${classes}" data-line="${i}"${hue}><span class="num">${this.stage.numbers?.[i] ?? i + 1}</span>${paint(this.stage.lines[i], this.stage.kind)}</div>`;
     }
     this.space.innerHTML = html;
   }
@@ -152,6 +185,13 @@ class Pane {
   hover(event) {
     const set = this.setsAt(event);
     setHovered(set >= 0 ? data.sets[set] : null);
+    showLayout(event, this.layoutAt(event.target));
+  }
+  /// The picture of the layout whose alias is pointed at.
+  layoutAt(element) {
+    if (!element.matches('i.v') || element.textContent[0] !== '#') return null;
+    const stage = element.closest('.cut') ? this.stage.from : data.stages[this.index];
+    return data.layouts[aliasesOf(stage).get(element.textContent)];
   }
   click(event) {
     const set = this.setsAt(event);
@@ -167,10 +207,11 @@ class Pane {
     this.view.scrollTop = Math.max(0, (line + 0.5) * LINE - this.view.clientHeight / 2);
     this.draw(true);
   }
-  /// Brings the first of the lines into view unless one of them is.
-  reveal() {
+  /// Brings the first of the lines into view unless one of them is: of a dot's lines the dot, not the copies of what it reads.
+  reveal(prefers = /^/) {
     const top = this.view.scrollTop / LINE, bottom = top + this.view.clientHeight / LINE - 1;
-    if (this.marked.length && !this.marked.some(line => line >= top && line <= bottom)) this.scrollTo(this.marked[0]);
+    const wanted = this.marked.filter(line => prefers.test(this.stage.lines[line])), lines = wanted.length ? wanted : this.marked;
+    if (lines.length && !lines.some(line => line >= top && line <= bottom)) this.scrollTo(lines[0]);
   }
   step(direction) {
     if (!this.marked.length) return;
@@ -186,12 +227,21 @@ const addPane = (beside, index) => {
   state.panes.splice(beside ? state.panes.indexOf(beside) + 1 : state.panes.length, 0, pane);
   beside ? beside.element.after(pane.element) : $('panes').append(pane.element);
   refreshAll();
+  remember();
 };
 const closePane = pane => {
   if (state.panes.length === 1) return;
   state.panes.splice(state.panes.indexOf(pane), 1);
   pane.element.remove();
   refreshAll();
+  remember();
+};
+// The address says which stages are open and what is pinned, so that a link to what one sees can be sent.
+const remember = () => history.replaceState(null, '', '#' + new URLSearchParams({ panes: state.panes.map(pane => pane.index + (pane.changes ? 'd' : '')), ...(state.pinned ? { pin: state.pinned } : {}) }));
+const recall = () => {
+  const address = new URLSearchParams(location.hash.slice(1)), numbers = name => (address.get(name) ?? '').split(',').filter(Boolean).map(text => parseInt(text, 10));
+  const panes = numbers('panes').filter(index => data.stages[index]), pin = numbers('pin').filter(source => data.sources[source]);
+  return { panes, changes: (address.get('panes') ?? '').split(',').map(text => text.endsWith('d')), pin };
 };
 const refreshAll = () => state.panes.forEach(pane => pane.refresh());
 
@@ -201,7 +251,7 @@ const say = () => {
   const sources = state.hovered ?? state.pinned;
   const sets = sources && setsOf(sources);
   $('status').textContent = sources
-    ? `${describe(sources)}   ·   ` + state.panes.map(pane => `${pane.stage.name} ${linesWith(pane.stage, sets).length.toLocaleString('en')}`).join('   ')
+    ? `${describe(sources)}   ·   ` + state.panes.map(pane => `${pane.stage.title} ${linesWith(pane.stage, sets).length.toLocaleString('en')}`).join('   ')
     : data.note;
 };
 const setHovered = sources => {
@@ -210,15 +260,16 @@ const setHovered = sources => {
   state.panes.forEach(pane => pane.relight());
   say();
 };
-const setPinned = (sources, from) => {
+const setPinned = (sources, from, prefers) => {
   state.pinned = sources && sources.length ? sources : null;
   if (state.query) $('query').value = state.query = '', search();
   for (const pane of state.panes) {
     pane.refresh();
-    if (pane !== from && state.pinned) pane.reveal();
+    if (pane !== from && state.pinned) pane.reveal(prefers);
   }
   lightChart();
   say();
+  remember();
 };
 
 // ---- Search ----
@@ -263,11 +314,11 @@ const drawChart = () => {
     const node = chart.nodes[span.node], y = top + span.row * row;
     const label = svg('text', { x: from + 5, y: y + 15 }, span.part > 0.4 && to - from > 9 * (node?.name.length ?? 0) + 8 && !span.wait ? node.name : '');
     const group = svg('g', { class: span.wait ? 'wait' : 'span', 'data-node': span.node },
-      svg('rect', { x: from, y: y + (span.wait ? 10 : 2), width: Math.max(1, to - from - 1), height: span.wait ? 4 : row - 5, rx: span.wait ? 2 : 4, ...(span.wait ? {} : { fill: `hsl(${span.node * 67 % 360} 48% 47%)`, 'fill-opacity': Math.max(0.12, span.part) }) }), label);
+      svg('rect', { x: from, y: y + (span.wait ? 10 : 2), width: Math.max(1, to - from - 1), height: span.wait ? 4 : row - 5, rx: span.wait ? 2 : 4, ...(span.wait ? {} : { fill: `hsl(${span.node * 67 % 360} 48% 37%)`, 'fill-opacity': Math.max(0.12, span.part) }) }), label);
     const what = span.wait ? `waits${node ? ' for ' + node.name : ' for its turn'}` : node.name + (node.what ? ': ' + node.what : '');
     group.addEventListener('mousemove', e => showTip(e, `${what}\n${chart.rows[span.row]}, ${Math.round(span.end - span.begin).toLocaleString('en')} cycles${span.part < 1 ? `, ${Math.round(100 * span.part)}% of the unit` : ''}`));
     group.addEventListener('mouseleave', () => { $('tip').hidden = true; });
-    if (!span.wait && node.sources.length) group.addEventListener('click', () => setPinned(node.sources, null));
+    if (!span.wait && node.sources.length) group.addEventListener('click', () => setPinned(node.sources, null, node.what.startsWith('dot') ? /dot|mma/i : /^/));
     drawing.append(group);
   }
   $('chart').append(make('h2', {}, 'Schedule ', make('code', { textContent: chart.schedule }), make('span', { textContent: '  ' + chart.note })), drawing);
@@ -278,6 +329,39 @@ const lightChart = () => {
   const pinned = new Set(state.pinned ?? []);
   for (const group of $('chart').querySelectorAll('.span')) group.classList.toggle('lit', data.chart.nodes[group.dataset.node].sources.some(s => pinned.has(s)));
 };
+// ---- The mix of instructions ----
+const drawMix = () => {
+  const mix = data.mix;
+  if (!mix) return;
+  const percent = (part, whole) => whole ? 100 * part / whole : 0;
+  const cell = (count, total) => [make('td', { textContent: count.toLocaleString('en') }), make('td', { textContent: `${Math.round(percent(count, total))}%` }),
+    make('td', { className: 'share' }, make('span', { style: `width:${percent(count, total)}%` }))];
+  const row = (name, counts) => make('tr', {}, make('th', { textContent: name }), ...(mix.loop ? cell(counts[0], mix.total[0]) : []), ...cell(counts[1], mix.total[1]));
+  const heading = text => make('th', { textContent: text, colSpan: 3 });
+  const table = make('table', {}, make('tr', {}, make('th'), ...(mix.loop ? [heading('inner loop')] : []), heading('whole kernel')),
+    ...mix.rows.map(([name, ...counts]) => row(name, counts)), row('all', mix.total));
+  const place = mix.loop ? `; the inner loop is the one at ${mix.loop}${mix.line ? ', with line ' + mix.line : ''}` : '; no loop has dots or arithmetic';
+  const most = mix.rows.map(([name, inLoop, all]) => [name, mix.loop ? percent(inLoop, mix.total[0]) : percent(all, mix.total[1])]).sort((a, b) => b[1] - a[1]).slice(0, 3);
+  $('mix').append(make('summary', {}, 'Instructions', make('span', { textContent: `  ${mix.loop ? 'inner loop' : 'kernel'}: ${most.map(([name, share]) => `${name} ${Math.round(share)}%`).join(', ')} ...` })),
+    make('p', { textContent: `Counted in the text of the ${mix.code}, each once${place}.` }), make('div', { className: 'wide' }, table));
+  $('mix').hidden = false;
+};
+
+// ---- Pictures of layouts ----
+const showLayout = (event, layout) => {
+  const box = $('layout');
+  box.hidden = !layout;
+  if (!layout) return;
+  const head = make('tr', {}, make('th'), ...layout.columns.map(name => make('th', { textContent: name })));
+  const rows = layout.cells.map((cells, i) => make('tr', {}, make('th', { textContent: layout.rows[i] }),
+    ...cells.map((text, j) => make('td', { textContent: text, style: `--hue:${layout.colours[i][j] * 360 / Math.max(1, layout.shades)}` }))));
+  box.replaceChildren(make('b', { textContent: layout.title }), make('p', { textContent: layout.legend }), make('table', {}, head, ...rows));
+  const { offsetWidth: width, offsetHeight: height } = box;
+  box.style.left = Math.max(8, Math.min(event.clientX + 12, innerWidth - width - 8)) + 'px';
+  const below = event.clientY + 18;
+  box.style.top = Math.max(8, below + height <= innerHeight ? below : Math.min(event.clientY - 14, innerHeight - 8) - height) + 'px';
+};
+
 const showTip = (event, text) => {
   const tip = $('tip');
   tip.textContent = text;
@@ -292,11 +376,24 @@ $('subtitle').textContent = data.subtitle;
 for (const fact of data.facts)
   $('facts').append(make('div', { className: 'fact ' + (fact.tone ?? ''), title: fact.note ?? '' }, make('b', { textContent: fact.value }), make('span', { textContent: fact.label })));
 drawChart();
-for (const index of innerWidth > 1500 || data.panes.length < 4 ? data.panes : data.panes.filter((_, i) => i !== data.panes.length - 2)) addPane(null, index);
-for (const pane of state.panes) {  // begin where the kernel's lines are, not at the licence or in a table of constants
-  const first = pane.stage.setOf.findIndex(set => set >= 0 && (pane.stage.name !== 'dsl' || data.used.includes(data.sets[set][0])));
+drawMix();
+const asked = recall();
+const usual = innerWidth > 1500 || data.panes.length < 4 ? data.panes : data.panes.filter((_, i) => i !== data.panes.length - 2);
+for (const index of asked.panes.length ? asked.panes : usual) addPane(null, index);
+/// Where a pane begins: at the inner loop, or else where the kernel's lines are; not at the licence, a prologue or a table of constants.
+const beginning = ({ lines, setOf, name, kind }) => {
+  const label = kind === 's' || kind === 'ptx' ? lines.findIndex(line => data.mix?.loop && line.startsWith(data.mix.loop + ':')) : -1;
+  const tied = linesWith({ setOf }, setsOf(data.mix?.source === undefined ? [] : [data.mix.source]));
+  const hot = tied.find(line => /dot|mma|vfm/i.test(lines[line])) ?? tied[0] ?? -1;
+  const first = setOf.findIndex(set => set >= 0 && (name !== 'dsl' || data.used.includes(data.sets[set][0])));
+  return label >= 0 ? label : hot >= 0 ? hot : first;
+};
+for (const pane of state.panes) {
+  const first = beginning(pane.stage);
   if (first > 8) pane.scrollTo(first + Math.floor(pane.view.clientHeight / LINE / 2) - 3);
 }
+asked.changes.forEach((changes, i) => changes && state.panes[i]?.showChanges(true));
+if (asked.pin.length) setPinned(asked.pin);
 say();
 let timer = 0;
 $('query').addEventListener('input', () => { clearTimeout(timer); timer = setTimeout(search, 80); });
