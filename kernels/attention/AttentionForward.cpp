@@ -122,7 +122,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
                         [&](Scalar n, Tile o, Tile l, Tile m) {
                           Tile products = dot(q, trans(load(advance(kPtr, {n, 0}), {0})));
                           Tile column = columns + n;
-                          Tile visible = rows.causal ? (column <= numbers) & (column < seqK) : broadcast(column < seqK, {M, N});
+                          // What a row below seqQ sees ends with the last key; rows behind are not stored.
+                          Tile visible = rows.causal ? column <= numbers : broadcast(column < seqK, {M, N});
                           Tile s = where(visible, products, hidden);
                           Tile p = exp2(fma(s, scale, -expand(m, 1)));
                           Tile sum = reduce_sum(p, 1);
