@@ -158,10 +158,18 @@ TEST(FattnRun, UnknownDevicesAreNamed) {
   EXPECT_NE(r.err.find("host"), std::string::npos) << r.err;
 }
 
+TEST(FattnRun, LengthsAndTheBatchMayBeZero) {
+  for (const char* shape : {"1,2,0,64", "1,2,8:0,64", "1,2,0:8,64", "0,2,8,64", "1,2,0,64 --causal", "1,2,8:0,64 --causal"}) {
+    const Outcome r = start(fmt::format("--shape {} --target host --check --json", shape));
+    EXPECT_EQ(r.code, 0) << shape << r.err;
+    EXPECT_NE(r.out.find("\"passed\""), std::string::npos) << r.out;
+  }
+}
+
 TEST(FattnRun, WrongUsageIsCodeTwoAndBrokenFilesAreCodeOne) {
-  const Outcome usage = start("--shape 1,1,0,64");
+  const Outcome usage = start("--shape 1,0,1,64");
   EXPECT_EQ(usage.code, 2);
-  EXPECT_EQ(usage.err, "fattn-run: error: --shape \"1,1,0,64\": the query length is 0; every size must be at least 1\n");
+  EXPECT_EQ(usage.err, "fattn-run: error: --shape \"1,0,1,64\": the number of query heads is 0; every size must be at least 1\n");
   const Outcome config = start("--config NONSENSE=1");
   EXPECT_EQ(config.code, 2);
   EXPECT_NE(config.err.find("NONSENSE"), std::string::npos) << config.err;

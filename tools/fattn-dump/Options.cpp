@@ -32,8 +32,8 @@ Examples:
       the tile program of the attention forward
   fattn-dump --target host:avx2 --emit dsl,tile,llvm,asm,obj -o stages
       numbered files in a folder
-  fattn-dump kernel.mlir --after tile-fold-scales
-      a program of one's own, as that pass leaves it
+  fattn-dump --emit tile > kernel.mlir; fattn-dump kernel.mlir --after tile-fold-scales
+      a program from a file, as that pass leaves it; Program::mlir() gives the text of one's own
   fattn-dump --target nvidia:sm_90 --after tilegpu-place-waits --diff
       what a pass changed
   fattn-dump --target amd:gfx942 --emit mix
@@ -60,7 +60,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_option("file", options.file, "a module with one kernel of the tile dialect; without it, the attention forward kernel")
       ->type_name("FILE.mlir");
   app.add_option("--dtype", text.dtype, "element type (bf16)")->type_name("f32|f16|bf16")->group("Kernel");
-  app.add_option("--head-dim", text.headDim, "head dimension (128)")->type_name("D")->group("Kernel");
+  app.add_option("--head-dim", text.headDim, "head dimension (64)")->type_name("D")->group("Kernel");
   app.add_option("--head-dim-v", text.headDimV, "head dimension of v (that of q and k)")->type_name("D")->group("Kernel");
   app.add_flag("--causal", options.causal, "mask keys after the query")->group("Kernel");
   app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");

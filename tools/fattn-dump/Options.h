@@ -23,7 +23,7 @@ std::vector<Kind> kindsOf(const std::string& target);
 struct Options {
   std::string file;  ///< a .mlir file; empty: the kernel that the next five describe
   DType dtype = DType::BF16;
-  int headDim = 128, headDimV = 0;
+  int headDim = 64, headDimV = 0;
   bool causal = false;
   TileConfig config;
 

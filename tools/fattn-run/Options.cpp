@@ -62,13 +62,15 @@ Integer parseInteger(const std::string& text, const char* option, Integer lowest
   return value;
 }
 
-std::int64_t parseExtent(std::string_view text, const std::string& shape, std::string_view what) {
+std::int64_t parseExtent(std::string_view text, const std::string& shape, std::string_view what, std::int64_t least) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::result_out_of_range) fail(fmt::format("--shape {}: {} {} does not fit in 64 bits", shape, what, io::quote(text)));
   if (error != std::errc() || end != text.data() + text.size())
     fail(fmt::format("--shape {}: {} is {}, expected an integer", shape, what, io::quote(text)), "write it as B,Hq[:Hkv],Sq[:Skv],D[:Dv]");
-  if (value < 1) fail(fmt::format("--shape {}: {} is {}; every size must be at least 1", shape, what, value));
+  if (value < least)
+    fail(fmt::format("--shape {}: {} is {}; {}", shape, what, value,
+                     least == 0 ? "it must be at least 0" : "every size must be at least 1"));
   return value;
 }
 
@@ -84,23 +86,25 @@ void checkSizes(const io::AttentionShape& s, DType dtype) {
   }
 }
 
-io::AttentionShape parseShape(const std::string& text) {
+/// `least`: of the batch and of lengths, which may be 0 in the forward pass.
+io::AttentionShape parseShape(const std::string& text, std::int64_t least) {
   const std::string shown = io::quote(text);
   const std::vector<std::string> fields = split(text, ',');
   if (fields.size() != 4)
     fail(fmt::format("--shape {} has {} field{}, needs 4: B,Hq[:Hkv],Sq[:Skv],D[:Dv]", shown, fields.size(), fields.size() == 1 ? "" : "s"),
          "for example 2,32:8,4096,128");
   io::AttentionShape s;
-  s.batch = parseExtent(fields[0], shown, "the batch");
-  const auto pair = [&](std::string_view field, const char* first, const char* second, std::int64_t& a, std::int64_t& b) {
+  s.batch = parseExtent(fields[0], shown, "the batch", least);
+  const auto pair = [&](std::string_view field, const char* first, const char* second, std::int64_t& a, std::int64_t& b,
+                        std::int64_t lowest) {
     const std::vector<std::string> parts = split(field, ':');
     if (parts.size() > 2) fail(fmt::format("--shape {}: {} has more than two parts", shown, io::quote(field)));
-    a = b = parseExtent(parts[0], shown, first);
-    if (parts.size() == 2) b = parseExtent(parts[1], shown, second);
+    a = b = parseExtent(parts[0], shown, first, lowest);
+    if (parts.size() == 2) b = parseExtent(parts[1], shown, second, lowest);
   };
-  pair(fields[1], "the number of query heads", "the number of key/value heads", s.headsQ, s.headsKv);
-  pair(fields[2], "the query length", "the key length", s.lenQ, s.lenKv);
-  pair(fields[3], "the head dimension", "the head dimension of v", s.dim, s.dimV);
+  pair(fields[1], "the number of query heads", "the number of key/value heads", s.headsQ, s.headsKv, 1);
+  pair(fields[2], "the query length", "the key length", s.lenQ, s.lenKv, least);
+  pair(fields[3], "the head dimension", "the head dimension of v", s.dim, s.dimV, 1);
   if (s.headsQ % s.headsKv != 0)
     fail(fmt::format("--shape {}: {} query heads cannot share {} key/value heads; the first must be a multiple of the second", shown,
                      s.headsQ, s.headsKv));
@@ -218,7 +222,7 @@ void interpret(const Text& text, Options& options) {
            "an .npy file holds one array, a .safetensors file any number of names");
 
   const bool causal = options.shape.causal;
-  options.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape);
+  options.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape, 0);
   options.shape.causal = causal;
   if (!text.layout.empty()) {
     if (text.layout != "bhsd" && text.layout != "bshd") fail(fmt::format("--layout {}: expected bhsd or bshd", io::quote(text.layout)));
@@ -238,7 +242,7 @@ void interpret(const Text& text, Options& options) {
 
 void interpretBackwardShape(const KernelText& text, KernelOptions& options) {
   const bool causal = options.backward.shape.causal;
-  options.backward.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape);
+  options.backward.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape, 1);
   options.backward.shape.causal = causal;
   checkSizes(options.backward.shape, options.dtype);
 }

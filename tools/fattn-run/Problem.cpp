@@ -34,8 +34,10 @@ void checkTensor(const char* role, const HostTensor& t, Layout layout) {
   if (t.rank() != 4)
     refuse(
         fmt::format("{} has {} dimension{} ({}), needs 4: {}", role, t.rank(), t.rank() == 1 ? "" : "s", io::printShape(t.shape()), order));
-  for (const std::int64_t extent : t.shape())
-    if (extent == 0) refuse(fmt::format("{} has the shape {}; every dimension must be at least 1", role, io::printShape(t.shape())));
+  const std::size_t heads = layout == Layout::BHSD ? 1 : 2;
+  if (t.shape()[heads] == 0 || t.shape()[3] == 0)
+    refuse(fmt::format("{} has the shape {}; there must be at least 1 head, and a head dimension of at least 1", role,
+                       io::printShape(t.shape())));
   if (!isFloat(t.dtype()))
     refuse(fmt::format("{} has elements of type {}; queries, keys and values are f32, f16 or bf16", role, name(t.dtype())));
 }

@@ -28,6 +28,8 @@ constexpr const char* kFooter = R"(
 Examples:
   fattn-tune --head-dim 64,128 --seqlen 1k..16k --dtype bf16 --causal both --budget 5m
       tunes 2 x 5 x 2 problems, in five minutes at the most
+  fattn-tune run --help
+      the options of tuning: kernels, shapes, time
   fattn-tune --seqlen 512 --resume
       goes on where an earlier run was stopped
   fattn-tune explain 1,32,2048,64 --dtype bf16 --causal
@@ -69,7 +71,7 @@ void declareRun(CLI::App& app, Text& text, Options& options) {
   };
   list("--head-dim", text.headDim, "head dimensions of q and k (64,128)", "Kernel");
   list("--head-dim-v", text.headDimV, "head dimensions of v (those of q and k)", "Kernel");
-  app.add_option("--dtype", text.dtype, "element types (f16)")->type_name("f32|f16|bf16,...")->group("Kernel");
+  app.add_option("--dtype", text.dtype, "element types (bf16)")->type_name("f32|f16|bf16,...")->group("Kernel");
   app.add_option("--causal", text.causal, "whether later keys are masked (no)")->type_name("no|yes|both")->group("Kernel");
   declareTarget(app, text);
   list("--seqlen", text.seqlen, "lengths of q, and of k where --seqlen-k is not given; 1k..16k doubles (2048)", "Shapes");
@@ -91,7 +93,7 @@ void declareRun(CLI::App& app, Text& text, Options& options) {
 void declareShape(CLI::App& app, Text& text) {
   app.add_option("shape", text.shape, "the shape (what compile assumes where it is told none: 1,32,2048 and head dimension 64)")
       ->type_name("B,H,Sq[:Sk],D[:Dv]");
-  app.add_option("--dtype", text.dtype, "element type (f16)")->type_name("f32|f16|bf16")->group("Kernel");
+  app.add_option("--dtype", text.dtype, "element type (bf16)")->type_name("f32|f16|bf16")->group("Kernel");
   app.add_flag("--causal", text.isCausal, "later keys are masked")->group("Kernel");
   declareTarget(app, text);
 }
@@ -171,7 +173,7 @@ std::int64_t batchOf(const Text& text, std::int64_t length) {
 std::vector<AttentionConfig> parseProblems(const Text& text) {
   if (!text.batch.empty() && !text.tokens.empty()) fail("--batch and --tokens exclude each other", "leave one of them out");
   std::vector<DType> types;
-  for (const std::string& word : tool::split(given(text.dtype, "f16"), ',')) types.push_back(parseType(word));
+  for (const std::string& word : tool::split(given(text.dtype, "bf16"), ',')) types.push_back(parseType(word));
   const std::vector<std::int64_t> dims = parseNumbers(given(text.headDim, "64,128"), "--head-dim"), none = {0};
   const std::vector<std::int64_t> dimsV = text.headDimV.empty() ? none : parseNumbers(text.headDimV, "--head-dim-v");
   const std::vector<std::int64_t> lengths = parseNumbers(given(text.seqlen, "2048"), "--seqlen");
@@ -215,7 +217,7 @@ AttentionConfig parseShape(const Text& text) {
   const auto [lengthQ, lengthK] = pair(fields[2]);
   const auto [dim, dimV] = pair(fields[3]);
   return {
-      .dtype = parseType(given(text.dtype, "f16")),
+      .dtype = parseType(given(text.dtype, "bf16")),
       .head_dim = dim,
       .head_dim_v = dimV,
       .causal = text.isCausal,
@@ -265,8 +267,8 @@ const CLI::App* deepest(const CLI::App* app) {
     for (const CLI::App* inside : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(inside->get_name());
   }
   const std::string best = tool::nearest(argument.substr(0, argument.find('=')), names);
-  const std::string help =
-      app.get_parent() == nullptr ? "fattn-tune --help lists the subcommands" : fmt::format("see --help after {}", app.get_name());
+  const std::string help = app.get_parent() == nullptr ? "fattn-tune --help lists the subcommands"
+                                                       : fmt::format("fattn-tune {} --help lists its options", app.get_name());
   const char* kind = argument.starts_with("-") ? "option" : names.empty() ? "argument" : "subcommand";
   fail(fmt::format("unknown {} '{}'", kind, shown), best.empty() ? help : fmt::format("did you mean {}?", best));
 }

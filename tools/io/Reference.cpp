@@ -98,7 +98,7 @@ class RowBlock {
   /// Scores of a row to normalized weights; returns its log-sum-exp. The maximum ignores NaN, which then spreads by the exponential.
   double weights(std::int64_t r, std::int64_t visible) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    double* p = &p_[static_cast<std::size_t>(r * kv_.ldk)];
+    double* p = p_.data() + r * kv_.ldk;  // empty where there are no keys
     double maximum = -kInfinity, sum = 0;
     for (std::int64_t j = 0; j < visible; ++j) maximum = p[j] > maximum ? p[j] : maximum;
     for (std::int64_t j = 0; j < visible; ++j) sum += p[j] = std::exp(p[j] - maximum);
@@ -145,7 +145,9 @@ std::int64_t AttentionShape::pairsPerHead() const {
 }
 
 std::vector<std::int64_t> chooseRows(const AttentionShape& shape, std::uint64_t seed, double budget) {
-  const double loadCost = kConvertCost * static_cast<double>(shape.lenKv * (shape.dim + shape.dimV)), perRow = rowCost(shape);
+  if (shape.rows() == 0) return {};
+  const double loadCost = std::max(1.0, kConvertCost * static_cast<double>(shape.lenKv * (shape.dim + shape.dimV)));
+  const double perRow = rowCost(shape);
   const double everything = loadCost * static_cast<double>(shape.batch * shape.headsKv) + perRow * static_cast<double>(shape.rows());
   std::vector<std::int64_t> rows;
   if (everything <= budget) {
@@ -156,8 +158,8 @@ std::vector<std::int64_t> chooseRows(const AttentionShape& shape, std::uint64_t 
   const std::int64_t heads = shape.batch * shape.headsQ;
   const std::int64_t sampledHeads =
       std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / 4 / loadCost), 1, std::min<std::int64_t>(heads, 64));
-  const std::int64_t perHead =
-      std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / 2 / perRow / static_cast<double>(sampledHeads)), 2, shape.lenQ);
+  const std::int64_t perHead = std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / 2 / perRow / static_cast<double>(sampledHeads)),
+                                                        std::min<std::int64_t>(2, shape.lenQ), shape.lenQ);
   SplitMix64 random(seed);
   std::set<std::int64_t> chosenHeads, chosen;
   while (static_cast<std::int64_t>(chosenHeads.size()) < sampledHeads) chosenHeads.insert(random.below(heads));

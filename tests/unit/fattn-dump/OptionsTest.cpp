@@ -33,7 +33,7 @@ TEST(DumpOptions, ShowTheTileProgramOfTheDefaultKernel) {
   EXPECT_EQ(o.emit, std::vector{Kind::Tile});
   EXPECT_EQ(o.target, "host");
   EXPECT_EQ(o.dtype, DType::BF16);
-  EXPECT_EQ(o.headDim, 128);
+  EXPECT_EQ(o.headDim, 64);
   EXPECT_FALSE(o.causal || o.html || o.allPasses || o.lineTables);
 }
 

@@ -233,7 +233,8 @@ TEST(Job, TensorsThatDoNotFitTogetherGetASentenceAndCodeTwo) {
             "3 query heads cannot share 2 key/value heads; the first must be a multiple of the second");
   EXPECT_EQ(text(q, make(DType::F32, {7, 8}), v),
             "k has 2 dimensions (7x8), needs 4: batch, heads, length, head dimension (--layout bhsd)");
-  EXPECT_EQ(text(q, make(DType::F32, {1, 1, 0, 8}), v), "k has the shape 1x1x0x8; every dimension must be at least 1");
+  EXPECT_EQ(text(q, make(DType::F32, {1, 0, 7, 8}), v),
+            "k has the shape 1x0x7x8; there must be at least 1 head, and a head dimension of at least 1");
   EXPECT_EQ(text(q, make(DType::I64, {1, 1, 7, 8}), v), "k has elements of type i64; queries, keys and values are f32, f16 or bf16");
   const Outcome hint = run(files(q, make(DType::F32, {1, 2, 7, 8}), v));
   EXPECT_NE(

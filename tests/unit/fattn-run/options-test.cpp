@@ -102,8 +102,9 @@ TEST(Options, ShapesThatAreNoneAreNamed) {
 }
 
 TEST(Options, ZeroSizedAndNegativeDimensionsAreNamed) {
-  EXPECT_EQ(refused("--shape 0,8,16,64"), "--shape \"0,8,16,64\": the batch is 0; every size must be at least 1");
-  EXPECT_EQ(refused("--shape 1,8,16:0,64"), "--shape \"1,8,16:0,64\": the key length is 0; every size must be at least 1");
+  EXPECT_EQ(refused("--shape 1,0,16,64"), "--shape \"1,0,16,64\": the number of query heads is 0; every size must be at least 1");
+  EXPECT_EQ(refused("--shape 1,8,16:-1,64"), "--shape \"1,8,16:-1,64\": the key length is -1; it must be at least 0");
+  EXPECT_EQ(refused("backward --shape 1,8,16:0,64"), "--shape \"1,8,16:0,64\": the key length is 0; every size must be at least 1");
   EXPECT_EQ(refused("--shape 1,8,16,-64"), "--shape \"1,8,16,-64\": the head dimension is -64; every size must be at least 1");
 }
 
