@@ -119,7 +119,7 @@ std::string Program::mlir(bool locations) const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   mlir::OpPrintingFlags flags;
-  flags.enableDebugInfo(locations, /*prettyForm=*/locations);
+  if (locations) flags.enableDebugInfo().useLocalScope();  // loc("file":line:column) behind each operation, which a parser reads
   impl_->module->print(stream, flags);
   return text;
 }

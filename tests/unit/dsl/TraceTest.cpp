@@ -59,7 +59,7 @@ TEST(Trace, AnArgumentWithoutAliasSaysSo) {
 }
 
 TEST(Trace, LocationsAreRelativeToTheRepository) {
-  EXPECT_NE(trace("two_dots", twoDots).mlir(true).find(" tests/unit/dsl/TraceTest.cpp:"), std::string::npos);
+  EXPECT_NE(trace("two_dots", twoDots).mlir(true).find(" loc(\"tests/unit/dsl/TraceTest.cpp\":"), std::string::npos);
 }
 
 // Every way an operation learns its line: operators, functions, literals, bodies.
@@ -79,7 +79,7 @@ TEST(Trace, EveryOperationNamesItsLine) {
       },
       true);
   const auto expectAt = [&](unsigned line, const char* op) {
-    const std::string place = "tests/unit/dsl/TraceTest.cpp:" + std::to_string(first + line) + ":";
+    const std::string place = "loc(\"tests/unit/dsl/TraceTest.cpp\":" + std::to_string(first + line) + ":";
     const std::size_t at = text.find(op);
     ASSERT_NE(at, std::string::npos) << op << " in\n" << text;
     const std::string rest = text.substr(at, text.find('\n', at) - at);
@@ -94,8 +94,8 @@ TEST(Trace, EveryOperationNamesItsLine) {
   expectAt(7, "arith.divf");
   expectAt(8, "arith.minnumf");
   // The bodies' operations are printed with their location behind the closing brace.
-  const std::string loop = "TraceTest.cpp:" + std::to_string(first + 6) + ":";
-  EXPECT_NE(text.find("} tests/unit/dsl/" + loop), std::string::npos) << text;
+  const std::string loop = "TraceTest.cpp\":" + std::to_string(first + 6) + ":";
+  EXPECT_NE(text.find("} loc(\"tests/unit/dsl/" + loop), std::string::npos) << text;
 }
 
 TEST(Trace, ProgramsAreMovable) {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "fattn/Error.h"
+#include "fattn/dsl/Dsl.h"
 #include "tools/common/CommandLine.h"
 #include "tools/fattn-dump/Job.h"
 #include "tools/fattn-dump/Process.h"
@@ -179,6 +180,18 @@ TEST(Dump, AFileOfTheDialectIsItsOwnSource) {
   EXPECT_NE(r.out.find("%y = arith.addf %x, %x"), std::string::npos);
   EXPECT_NE(r.out.find(" 7 "), std::string::npos) << "the addition's line";
   EXPECT_NE(r.out.find("twice:"), std::string::npos);
+}
+
+TEST(Dump, ATracedProgramsTextTakesItsSourceLinesAlong) {
+  const dsl::Program program = dsl::trace("doubled", [](dsl::Params& args) {
+    const dsl::TensorArg x = args.tensor("x", DType::F32, 1);
+    dsl::store(x.block({0}, {16}), dsl::load(x.block({0}, {16}), {0}) * 2.0, {0});
+  });
+  const unsigned line = __LINE__ - 2;
+  const TemporaryFile file("doubled.mlir", program.mlir(/*locations=*/true));
+  const Result r = run(file.path() + " --remarks --target amd:gfx1100");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find(fmt::format("JobTest.cpp:{}: ", line)), std::string::npos) << r.out;
 }
 
 TEST(Dump, RemarksNameTheKernelsLines) {

@@ -80,7 +80,8 @@ class Program {
 
   const std::string& name() const;
   std::span<const Param> args() const;
-  /// The recorded `tile` IR as text; with `locations`, each operation says which line of the kernel it comes from.
+  /// The recorded `tile` IR as text; with `locations`, each operation says which line of the kernel it comes from,
+  /// in a form that is read back: `fattn-dump` ties what it shows of such a file to the kernel's lines.
   std::string mlir(bool locations = false) const;
 
   Impl& impl() const { return *impl_; }
