@@ -190,6 +190,11 @@ std::string printTable(const Run& run, const std::vector<Comparison>& comparison
                     share.part ? fmt::format("{:.1f}%{}", 100 * *share.part, share.memory ? " of copy" : "") : "?"});
     if (!comparisons.empty()) rows.back().push_back(comparisonText(comparisons[i]));
   }
+  const bool isAbove = std::ranges::any_of(run.measurements, [&](const Measurement& m) { return shareOf(m, run.ceilings).part > 1; });
+  if (isAbove)
+    text +=
+        "note: ceilings are measured programs, no limits of the machine: a case above 100% does better, or finds in caches what it reads "
+        "again\n";
   const std::string table = align(rows);
   return text + "\n" + (color ? colored(table, comparisons) : table);
 }

@@ -87,9 +87,11 @@ TENSOR, NUMBER = 0, 3
 
 
 def default_library():
-    """$FATTN_LIBRARY, else the library of the build beside this source, else whatever the loader finds."""
-    built = pathlib.Path(__file__).resolve().parents[2] / "build/lib/libfattn_c.so"
-    return os.environ.get("FATTN_LIBRARY") or (str(built) if built.exists() else "libfattn_c.so.0")
+    """$FATTN_LIBRARY, else the library of the build or the installation that this file belongs to, else whatever the loader finds."""
+    here = pathlib.Path(__file__).resolve().parents  # tools/peers of the sources, or share/fattn/python of an installation
+    places = zip(list(here)[2:4], ("build/lib/libfattn_c.so", "lib*/libfattn_c.so.0"))
+    built = next((path for folder, name in places for path in folder.glob(name)), None)
+    return os.environ.get("FATTN_LIBRARY") or (str(built) if built else "libfattn_c.so.0")
 
 
 class Library:

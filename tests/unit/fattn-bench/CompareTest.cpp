@@ -158,5 +158,12 @@ TEST(BenchReport, NamesWhatIsWrongInAFile) {
   EXPECT_EQ(refusedReport(json.dump()), "'x.json' has no list called 'measurements'");
 }
 
+TEST(BenchReport, SharesAboveTheCeilingComeWithARemark) {
+  bench::Run run = sample();
+  EXPECT_EQ(printTable(run, {}, false).find("note: ceilings are measured programs"), std::string::npos);
+  for (Measurement& m : run.measurements) m.timing.medianUs = 1e-3;
+  EXPECT_NE(printTable(run, {}, false).find("note: ceilings are measured programs, no limits of the machine"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace fattn::bench
