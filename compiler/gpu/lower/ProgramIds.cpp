@@ -12,7 +12,10 @@ enum Part : uint8_t { kNumber, kPlace, kIsSecond };
 }  // namespace
 
 ProgramIds::ProgramIds(ImplicitLocOpBuilder& b, std::array<Value, 3> extents, Value block, Value blocks)
-    : b_(b), extents_(extents), blocks_(blocks), first_{block, block, constant(0)} {}
+    : b_(b), extents_(extents), blocks_(blocks), first_{block, block, constant(0)} {
+  Pairs all = pairs(constant(0));
+  reciprocals_ = {reciprocalOf(all.places[0]), reciprocalOf(all.places[1])};
+}
 
 Value ProgramIds::constant(int32_t value) const { return arith::ConstantOp::create(b_, b_.getI32IntegerAttr(value)); }
 
@@ -34,13 +37,22 @@ Value ProgramIds::exists(const State& state) const {
   return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, state[kNumber], count);
 }
 
+Value ProgramIds::reciprocalOf(Value divisor) const { return arith::DivUIOp::create(b_, constant(-1), divisor); }
+
+// With R = (2^32 - 1) / d, rounded down, d R is more than 2^32 - 1 - d: the upper word of n R is the quotient or one less.
+std::array<Value, 2> ProgramIds::divide(Value number, Value divisor, Value reciprocal) const {
+  Value least = arith::MulUIExtendedOp::create(b_, number, reciprocal).getHigh();
+  auto restOf = [&](Value quotient) { return arith::SubIOp::create(b_, number, arith::MulIOp::create(b_, quotient, divisor)).getResult(); };
+  Value isLess = arith::CmpIOp::create(b_, arith::CmpIPredicate::uge, restOf(least), divisor);
+  Value quotient = arith::SelectOp::create(b_, isLess, arith::AddIOp::create(b_, least, constant(1)), least);
+  return {quotient, restOf(quotient)};
+}
+
 ProgramIds::Program ProgramIds::program(const State& state) const {
   // A number below 2^31 has no sign, which code generators do not know: so they compute what follows from it for each program.
   Pairs all = pairs(arith::ShRUIOp::create(b_, state[kNumber], constant(31)));
-  Value row = arith::DivUIOp::create(b_, state[kNumber], all.places[0]);
-  Value x = arith::SubIOp::create(b_, state[kNumber], arith::MulIOp::create(b_, row, all.places[0]));
-  Value z = arith::DivUIOp::create(b_, row, all.places[1]);
-  Value y = arith::SubIOp::create(b_, row, arith::MulIOp::create(b_, z, all.places[1]));
+  auto [row, x] = divide(state[kNumber], all.places[0], reciprocals_[0]);
+  auto [z, y] = divide(row, all.places[1], reciprocals_[1]);
   Value mirrored = arith::SubIOp::create(b_, arith::SubIOp::create(b_, extents_[0], constant(1)), x);
   Value wasFirst = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, state[kIsSecond], constant(0));
   // The second of a pair lies behind its first: x < X - 1 - x.

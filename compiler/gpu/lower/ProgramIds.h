@@ -2,8 +2,8 @@
 // The numbers and ids of the programs that one block takes (tilegpu.each_program), as scalar code.
 //
 // A block takes one pair of programs in each round, in the next round one place further (tilegpu::programsOf). What lives from program to
-// program are three numbers: everything else is computed for each program again, where registers are free, and two divisions take less time
-// than what a program would store and load for want of registers.
+// program are three numbers, and two that divide: everything else is computed for each program again, where registers are free. A division
+// by a number that is the same for all programs is a multiplication by its reciprocal, which is computed once.
 //
 // Numbers are unsigned and below 2^32: a launch has less than 2^31 programs, and no step reaches 2^31.
 #ifndef FATTN_COMPILER_GPU_LOWER_PROGRAMIDS_H
@@ -41,11 +41,15 @@ class ProgramIds {
     mlir::Value seconds, planes;
   };
   Pairs pairs(mlir::Value zero) const;
+  /// number / divisor and the remainder; `reciprocal` is reciprocalOf(divisor).
+  std::array<mlir::Value, 2> divide(mlir::Value number, mlir::Value divisor, mlir::Value reciprocal) const;
+  mlir::Value reciprocalOf(mlir::Value divisor) const;
   mlir::Value constant(int32_t value) const;
 
   mlir::ImplicitLocOpBuilder& b_;
   std::array<mlir::Value, 3> extents_;
   mlir::Value blocks_;
+  std::array<mlir::Value, 2> reciprocals_;  ///< of the first two of Pairs::places
   State first_;
 };
 

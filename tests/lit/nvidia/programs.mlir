@@ -6,14 +6,20 @@
 // CHECK-SAME: (%[[N:.*]]: i32, %[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32, %{{.*}}: !llvm.ptr
 // CHECK-DAG: nvvm.read.ptx.sreg.ctaid.x
 // CHECK-DAG: nvvm.read.ptx.sreg.nctaid.x
+// CHECK: %[[PER_ROW:.*]] = arith.divui %{{.*}}, %{{.*}} : i32
+// CHECK: %[[PER_PLANE:.*]] = arith.divui %{{.*}}, %{{.*}} : i32
 // CHECK: scf.while ({{.*}}) : (i32, i32, i32) -> (i32, i32, i32) {
 // CHECK: arith.cmpi ult
 // CHECK-NEXT: scf.condition
 // CHECK: ^bb0(%[[NUMBER:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
 // CHECK: %[[ZERO:.*]] = arith.shrui %[[NUMBER]], %{{.*}} : i32
 // CHECK: arith.addi %[[X]], %[[ZERO]] : i32
-// CHECK: %[[ROW:.*]] = arith.divui %[[NUMBER]], %{{.*}} : i32
+// CHECK-NOT: arith.divui
+// CHECK: arith.mului_extended %[[NUMBER]], %[[PER_ROW]] : i32
+// CHECK: %[[ROW:.*]] = arith.select
 // CHECK: %[[PX:.*]] = arith.subi %[[NUMBER]], %{{.*}} : i32
+// CHECK: arith.mului_extended %[[ROW]], %[[PER_PLANE]] : i32
+// CHECK: arith.select
 // CHECK: %[[PY:.*]] = arith.subi %[[ROW]], %{{.*}} : i32
 // CHECK: %[[MIRRORED:.*]] = arith.subi %{{.*}}, %[[PX]] : i32
 // CHECK: %[[ID:.*]] = arith.select %{{.*}}, %[[PX]], %[[MIRRORED]] : i32

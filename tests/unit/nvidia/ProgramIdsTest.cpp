@@ -2,6 +2,7 @@
 // The programs that blocks take one after another: all of them once, in the order that the dialect specifies.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "compiler/gpu/dialect/TileGpu.h"
@@ -73,6 +74,32 @@ TEST(ProgramIds, WorkThatFallsAlongXIsEvenedOut) {
       least = std::min(least, work), most = std::max(most, work);
     }
     EXPECT_LE(most - least, (x + 1) * (x % 2 == 0 ? 1 : 2)) << x << " x " << y << " by " << blocks;
+  }
+}
+
+/// Numbers are divided by their extents' reciprocals, which are rounded: at both sides of each multiple of an extent, and far out.
+TEST(ProgramIds, FarNumbersAreDividedExactly) {
+  mlir::MLIRContext context;
+  context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
+  constexpr int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  for (const auto& [x, y] : {std::array<int64_t, 2>{1, 1}, {1, 3}, {3, 1}, {7, 5}, {127, 641}, {65536, 3}, {3, 65535}, {46341, 46340}}) {
+    const int64_t z = kMost / (x * y);
+    for (int64_t row : {int64_t{0}, int64_t{1}, y - 1, y, y * (z - 1), y * z - 1})
+      for (int64_t at : {int64_t{0}, x - 1}) {
+        if (row >= y * z) continue;
+        const int64_t number = row * x + at;
+        const std::vector<std::uint32_t> ids = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
+          auto constant = [&](int64_t value) {
+            return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value))).getResult();
+          };
+          // As many blocks as programs: each takes one, and they are no pairs.
+          gpu::ProgramIds all(b, {constant(x), constant(y), constant(z)}, constant(number), constant(x * y * z));
+          const auto ids = all.program(all.first()).ids;
+          return std::vector<mlir::Value>(ids.begin(), ids.end());
+        });
+        const std::array<int64_t, 3> expected = {at, row % y, row / y};
+        EXPECT_TRUE(std::ranges::equal(ids, expected)) << number << " in " << x << " x " << y << " x " << z;
+      }
   }
 }
 
