@@ -135,7 +135,7 @@ void addInnerLoop(const std::vector<Line>& code, Mix& mix) {
   for (const auto& each : loops) {
     const double weight = weightOf(each.second), most = best == nullptr ? 0 : weightOf(best->second);
     const bool hasSmaller = std::ranges::any_of(loops, [&](const auto& other) {
-      return other.first.lines.size() < each.first.lines.size() && weightOf(other.second) * 2 > weight &&
+      return other.first.lines.size() < each.first.lines.size() && weightOf(other.second) * 4 > weight &&
              std::ranges::includes(each.first.lines, other.first.lines);
     });
     if (weight == 0 || hasSmaller) continue;

@@ -47,7 +47,8 @@ struct Mix {
 };
 
 /// Instructions as the text lists them. The inner loop is the one with the most products of a matrix unit, or else with the most
-/// arithmetic, of which no smaller loop in it has half; of equals, the shortest. Nothing for a stage that is no PTX and no assembly ("s").
+/// arithmetic, of which no smaller loop in it has a quarter; of equals, the shortest. Nothing for a stage that is no PTX and no
+/// assembly ("s").
 std::optional<Mix> mixOf(const compiler::Stage& stage, const std::string& target);
 
 /// A table: a row a kind, with numbers and shares.
