@@ -7,12 +7,11 @@
 
 #include <cstdio>
 #include <ctime>
-#include <new>
 
 #include "fattn/Host.h"
 #include "fattn/Version.h"
 #include "tools/common/Interrupt.h"
-#include "tools/common/Terminal.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-bench/Attention.h"
 #include "tools/fattn-bench/Ceilings.h"
 #include "tools/fattn-bench/Kernels.h"
@@ -164,25 +163,15 @@ int execute(const Options& options, tool::Progress& progress) {
 }  // namespace
 
 int runJob(const std::vector<std::string>& arguments) {
-  const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
-  if (!options) return tool::complain("fattn-bench", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) return tool::printText("fattn-bench", options->text);
-  tool::Progress progress;
-  try {
-    return execute(*options, progress);
-  } catch (const Interrupted&) {
-    progress.clear();
-    return tool::complain("fattn-bench", "interrupted before anything was measured", "", tool::kInterrupted);
-  } catch (const Error& error) {
-    progress.clear();
-    return tool::complain("fattn-bench", error.constraint(), error.hint(), tool::exitCode(error.code()));
-  } catch (const std::bad_alloc&) {
-    progress.clear();
-    return tool::complain("fattn-bench", "out of memory", "choose a smaller suite", tool::kFailure);
-  } catch (const std::exception& error) {
-    progress.clear();
-    return tool::complain("fattn-bench", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
-  }
+  return tool::runProgram<Options>(
+      "fattn-bench", parseCommandLine(arguments), "choose a smaller suite", [](const Options& options, tool::Progress& progress) {
+        try {
+          return execute(options, progress);
+        } catch (const Interrupted&) {
+          progress.clear();
+          return tool::complain("fattn-bench", "interrupted before anything was measured", "", tool::kInterrupted);
+        }
+      });
 }
 
 }  // namespace fattn::bench

@@ -12,7 +12,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-bench/Suites.h"
 
 namespace fattn::bench {
@@ -96,11 +96,15 @@ std::vector<DType> parseTypes(const std::string& text) {
   return types;
 }
 
+TileConfig parseConfig(const std::string& text) try { return TileConfig::parse(text); } catch (const Error& error) {
+  fail("--config: " + error.constraint(), error.hint());
+}
+
 void interpret(const Text& text, Options& options) {
   if (!text.suites.empty()) options.suites = parseSuites(text.suites);
   if (!text.types.empty()) options.types = parseTypes(text.types);
   if (!text.configs.empty()) options.configs.clear();
-  for (const std::string& config : text.configs) options.configs.push_back(TileConfig::parse(config));
+  for (const std::string& config : text.configs) options.configs.push_back(parseConfig(config));
   if (!text.seconds.empty()) {
     const char* last = text.seconds.data() + text.seconds.size();
     const auto [end, error] = std::from_chars(text.seconds.data(), last, options.seconds);
@@ -131,26 +135,12 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Text text;
   declare(app, text, options);
   app.allow_extras();
-  if (auto page = tool::generate(app, arguments)) {
-    options.text = std::move(*page);
-    return options;
-  }
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-    app.parse(reversed);
+  auto shown = tool::readWords(app, arguments, [&] {
     if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failExtra(app, extras.front());
     interpret(text, options);
-  } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.text = fmt::format("fattn-bench {}\n", version());
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(UsageError{error.what(), "fattn-bench --help lists the options"});
-  } catch (const UsageError& error) {
-    return std::unexpected(error);
-  } catch (const Error& error) {
-    return std::unexpected(UsageError{"--config: " + error.constraint(), error.hint()});
-  }
+  });
+  if (!shown) return std::unexpected(shown.error());
+  options.text = std::move(*shown);
   return options;
 }
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "fattn/Error.h"
-#include "tools/common/Terminal.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-dump/Diff.h"
 #include "tools/fattn-dump/Facts.h"
 #include "tools/fattn-dump/LineTables.h"
@@ -190,20 +190,11 @@ void execute(const Options& options, tool::Progress& progress) {
 }  // namespace
 
 int runJob(const std::vector<std::string>& arguments) {
-  const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
-  if (!options) return tool::complain("fattn-dump", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) return tool::printText("fattn-dump", options->text);
-  tool::Progress progress;
-  try {
-    execute(*options, progress);
-    return tool::kOk;
-  } catch (const Error& error) {
-    progress.clear();
-    return tool::complain("fattn-dump", error.constraint(), error.hint(), tool::exitCode(error.code()));
-  } catch (const std::exception& error) {
-    progress.clear();
-    return tool::complain("fattn-dump", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
-  }
+  return tool::runProgram<Options>("fattn-dump", parseCommandLine(arguments), "choose a smaller program",
+                                   [](const Options& options, tool::Progress& progress) {
+                                     execute(options, progress);
+                                     return static_cast<int>(tool::kOk);
+                                   });
 }
 
 }  // namespace fattn::dump

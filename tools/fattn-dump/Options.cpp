@@ -13,7 +13,7 @@
 #include "fattn/Error.h"
 #include "fattn/Version.h"
 #include "runtime/base/TargetName.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 
 namespace fattn::dump {
 namespace {
@@ -174,26 +174,12 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Text text;
   declare(app, text, options);
   app.allow_extras();
-  if (auto page = tool::generate(app, arguments)) {
-    options.text = std::move(*page);
-    return options;
-  }
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-    app.parse(reversed);
+  auto shown = tool::readWords(app, arguments, [&] {
     if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failExtra(app, extras.front());
     interpret(text, options);
-  } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.text = fmt::format("fattn-dump {}\n", version());
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(UsageError{error.what(), "fattn-dump --help lists the options"});
-  } catch (const UsageError& error) {
-    return std::unexpected(error);
-  } catch (const Error& error) {
-    return std::unexpected(UsageError{error.constraint(), error.hint()});
-  }
+  });
+  if (!shown) return std::unexpected(shown.error());
+  options.text = std::move(*shown);
   return options;
 }
 

@@ -17,7 +17,7 @@
 #include "compiler/layout/Queries.h"
 #include "fattn/Error.h"
 #include "fattn/Version.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 #include "tools/io/File.h"
 
 namespace fattn::layout {
@@ -210,17 +210,10 @@ ToolResult runTool(const std::vector<std::string>& arguments) {
   Options options;
   CLI::App app(kDescription, "fattn-layout");
   addOptions(app, options);
-  if (auto page = tool::generate(app, arguments)) return {0, std::move(*page), ""};
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-    return {0, run(options), ""};
-  } catch (const CLI::CallForHelp&) {
-    return {0, app.help(), ""};
-  } catch (const CLI::CallForVersion&) {
-    return {0, fmt::format("fattn-layout {}\n", version()), ""};
-  } catch (const CLI::ParseError& error) {
-    return {2, "", fmt::format("fattn-layout: {}\n  hint: fattn-layout --help\n", error.what())};
+    const auto shown = tool::readWords(app, arguments, [] {}, "fattn-layout --help");
+    if (!shown) return {tool::kUsage, "", fmt::format("fattn-layout: {}\n  hint: {}\n", shown.error().message, shown.error().hint)};
+    return {tool::kOk, shown->empty() ? run(options) : *shown, ""};
   } catch (const Error& error) {
     return {error.code() == ErrorCode::IoError ? 1 : 2, "", fmt::format("fattn-layout: {}\n", error.what())};
   } catch (const std::exception& error) {

@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <new>
 
 #include "fattn/Error.h"
-#include "tools/common/Terminal.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-run/Bench.h"
 #include "tools/fattn-run/Check.h"
 #include "tools/fattn-run/Report.h"
@@ -67,22 +66,10 @@ int execute(const Options& options, const EngineFactory& makeEngine, Progress& p
 }  // namespace
 
 int runJob(const std::vector<std::string>& arguments, const EngineFactory& makeEngine, const KernelRunner& runKernel) {
-  const std::expected<Options, UsageError> options = parseCommandLine(arguments);
-  if (!options) return complain(options.error().message, options.error().hint, kUsage);
-  if (!options->text.empty()) return tool::printText("fattn-run", options->text);
-  Progress progress;
-  try {
-    return options->kernel ? executeKernel(*options, runKernel, progress) : execute(*options, makeEngine, progress);
-  } catch (const Error& error) {
-    progress.clear();
-    return complain(error.constraint(), error.hint(), exitCode(error.code()));
-  } catch (const std::bad_alloc&) {
-    progress.clear();
-    return complain("out of memory", "choose a smaller shape", kFailure);
-  } catch (const std::exception& error) {
-    progress.clear();
-    return complain(fmt::format("internal error: {}", error.what()), "", kFailure);
-  }
+  return tool::runProgram<Options>(
+      "fattn-run", parseCommandLine(arguments), "choose a smaller shape", [&](const Options& options, Progress& progress) {
+        return options.kernel ? executeKernel(options, runKernel, progress) : execute(options, makeEngine, progress);
+      });
 }
 
 }  // namespace fattn::run

@@ -11,7 +11,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 
 namespace fattn::run {
 namespace {
@@ -255,13 +255,7 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Text text;
   declare(app, text, options);
   app.allow_extras();
-  if (auto page = tool::generate(app, arguments)) {
-    options.text = std::move(*page);
-    return options;
-  }
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-    app.parse(reversed);
+  auto shown = tool::readWords(app, arguments, [&] {
     const std::vector<CLI::App*> commands = app.get_subcommands();
     const CLI::App& parsed = commands.empty() ? app : *commands.front();
     if (const std::vector<std::string> extras = app.remaining(true); !extras.empty()) failUnknown(parsed, extras.front());
@@ -272,15 +266,9 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
       if (options.kernel->kernel == "backward") interpretBackwardShape(text.kernel, *options.kernel);
       interpretCommon(text, options);
     }
-  } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.text = fmt::format("fattn-run {}\n", version());
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(UsageError{error.what(), "fattn-run --help lists the options"});
-  } catch (const UsageError& error) {
-    return std::unexpected(error);
-  }
+  });
+  if (!shown) return std::unexpected(shown.error());
+  options.text = std::move(*shown);
   return options;
 }
 

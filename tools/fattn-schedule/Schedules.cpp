@@ -15,7 +15,7 @@
 #include "compiler/gpu/schedule/Search.h"
 #include "fattn/Error.h"
 #include "fattn/Version.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-schedule/Json.h"
 #include "tools/io/File.h"
 
@@ -138,24 +138,17 @@ int runSchedules(std::vector<std::string> arguments, std::istream& in, std::ostr
   app.add_option("--width", options.width, "columns of the drawing")->capture_default_str()->check(CLI::Range(16, 1000));
   app.add_flag("--turns", options.search.turns, "groups issue their dots one after the other");
   app.add_flag("--json", options.json, "one JSON object instead of a table");
-  if (const auto page = tool::generate(app, arguments)) {
-    out << *page;
-    return 0;
-  }
   try {
-    std::ranges::reverse(arguments);
-    app.parse(arguments);
-    run(options, in, out);
-    return 0;
-  } catch (const CLI::CallForHelp&) {
-    out << app.help();
-    return 0;
-  } catch (const CLI::CallForVersion&) {
-    out << fmt::format("fattn-schedule {}\n", version());
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    err << "fattn-schedule: " << error.what() << "\n  hint: fattn-schedule --help lists the options\n";
-    return 2;
+    const auto shown = tool::readWords(app, arguments, [] {});
+    if (!shown) {
+      err << "fattn-schedule: " << shown.error().message << "\n  hint: " << shown.error().hint << "\n";
+      return tool::kUsage;
+    }
+    if (shown->empty())
+      run(options, in, out);
+    else
+      out << *shown;
+    return tool::kOk;
   } catch (const Error& error) {
     err << "fattn-schedule: " << error.what() << "\n";
     return 1;

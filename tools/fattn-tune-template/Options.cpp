@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "fattn/Version.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 
 namespace fattn::tuner {
 namespace {
@@ -94,23 +94,9 @@ std::expected<TemplateOptions, tool::UsageError> parseTemplateCommandLine(const 
   TemplateOptions options;
   Text text;
   declare(app, text, options);
-  if (auto page = tool::generate(app, arguments)) {
-    options.text = std::move(*page);
-    return options;
-  }
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
-    app.parse(reversed);
-    interpret(text, options);
-  } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.text = fmt::format("fattn-tune-template {}\n", version());
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(tool::UsageError{error.what(), "fattn-tune template --help lists the options"});
-  } catch (const tool::UsageError& error) {
-    return std::unexpected(error);
-  }
+  auto shown = tool::readWords(app, arguments, [&] { interpret(text, options); }, "fattn-tune template --help lists the options");
+  if (!shown) return std::unexpected(shown.error());
+  options.text = std::move(*shown);
   return options;
 }
 

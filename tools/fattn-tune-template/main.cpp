@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fattn/fattn.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-tune-template/Options.h"
 
 namespace fattn::tuner {
@@ -126,17 +127,14 @@ std::string execute(const TemplateOptions& options) {
   return text;
 }
 
-int runTemplateTool(const std::vector<std::string>& arguments) try {
-  const auto options = parseTemplateCommandLine(arguments);
-  if (!options) return tool::complain("fattn-tune template", options.error().message, options.error().hint, tool::kUsage);
-  return tool::printText("fattn-tune template", options->text.empty() ? execute(*options) : options->text);
-} catch (const Error& error) {
-  return tool::complain("fattn-tune template", error.constraint(), error.hint(), tool::exitCode(error.code()));
-} catch (const std::exception& error) {
-  return tool::complain("fattn-tune template", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+int runTemplateTool(const std::vector<std::string>& arguments) {
+  constexpr const char* kName = "fattn-tune template";
+  return tool::runProgram<TemplateOptions>(
+      kName, parseTemplateCommandLine(arguments), "choose a smaller shape",
+      [](const TemplateOptions& options, tool::Progress&) { return tool::printText(kName, execute(options)); });
 }
 
 }  // namespace
 }  // namespace fattn::tuner
 
-int main(int argc, char** argv) { return fattn::tuner::runTemplateTool({argv + (argc > 0 ? 1 : 0), argv + argc}); }
+int main(int argc, char** argv) { return fattn::tuner::runTemplateTool(fattn::tool::wordsOf(argc, argv)); }

@@ -11,7 +11,7 @@
 
 #include "fattn/Version.h"
 #include "runtime/cache/Settings.h"
-#include "tools/common/Manual.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-tune/Ranges.h"
 
 namespace fattn::tuner {
@@ -247,7 +247,7 @@ void interpret(const Text& text, Options& options) {
 
 // "run" may be left out: what begins with an option, other than those of the tool itself, is meant for it.
 std::vector<std::string> completed(std::vector<std::string> arguments) {
-  const std::array<std::string_view, 3> own = {"-h", "--help", "--version"};
+  const std::array<std::string_view, 4> own = {"-h", "--help", "--version", "--generate"};
   const bool first = arguments.empty() || (arguments[0].starts_with("-") && std::ranges::find(own, arguments[0]) == own.end());
   if (first) arguments.insert(arguments.begin(), "run");
   return arguments;
@@ -293,32 +293,26 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   Options options;
   Text text;
   declare(tree, text, options);
-  if (auto page = tool::generate(tree.app, arguments)) {
-    options.text = std::move(*page);
-    return options;
-  }
   tree.app.allow_extras();
   for (CLI::App* app : tree.app.get_subcommands([](const CLI::App*) { return true; })) app->allow_extras();
   for (auto& [app, command] : tree.leaves) app->allow_extras();
+  const std::vector<std::string> words = completed(arguments);
   try {
-    std::vector<std::string> reversed = completed(arguments);
-    requireSubcommand(tree.app, reversed, 0);
-    std::ranges::reverse(reversed);  // as CLI11 wants them
-    tree.app.parse(reversed);
+    requireSubcommand(tree.app, words, 0);
+  } catch (const UsageError& error) {
+    return std::unexpected(error);
+  }
+  const auto interpretWords = [&] {
     const CLI::App* chosen = deepest(&tree.app);
     for (const auto& [app, command] : tree.leaves)
       if (app == chosen) options.command = command;
     if (const std::vector<std::string> extras = tree.app.remaining(true); !extras.empty()) failExtra(*chosen, extras.front());
     interpret(text, options);
-  } catch (const CLI::CallForHelp&) {
-    options.text = tree.app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.text = fmt::format("fattn-tune {}\n", version());
-  } catch (const CLI::ParseError& error) {
-    return std::unexpected(UsageError{error.what(), "fattn-tune --help lists the subcommands, and each has a --help of its own"});
-  } catch (const UsageError& error) {
-    return std::unexpected(error);
-  }
+  };
+  auto shown =
+      tool::readWords(tree.app, words, interpretWords, "fattn-tune --help lists the subcommands, and each has a --help of its own");
+  if (!shown) return std::unexpected(shown.error());
+  options.text = std::move(*shown);
   return options;
 }
 

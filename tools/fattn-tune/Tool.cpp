@@ -9,9 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <new>
 
-#include "fattn/Error.h"
+#include "tools/common/Program.h"
 #include "tools/fattn-tune/CacheCommands.h"
 #include "tools/fattn-tune/Explain.h"
 #include "tools/fattn-tune/Options.h"
@@ -21,16 +20,14 @@
 namespace fattn::tuner {
 namespace {
 
-int reportErrors(const std::function<int()>& action) try {
-  const int code = action();
-  if (std::fflush(stdout) != 0) return tool::complain("fattn-tune", "cannot write to standard output", "", tool::kFailure);
-  return code;
-} catch (const Error& error) {
-  return tool::complain("fattn-tune", error.constraint(), error.hint(), tool::exitCode(error.code()));
-} catch (const std::bad_alloc&) {
-  return tool::complain("fattn-tune", "out of memory", "choose a smaller shape", tool::kFailure);
-} catch (const std::exception& error) {
-  return tool::complain("fattn-tune", fmt::format("internal error: {}", error.what()), "", tool::kFailure);
+constexpr const char* kSmaller = "choose a smaller shape";
+
+int checkOutput(int code) {
+  return tool::flushOutput() ? code : tool::complain("fattn-tune", "cannot write to standard output", "", tool::kFailure);
+}
+
+int reportErrors(const std::function<int()>& action) {
+  return tool::guarded("fattn-tune", kSmaller, [&](tool::Progress&) { return checkOutput(action()); });
 }
 
 int execute(const Options& options) {
@@ -63,10 +60,8 @@ int runTemplateTool(const std::vector<std::string>& arguments) {
 
 int runTool(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0] == "template") return runTemplateTool(arguments);
-  const std::expected<Options, tool::UsageError> options = parseCommandLine(arguments);
-  if (!options) return tool::complain("fattn-tune", options.error().message, options.error().hint, tool::kUsage);
-  if (!options->text.empty()) return tool::printText("fattn-tune", options->text);
-  return reportErrors([&] { return execute(*options); });
+  return tool::runProgram<Options>("fattn-tune", parseCommandLine(arguments), kSmaller,
+                                   [](const Options& options, tool::Progress&) { return checkOutput(execute(options)); });
 }
 
 }  // namespace fattn::tuner
