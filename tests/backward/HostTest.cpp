@@ -8,6 +8,7 @@
 #include "fattn/Template.h"
 #include "tests/backward/BackwardTest.h"
 #include "tests/support/Allocations.h"
+#include "tests/support/Refusal.h"
 #include "tools/io/Convert.h"
 
 namespace fattn::backward {
@@ -16,15 +17,6 @@ INSTANTIATE_TEST_SUITE_P(Host, BackwardOnDevice,
                          testing::Combine(testing::Values("host"), testing::Values(DType::F32, DType::F16, DType::BF16)), backwardCaseName);
 
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.constraint();
-  }
-}
 
 TEST(Backward, WrongOperandsAreNamed) {
   BackwardData data({.headsQ = 4, .headsKv = 2, .queries = 40, .keys = 40, .hasDlse = true});

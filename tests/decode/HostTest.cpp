@@ -7,6 +7,7 @@
 
 #include "tests/decode/DecodeTest.h"
 #include "tests/support/Allocations.h"
+#include "tests/support/Refusal.h"
 
 namespace fattn::decode {
 
@@ -14,15 +15,6 @@ INSTANTIATE_TEST_SUITE_P(Host, OnDevice, testing::Combine(testing::Values("host"
                          deviceCaseName);
 
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.constraint();
-  }
-}
 
 TEST(Decode, WrongOperandsAreNamed) {
   DecodeData data({.lengths = {40, 20}});

@@ -4,6 +4,7 @@
 
 #include "tests/library/LibraryTest.h"
 #include "tests/support/Allocations.h"
+#include "tests/support/Refusal.h"
 
 namespace fattn {
 
@@ -41,15 +42,6 @@ TEST(Library, LeadingDimensionsAreSeenAsOne) {
                                 out.begin() + static_cast<std::ptrdiff_t>(10 * row + 10), 0.0f),
                 1, 1e-6);
   softmax({}, {x.data(), DType::F32, {10}}, {out.data(), DType::F32, {10}}, "host");
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.constraint();
-  }
 }
 
 TEST(Library, WrongOperandsAreNamed) {

@@ -2,6 +2,7 @@
 // Packed sequences on the host and on AMD's chips, simulated; new lengths in the same memory, and what launches refuse.
 #include <functional>
 
+#include "tests/support/Refusal.h"
 #include "tests/varlen/VarlenTest.h"
 
 namespace fattn::varlen {
@@ -14,15 +15,6 @@ INSTANTIATE_TEST_SUITE_P(Simulated, PackedSequences,
                          deviceCaseName);
 
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.constraint();
-  }
-}
 
 TEST(Varlen, TheSameLaunchServesOtherLengths) {
   const VarlenShape shape{.queries = {5, 60, 35}, .keys = {40, 30, 30}, .causal = true};

@@ -15,6 +15,7 @@
 #include "fattn/Template.h"
 #include "fattn/dsl/Dsl.h"
 #include "tests/support/Allocations.h"
+#include "tests/support/Refusal.h"
 
 namespace fattn {
 namespace {
@@ -52,15 +53,6 @@ KernelTemplate rowSum() {
 Parameters fresh() {
   static std::int64_t next = std::chrono::steady_clock::now().time_since_epoch().count() + getpid();
   return {{"salt", next++}};
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-    return "no error";
-  } catch (const Error& error) {
-    return error.constraint();
-  }
 }
 
 void expectSums(const TemplateKernel& kernel, std::int64_t rows, std::int64_t columns) {
