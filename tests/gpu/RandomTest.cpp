@@ -17,7 +17,7 @@ constexpr uint64_t kShards = 4, kDraws = 100;
 class RandomPrograms : public testing::TestWithParam<uint64_t> {};
 
 void agreeWithTheInterpreter(CampaignOptions options) {
-  options.self = {"/proc/self/exe", "random"};
+  options.self = {"/proc/self/exe", "gpu-tests", "random"};
   options.processes = 4;
   try {
     options = completed(options);
