@@ -171,7 +171,10 @@ TEST(TuneKey, IsAboutTheKernelItsTargetAndTheBucket) {
 
 TEST(ShippedDevice, IsTheLevelOfAHostAndTheChipOfAGpu) {
   EXPECT_EQ(shippedDevice("host:avx2"), "host-avx2");
-  EXPECT_EQ(shippedDevice("host:avx512bf16"), "host-avx512bf16");
+  if (__builtin_cpu_supports("avx512bf16"))
+    EXPECT_EQ(shippedDevice("host:avx512bf16"), "host-avx512bf16");
+  else
+    EXPECT_THROW(shippedDevice("host:avx512bf16"), Error);
   EXPECT_EQ(shippedDevice("host:sse2"), "host-sse2");
   EXPECT_EQ(shippedDevice("nvidia:sm_90"), "nvidia-sm_90-");
   EXPECT_EQ(shippedDevice("nvidia:sm_90a"), "nvidia-sm_90a-");
