@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates by name.
+#include <charconv>
 #include <map>
 #include <mutex>
 #include <new>
@@ -35,6 +36,22 @@ Registry& registry() {
   return *registry;
 }
 
+/// A text as a value of the type that `like` has.
+Parameters::Value parsedAs(const Parameters::Value& like, const std::string& name, const std::string& text) {
+  const auto fail = [&](const char* legal) {
+    return Error(ErrorCode::InvalidArgument, "parameter " + name + " is '" + text + "'; it must be " + legal);
+  };
+  if (std::holds_alternative<std::string>(like)) return text;
+  if (std::holds_alternative<bool>(like)) {
+    if (text != "true" && text != "false") throw fail("true or false");
+    return text == "true";
+  }
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) throw fail("an integer");
+  return value;
+}
+
 }  // namespace
 
 void registerTemplate(KernelTemplate what) {
@@ -51,6 +68,18 @@ std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name) {
   std::string known;
   for (const std::string& one : templateNames()) known += (known.empty() ? "" : ", ") + one;
   throw Error(ErrorCode::InvalidArgument, "there is no template \"" + std::string(name) + "\"", "there are " + known);
+}
+
+Parameters parseParameters(const KernelTemplate& from, std::span<const std::pair<std::string, std::string>> texts) {
+  Parameters parameters;
+  for (const auto& [name, text] : texts) {
+    const auto found = from.parameters.all().find(name);
+    if (found == from.parameters.all().end())
+      throw Error(ErrorCode::InvalidArgument, "template " + from.name + " has no parameter " + name,
+                  "its parameters are " + from.parameters.toString());
+    parameters.set(name, parsedAs(found->second, name, text));
+  }
+  return parameters;
 }
 
 std::vector<std::string> templateNames() {

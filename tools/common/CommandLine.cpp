@@ -70,4 +70,11 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+std::pair<std::string, std::string> parsePair(std::string_view option, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size())
+    throw UsageError{fmt::format("{} '{}': expected NAME=VALUE", option, text.substr(0, 80)), ""};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 }  // namespace fattn::tool

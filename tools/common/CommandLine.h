@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fattn/Error.h"
@@ -35,6 +36,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 /// The parts between separators; one empty part for an empty text.
 std::vector<std::string> split(std::string_view text, char separator);
+
+/// An option's NAME=VALUE. Throws UsageError for anything else.
+std::pair<std::string, std::string> parsePair(std::string_view option, const std::string& text);
 
 }  // namespace fattn::tool
 

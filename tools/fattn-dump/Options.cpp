@@ -34,6 +34,8 @@ Examples:
       numbered files in a folder
   fattn-dump --emit tile > kernel.mlir; fattn-dump kernel.mlir --after tile-fold-scales
       a program from a file, as that pass leaves it; Program::mlir() gives the text of one's own
+  fattn-dump --template attention_backward_keys --param head_dim=64 --param dtype=bf16 --target nvidia:sm_90a --emit schedule
+      another template's kernel: the loop as the search saw it
   fattn-dump --target nvidia:sm_90 --after tilegpu-place-waits --diff
       what a pass changed
   fattn-dump --target amd:gfx942 --emit mix
@@ -54,6 +56,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported target or configu
 /// The options as text, empty where not given.
 struct Text {
   std::string dtype, headDim, headDimV, config, target, emit;
+  std::vector<std::string> parameters;
 };
 
 void declare(CLI::App& app, Text& text, Options& options) {
@@ -63,6 +66,16 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_option("--head-dim", text.headDim, "head dimension (64)")->type_name("D")->group("Kernel");
   app.add_option("--head-dim-v", text.headDimV, "head dimension of v (that of q and k)")->type_name("D")->group("Kernel");
   app.add_flag("--causal", options.causal, "mask keys after the query")->group("Kernel");
+  app.add_option("--template", options.fromTemplate,
+                 "dump this kernel template instead of the forward; fattn-tune template --list names them and their parameters")
+      ->type_name("NAME")
+      ->group("Kernel");
+  app.add_option("--param", text.parameters, "a parameter of the template; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false)
+      ->group("Kernel");
   app.add_option("--config", text.config, "tile configuration, for example BLOCK_M=64,BLOCK_N=64")->type_name("K=V,...")->group("Kernel");
   app.add_option("--target", text.target, "what to compile for: host, host:avx2, nvidia:sm_90a, amd:gfx942 ... (host)")
       ->type_name("TARGET")
@@ -117,6 +130,10 @@ void interpret(const Text& text, Options& options) {
   const bool kernel = options.causal || !(text.dtype + text.headDim + text.headDimV).empty();
   if (!options.file.empty() && kernel)
     fail("--dtype, --head-dim, --head-dim-v and --causal describe the kernel that is dumped without a file", "leave them or the file out");
+  if (!options.fromTemplate.empty() && (kernel || !options.file.empty()))
+    fail("--template names a kernel of its own", "its element type and sizes are parameters: --param dtype=bf16 --param head_dim=128");
+  if (!text.parameters.empty() && options.fromTemplate.empty()) fail("--param is a parameter of a template", "name one with --template");
+  for (const std::string& parameter : text.parameters) options.parameters.push_back(tool::parsePair("--param", parameter));
   if (!text.dtype.empty()) {
     const auto type = parseDType(text.dtype);
     if (!type || (*type != DType::F32 && *type != DType::F16 && *type != DType::BF16))

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fattn/DType.h"
@@ -21,7 +22,10 @@ std::string_view name(Kind kind);
 std::vector<Kind> kindsOf(const std::string& target);
 
 struct Options {
-  std::string file;  ///< a .mlir file; empty: the kernel that the next five describe
+  std::string file;                                             ///< a .mlir file
+  std::string fromTemplate;                                     ///< or a template, with these parameters
+  std::vector<std::pair<std::string, std::string>> parameters;  ///< by name, as text
+  // Where both are empty: attention's forward.
   DType dtype = DType::BF16;
   int headDim = 64, headDimV = 0;
   bool causal = false;

@@ -14,6 +14,7 @@
 #include "fattn/Error.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/template/Instance.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -157,7 +158,14 @@ const Stage* Compilation::find(Kind kind) const {
 Compilation compileStages(const Options& options) {
   Compilation result;
   Input input;
-  if (options.file.empty()) {
+  if (!options.fromTemplate.empty()) {
+    const auto from = findTemplate(options.fromTemplate);
+    const kernels::Instance instance(*from, parseParameters(*from, options.parameters), options.target);
+    result.title = instance.names.text;
+    result.config = options.config.withDefaults(instance.safe);
+    instance.requireTile(result.config);
+    input.program.emplace(instance.trace(result.config));
+  } else if (options.file.empty()) {
     const kernels::ResolvedAttention resolved = resolvedOf(options);
     result.title = titleOf(resolved.kind);
     result.config = resolved.tile;

@@ -28,17 +28,10 @@ Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported configuration, 4 
 
 [[noreturn]] void fail(std::string message, std::string hint = "") { throw tool::UsageError{std::move(message), std::move(hint)}; }
 
-std::pair<std::string, std::string> parsePair(const char* option, const std::string& text) {
-  const std::size_t at = text.find('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size())
-    fail(fmt::format("{} '{}': expected NAME=VALUE", option, text.substr(0, 80)));
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
 std::map<std::string, std::int64_t> parseShape(const std::string& text) {
   std::map<std::string, std::int64_t> shape;
   for (const std::string& item : tool::split(text, ',')) {
-    const auto [name, number] = parsePair("--shape", item);
+    const auto [name, number] = tool::parsePair("--shape", item);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || end != number.data() + number.size() || value < 1 || value > INT32_MAX)
@@ -75,7 +68,7 @@ void declare(CLI::App& app, Text& text, TemplateOptions& options) {
 }
 
 void interpret(const Text& text, TemplateOptions& options) {
-  for (const std::string& parameter : text.parameters) options.parameters.push_back(parsePair("--param", parameter));
+  for (const std::string& parameter : text.parameters) options.parameters.push_back(tool::parsePair("--param", parameter));
   for (const std::string& shape : text.shapes) options.shapes.push_back(parseShape(shape));
   if (!text.budget.empty()) {
     std::string number = text.budget;

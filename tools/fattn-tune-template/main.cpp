@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "fattn/fattn.h"
@@ -24,30 +23,6 @@ void load(const std::string& object) {
     throw Error(ErrorCode::IoError, fmt::format("cannot load {}: {}", object, why != nullptr ? why : "no reason is given"),
                 object.find('/') == std::string::npos ? "a file of this folder is ./" + object : "");
   }
-}
-
-Parameters parametersOf(const KernelTemplate& from, const TemplateOptions& options) {
-  Parameters parameters;
-  for (const auto& [name, text] : options.parameters) {
-    const auto found = from.parameters.all().find(name);
-    if (found == from.parameters.all().end())
-      throw Error(ErrorCode::InvalidArgument, fmt::format("template {} has no parameter {}", from.name, name),
-                  "its parameters are " + from.parameters.toString());
-    if (std::holds_alternative<std::string>(found->second)) {
-      parameters.set(name, text);
-    } else if (std::holds_alternative<bool>(found->second)) {
-      if (text != "true" && text != "false")
-        throw Error(ErrorCode::InvalidArgument, fmt::format("parameter {} is '{}'; it must be true or false", name, text));
-      parameters.set(name, text == "true");
-    } else {
-      std::int64_t value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size())
-        throw Error(ErrorCode::InvalidArgument, fmt::format("parameter {} is '{}'; it must be an integer", name, text));
-      parameters.set(name, value);
-    }
-  }
-  return parameters;
 }
 
 std::vector<std::vector<std::int64_t>> shapesOf(const KernelTemplate& from, const TemplateOptions& options) {
@@ -116,7 +91,7 @@ std::string execute(const TemplateOptions& options) {
   for (const std::string& object : options.objects) load(object);
   if (options.list) return listing(options.json);
   const auto from = findTemplate(options.name);
-  const Parameters parameters = parametersOf(*from, options);
+  const Parameters parameters = parseParameters(*from, options.parameters);
   const std::vector<std::vector<std::int64_t>> shapes = shapesOf(*from, options);
   if (!options.explain)
     return report(*from, tune(*from, parameters, shapes, {.target = options.target, .seconds = options.seconds}), options.json);

@@ -227,6 +227,9 @@ void registerTemplate(KernelTemplate what);
 /// The template of a name; throws Error{InvalidArgument} with the names that there are.
 std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);
 std::vector<std::string> templateNames();
+/// Parameters of a template by names and texts, such as "head_dim" and "128", "causal" and "true". Throws Error{InvalidArgument} for a name
+/// that the template has no parameter of, and for a text that is no value of its type.
+Parameters parseParameters(const KernelTemplate& from, std::span<const std::pair<std::string, std::string>> texts);
 
 }  // namespace fattn
 

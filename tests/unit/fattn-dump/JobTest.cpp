@@ -225,6 +225,19 @@ TEST(Dump, FailuresAreSentencesWithExitCodes) {
   EXPECT_EQ(run("--target host:avx2 --emit tile,obj").code, tool::kUsage) << "an object is no text";
 }
 
+TEST(Dump, ATemplateIsNamedWithItsParameters) {
+  const Result r = run("--template attention_backward_keys --param dtype=bf16 --param head_dim=64 --param head_dim_v=64 --param sums=true");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.out.find("func.func @attention_backward_keys"), std::string::npos);
+  EXPECT_NE(r.out.find("tile.accumulate"), std::string::npos);
+  const Result unknown = run("--template attention_sideways");
+  EXPECT_EQ(unknown.code, tool::kUsage);
+  EXPECT_TRUE(unknown.err.starts_with("fattn-dump: error: there is no template \"attention_sideways\"\n  hint: there are ")) << unknown.err;
+  const Result wrong = run("--template attention_backward_keys --param sums=some");
+  EXPECT_EQ(wrong.code, tool::kUsage);
+  EXPECT_EQ(wrong.err, "fattn-dump: error: parameter sums is 'some'; it must be true or false\n");
+}
+
 TEST(Dump, AmdsKernelNeedsNothingOfAmds) {
   const Result r = run("--target amd:gfx942 --head-dim 64 --emit tilegpu,llvm,gcn");
   ASSERT_EQ(r.code, tool::kOk) << r.err;

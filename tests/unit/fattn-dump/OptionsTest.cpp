@@ -49,6 +49,9 @@ TEST(DumpOptions, AcceptEverythingTheyDocument) {
   EXPECT_EQ(o.folder, "out");
   EXPECT_TRUE(o.causal && o.allPasses && o.html && o.lineTables);
   EXPECT_EQ(accepted("k.mlir --after cse").file, "k.mlir");
+  const Options t = accepted("--template gemm --param dtype=bf16 --param out=bf16");
+  EXPECT_EQ(t.fromTemplate, "gemm");
+  EXPECT_EQ(t.parameters, (std::vector<std::pair<std::string, std::string>>{{"dtype", "bf16"}, {"out", "bf16"}}));
   EXPECT_TRUE(accepted("--after cse").emit.empty());
   EXPECT_TRUE(accepted("--html").emit.empty());
   EXPECT_TRUE(accepted("--remarks").emit.empty());
@@ -64,6 +67,10 @@ TEST(DumpOptions, NameWhatIsWrongAndWhatIsLegal) {
             "--target 'tpu' names nothing to compile for | targets are host, host:avx2 and the like, nvidia:sm_90a and the like, "
             "amd:gfx942 and the like");
   EXPECT_EQ(refused("--dtype i8"), "--dtype 'i8': expected f32, f16 or bf16");
+  EXPECT_EQ(refused("--param dtype=bf16"), "--param is a parameter of a template | name one with --template");
+  EXPECT_EQ(refused("--template gemm --param dtype"), "--param 'dtype': expected NAME=VALUE");
+  EXPECT_EQ(refused("--template gemm --causal"),
+            "--template names a kernel of its own | its element type and sizes are parameters: --param dtype=bf16 --param head_dim=128");
   EXPECT_EQ(refused("--head-dim 0"), "--head-dim '0': expected a positive integer");
   EXPECT_EQ(refused("--head-dim-v many"), "--head-dim-v 'many': expected a positive integer");
   EXPECT_EQ(
