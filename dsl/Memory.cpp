@@ -107,14 +107,26 @@ void scatter(const Value& ptr, const AnyArg& value, const OptionalArg& mask, Loc
   step.create<tile::ScatterOp>(address, data, operandAs(step, mask, maskType(step, type), "the mask"));
 }
 
+void checkAddable(Step& step, mlir::Type element, mlir::Type where) {
+  if (element.getIntOrFloatBitWidth() < 16) step.fail(fmt::format("the elements must be f32, f16, bf16, i32 or i64; got {}", spell(where)));
+}
+
+/// A value for a block pointer's window, with the window's type.
+mlir::Value windowValue(Step& step, mlir::Value address, const Tile& value) {
+  mlir::Value data = step.use(value);
+  auto type = mlir::cast<tile::BlockPtrType>(address.getType());
+  if (data.getType() != type.getTileType())
+    step.fail(fmt::format("the value must be {} as the block pointer's window; got {}", spell(type.getTileType()), spell(data.getType())),
+              "cast(x, ...) changes the element type, broadcast or reshape the shape");
+  return data;
+}
+
 detail::Handle atomicAdd(const Value& ptr, const AnyArg& value, const OptionalArg& mask, MemoryOrder order, Loc loc) {
   Step step("atomic_add", loc);
   step.checkAccess(Step::Access::Write);
   mlir::Value address = step.use(ptr);
   const mlir::Type type = pointeeType(step, address);
-  const mlir::Type element = mlir::getElementTypeOrSelf(type);
-  if (element.getIntOrFloatBitWidth() < 16)
-    step.fail(fmt::format("the elements must be f32, f16, bf16, i32 or i64; got {}", spell(address.getType())));
+  checkAddable(step, mlir::getElementTypeOrSelf(type), address.getType());
   mlir::Value data = operandAs(step, value, type, "the value");
   mlir::Value test = operandAs(step, mask, maskType(step, type), "the mask");
   const auto recorded = order == MemoryOrder::Relaxed ? tile::MemoryOrder::relaxed : tile::MemoryOrder::acq_rel;
@@ -180,17 +192,22 @@ Scalar load(const Ptr& ptr, OptionalArg mask, OptionalArg other, Loc loc) { retu
 void store(const BlockPtr& ptr, const Tile& value, const Dims& check, Loc loc) {
   Step step("store", loc);
   step.checkAccess(Step::Access::Write);
-  mlir::Value address = step.use(ptr), data = step.use(value);
-  auto type = mlir::cast<tile::BlockPtrType>(address.getType());
-  if (data.getType() != type.getTileType())
-    step.fail(fmt::format("the value must be {} as the block pointer's window; got {}", spell(type.getTileType()), spell(data.getType())),
-              "cast(x, ...) changes the element type, broadcast or reshape the shape");
-  step.create<tile::StoreOp>(address, data, boundaryCheck(step, check, type.getRank()));
+  mlir::Value address = step.use(ptr), data = windowValue(step, address, value);
+  step.create<tile::StoreOp>(address, data, boundaryCheck(step, check, mlir::cast<tile::BlockPtrType>(address.getType()).getRank()));
 }
 
 void store(const Tile& ptrs, AnyArg value, OptionalArg mask, Loc loc) { scatter(ptrs, value, mask, loc); }
 void store(const Ptr& ptr, ScalarArg value, OptionalArg mask, Loc loc) { scatter(ptr, value, mask, loc); }
 
+void atomic_add(const BlockPtr& ptr, const Tile& value, const Dims& check, Loc loc) {
+  Step step("atomic_add", loc);
+  step.checkAccess(Step::Access::Write);
+  mlir::Value address = step.use(ptr);
+  auto type = mlir::cast<tile::BlockPtrType>(address.getType());
+  checkAddable(step, type.getElementType(), type);
+  mlir::Value data = windowValue(step, address, value);
+  step.create<tile::AccumulateOp>(address, data, boundaryCheck(step, check, type.getRank()));
+}
 Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask, MemoryOrder order, Loc loc) {
   return Tile(atomicAdd(ptrs, value, mask, order, loc));
 }

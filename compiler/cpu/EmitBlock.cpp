@@ -363,6 +363,10 @@ LogicalResult Emitter::emitTileOp(Operation* op) {
         shareBefore(o, o.getValue());
         return flushed([&] { return emitStore(o); });
       })
+      .Case<tile::AccumulateOp>([&](auto o) {
+        shareBefore(o, o.getValue());
+        return flushed([&] { return emitAccumulate(o); });
+      })
       .Case<tile::GatherOp>([&](auto o) { return flushed([&] { return emitGather(o); }); })
       .Case<tile::ScatterOp>([&](auto o) { return flushed([&] { return emitScatter(o); }); })
       .Case<tile::AtomicAddOp>([&](auto o) { return flushed([&] { return emitAtomicAdd(o); }); })

@@ -78,7 +78,8 @@ bool Emitter::overwrittenBeforeUse(Operation* load) {
 Operation* Emitter::nextWriter(Operation* op) {
   auto [entry, isNew] = writers.try_emplace(op->getBlock());
   auto writes = [](Operation* inner) {
-    return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+    return isa<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::AtomicAddOp>(inner) ? WalkResult::interrupt()
+                                                                                             : WalkResult::advance();
   };
   if (isNew)
     for (Operation& each : *op->getBlock())
@@ -200,6 +201,29 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
     }
   });
   if (staged.base) release(staged);
+  return success();
+}
+
+/// Element by element: LLVM makes a compare-and-swap loop of each addition of floating-point numbers.
+LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
+  BlockPtr ptr = blockPtrs.at(op.getPtr());
+  auto type = cast<RankedTensorType>(op.getValue().getType());
+  View global = viewOf(ptr, type.getShape());
+  auto kind = isa<FloatType>(type.getElementType()) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+  nestOver(type.getShape(), -1, [&](const Point& p) {
+    Value mask;
+    for (int64_t d : op.getBoundaryCheck()) {
+      Value inside = laneMask(ptr, d, p.index[d], 1);
+      mask = mask ? arith::AndIOp::create(b, loc, mask, inside).getResult() : inside;
+    }
+    Value value = eval(op.getValue(), p);
+    auto add = [&] { LLVM::AtomicRMWOp::create(b, loc, kind, address(global, p.index), value, LLVM::AtomicOrdering::monotonic); };
+    if (!mask) return add();
+    auto branch = scf::IfOp::create(b, loc, mask, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    add();
+  });
   return success();
 }
 

@@ -92,6 +92,20 @@ LogicalResult StoreOp::verify() {
   return verifyBoundaryCheck(*this, ptr, getBoundaryCheck());
 }
 
+/// The element types that additions to memory know.
+static LogicalResult verifyAddable(Operation* op, Type element) {
+  bool legal =
+      isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element) || element.isSignlessInteger(32) || element.isSignlessInteger(64);
+  if (legal) return success();
+  return op->emitOpError() << "element type must be one of i32, i64, f16, bf16, f32, f64, but got " << element;
+}
+
+LogicalResult AccumulateOp::verify() {
+  BlockPtrType ptr = getPtr().getType();
+  if (failed(verifyAddable(*this, ptr.getElementType())) || failed(verifyTile(*this, ptr, "value", getValue().getType()))) return failure();
+  return verifyBoundaryCheck(*this, ptr, getBoundaryCheck());
+}
+
 LogicalResult GatherOp::verify() {
   Type ptr = getPtr().getType(), result = getResult().getType();
   if (failed(verifyValueLikePtr(*this, ptr, "result", result)) || failed(verifyMask(*this, ptr, getMask()))) return failure();
@@ -109,10 +123,7 @@ LogicalResult ScatterOp::verify() {
 
 LogicalResult AtomicAddOp::verify() {
   Type ptr = getPtr().getType(), element = getPointee(ptr);
-  bool legal =
-      isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element) || element.isSignlessInteger(32) || element.isSignlessInteger(64);
-  if (!legal) return emitOpError() << "element type must be one of i32, i64, f16, bf16, f32, f64, but got " << element;
-  if (failed(verifyValueLikePtr(*this, ptr, "value", getValue().getType())) ||
+  if (failed(verifyAddable(*this, element)) || failed(verifyValueLikePtr(*this, ptr, "value", getValue().getType())) ||
       failed(verifyValueLikePtr(*this, ptr, "result", getResult().getType())))
     return failure();
   return verifyMask(*this, ptr, getMask());

@@ -194,6 +194,34 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_AccessesArr
   let hasVerifier = 1;
 }
 
+def Tile_AccumulateOp : Tile_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]>, Tile_AccessesArrays]> {
+  let opDocGroup = Tile_MemoryTopic;
+  let summary = "atomically add a tile to the window that a block pointer points at";
+  let description = [{
+    Adds element `j` of `value` to the array's element `i = offsets + j` where `0 <= i_d < shape_d` for every dimension
+    `d` in `boundary_check`; other elements stay as they are. Each addition is one indivisible step, rounded to the
+    element type; their order, among themselves and among programs, is not specified, nor is that of other accesses. In
+    a dimension that is not checked the window must lie inside the array; otherwise the operation is undefined. Where an
+    element has 16 bits, the aligned 4 bytes around it may be exchanged; the array's memory includes them.
+
+    Constraints:
+    - C1: `value` has the shape and element type of the block pointer.
+    - C2: `boundary_check` names distinct dimensions of the block pointer.
+    - C3: the element type is one of i32, i64, f16, bf16, f32, f64.
+
+    Example:
+    ```mlir
+    func.func @accumulate(%ptr: !tile.block_ptr<16x16xf32>, %value: tensor<16x16xf32>) {
+      tile.accumulate %ptr, %value {boundary_check = array<i64: 0>} : !tile.block_ptr<16x16xf32>, tensor<16x16xf32>
+      return
+    }
+    ```
+  }];
+  let arguments = (ins Tile_BlockPtrType:$ptr, Tile_Tile:$value, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
+  let assemblyFormat = "$ptr `,` $value attr-dict `:` qualified(type($ptr)) `,` type($value)";
+  let hasVerifier = 1;
+}
+
 def Tile_GatherOp : Tile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments, Tile_AccessesArrays, Tile_KeepsIndices]> {
   let opDocGroup = Tile_MemoryTopic;
   let summary = "load through a pointer, or a tile of pointers";

@@ -28,14 +28,19 @@ constexpr std::array<PtxChip, 9> kChips = {{{"sm_80", 70, "11.0"},
                                             {"sm_120", 87, "12.8"},
                                             {"sm_120a", 87, "12.8"}}};
 
-/// PTX 8.4 (CUDA 12.4) brought mma of 8-bit floating-point numbers to chips that are older than it.
+/// PTX 8.4 (CUDA 12.4) brought mma of 8-bit floating-point numbers to chips that are older than it, and PTX 8.1 (CUDA 12.1) additions of
+/// vectors to memory.
 int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
-  bool float8 = false;
+  int version = chip.version;
   source.walk([&](mlir::LLVM::CallIntrinsicOp call) {
     llvm::StringRef name = call.getIntrin();
-    float8 |= name.starts_with("llvm.nvvm.mma.") && (name.contains("e4m3") || name.contains("e5m2"));
+    if (name.starts_with("llvm.nvvm.mma.") && (name.contains("e4m3") || name.contains("e5m2"))) version = std::max(version, 84);
   });
-  return float8 ? std::max(chip.version, 84) : chip.version;
+  source.walk([&](mlir::LLVM::InlineAsmOp code) {
+    llvm::StringRef text = code.getAsmString();
+    if (text.contains("red.") && (text.contains(".v2.") || text.contains(".v4."))) version = std::max(version, 81);
+  });
+  return version;
 }
 
 /// As for the host (HostCode.cpp), code is blocked and inlined when it gets here: the default -O2 list takes three times as long and finds

@@ -48,7 +48,7 @@ void Machine::charge(Operation* op) {
       if (__builtin_mul_overflow(cost, size, &cost)) cost = INT64_MAX;
   if (auto dot = dyn_cast<tile::DotOp>(op))
     if (__builtin_mul_overflow(cost, dot.getA().getType().getDimSize(1), &cost)) cost = INT64_MAX;
-  if (isa<tile::ReduceOp, tile::StoreOp, tile::ScatterOp, tile::SplitOp>(op))
+  if (isa<tile::ReduceOp, tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::SplitOp>(op))
     for (int64_t size : tile::getShapeOrScalar(op->getOperand(op->getNumOperands() > 1 ? 1 : 0).getType()))
       if (__builtin_mul_overflow(cost, size, &cost)) cost = INT64_MAX;
   if (cost > stepsLeft_) fail(op, fmt::format("exceeds the limit of {} computed elements", options_.maxSteps), ErrorCode::Unsupported);

@@ -60,6 +60,7 @@ class Machine {
   void execute(mlir::scf::WhileOp op);
   void execute(tile::LoadOp op);
   void execute(tile::StoreOp op);
+  void execute(tile::AccumulateOp op);
   void execute(tile::GatherOp op);
   void execute(tile::ScatterOp op);
   void execute(tile::AtomicAddOp op);

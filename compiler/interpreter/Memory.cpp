@@ -43,6 +43,17 @@ std::optional<Element> Machine::locate(Operation* op, const Window& window, Arra
   return advance(window.base, static_cast<int64_t>(offset), bytesOf(element));
 }
 
+/// Adds a number to memory and gives what was there.
+static Element addBytes(void* address, Element number, Type element) {
+  Element old = readBytes(address, element);
+  if (isa<FloatType>(element))
+    number.f = roundTo(old.f + number.f, element);
+  else
+    number.i = wrapTo(static_cast<uint64_t>(old.i) + static_cast<uint64_t>(number.i), element);
+  writeBytes(address, number, element);
+  return old;
+}
+
 void Machine::execute(tile::LoadOp op) {
   const Window& window = *get(op.getPtr()).window;
   Type element = op.getType().getElementType();
@@ -69,6 +80,18 @@ void Machine::execute(tile::StoreOp op) {
     const Element& number = value.elements[next++];
     if (std::optional<Element> pointer = locate(op, window, index, op.getBoundaryCheck()))
       writeBytes(access(op, *pointer, element), number, element);
+  });
+}
+
+void Machine::execute(tile::AccumulateOp op) {
+  const Window& window = *get(op.getPtr()).window;
+  const Data& value = get(op.getValue());
+  Type element = op.getValue().getType().getElementType();
+  size_t next = 0;
+  forEachIndex(op.getValue().getType().getShape(), [&](ArrayRef<int64_t> index) {
+    const Element& number = value.elements[next++];
+    if (std::optional<Element> pointer = locate(op, window, index, op.getBoundaryCheck()))
+      addBytes(access(op, *pointer, element), number, element);
   });
 }
 
@@ -104,14 +127,7 @@ void Machine::execute(tile::AtomicAddOp op) {
       result.elements.push_back(fromBits(0, element));
       continue;
     }
-    void* address = access(op, pointers.elements[i], element);
-    Element old = readBytes(address, element), sum = get(op.getValue()).elements[i];
-    if (isa<FloatType>(element))
-      sum.f = roundTo(old.f + sum.f, element);
-    else
-      sum.i = wrapTo(static_cast<uint64_t>(old.i) + static_cast<uint64_t>(sum.i), element);
-    writeBytes(address, sum, element);
-    result.elements.push_back(old);
+    result.elements.push_back(addBytes(access(op, pointers.elements[i], element), get(op.getValue()).elements[i], element));
   }
   bind(op.getResult(), std::move(result));
 }
@@ -130,10 +146,11 @@ bool Machine::executeMemory(Operation* op) {
     return true;
   };
   return TypeSwitch<Operation*, bool>(op)
-      .Case<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, tile::AddPtrOp>([&](auto memory) {
-        execute(memory);
-        return true;
-      })
+      .Case<tile::LoadOp, tile::StoreOp, tile::AccumulateOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, tile::AddPtrOp>(
+          [&](auto memory) {
+            execute(memory);
+            return true;
+          })
       .Case([&](tile::ProgramIdOp id) { return grid(id, id_[static_cast<size_t>(id.getAxis())]); })
       .Case([&](tile::NumProgramsOp count) { return grid(count, grid_[static_cast<size_t>(count.getAxis())]); })
       .Case([&](tile::MakeBlockPtrOp make) {

@@ -4,6 +4,7 @@
 //   @$4 ld.global.v2.b32 {$0, $1}, [$3];      the outputs hold the replacement before
 //   @$3 st.global.v2.b32 [$2], {$0, $1};
 //   @$2 red.relaxed.gpu.global.add.f32 [$0], $1;
+//   @$5 red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};      sm_90
 //   atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;
 // Without a predicate plain loads and stores, which LLVM knows. Source: PTX ISA 8.7, "ld", "st", "atom", "red".
 #include "compiler/nvidia/Machine.h"
@@ -164,6 +165,40 @@ Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Va
       call(b, inRegister, operands, guard(3) + "atom." + (orders ? "acq_rel" : "relaxed") + ".gpu.global.add." + kind + " $0, [$1], $2;",
            "=" + constraint + ",l," + constraint + on + tied);
   return half ? LLVM::BitcastOp::create(b, type, old).getResult() : old;
+}
+
+/// From sm_90 on one instruction adds up to 16 bytes of f32, or of pairs of f16 or bf16; before, a pair of f16.
+void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRange elements, Value predicate) {
+  Type type = elements[0].getType();
+  const bool half = type.isF16() || type.isBF16();
+  const size_t each = half ? 2 : 1, most = capability_ >= 90 ? 4 : type.isF16() ? 1 : 0;
+  if (!(half || type.isF32()) || elements.size() % each != 0 || most == 0)
+    return gpu::Machine::accumulateGlobal(b, address, elements, predicate);
+  SmallVector<Value> words;
+  for (size_t i = 0; i < elements.size(); i += each) {
+    if (!half) {
+      words.push_back(elements[i]);
+      continue;
+    }
+    auto one = [&](int32_t at) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(at)).getResult(); };
+    Value pair = LLVM::PoisonOp::create(b, VectorType::get({2}, type));
+    pair = LLVM::InsertElementOp::create(b, pair, elements[i], one(0));
+    pair = LLVM::InsertElementOp::create(b, pair, elements[i + 1], one(1));
+    words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+  }
+  const std::string kind = type.isF32() ? ".f32" : type.isF16() ? ".f16x2" : ".bf16x2", constraint = type.isF32() ? "f" : "r";
+  const size_t width = std::min(words.size(), most);
+  for (size_t first = 0; first < words.size(); first += width) {
+    SmallVector<Value> operands = {
+        LLVM::GEPOp::create(b, address.getType(), words[0].getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)})};
+    std::string constraints = "l";
+    for (size_t i = 0; i < width; ++i) operands.push_back(words[first + i]), constraints += "," + constraint;
+    std::string text = std::string("red.relaxed.gpu.global.add") + (half ? ".noftz" : "") +
+                       (width > 1 ? ".v" + std::to_string(width) : std::string()) + kind + " [$0], " +
+                       listFrom(1, static_cast<int64_t>(width)) + ";";
+    if (predicate) text = "@$" + std::to_string(operands.size()) + " " + text, constraints += ",b", operands.push_back(predicate);
+    call(b, {}, operands, text, constraints);
+  }
 }
 
 }  // namespace fattn::nvidia

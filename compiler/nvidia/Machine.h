@@ -37,6 +37,7 @@ class Machine final : public gpu::Machine {
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
   mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
                         tile::MemoryOrder order, bool used) override;
+  void accumulateGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate) override;
 
   void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value,
                    mlir::Value predicate) override;  // SharedMemory.cpp

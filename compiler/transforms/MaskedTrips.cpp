@@ -114,6 +114,7 @@ SmallVector<MaskedTrips::Check, 0> MaskedTrips::checks() const {
   loop_.walk([&](Operation* op) {
     if (auto load = dyn_cast<tile::LoadOp>(op)) collectChecks(load, load.getPtr(), load.getBoundaryCheck(), result);
     if (auto store = dyn_cast<tile::StoreOp>(op)) collectChecks(store, store.getPtr(), store.getBoundaryCheck(), result);
+    if (auto add = dyn_cast<tile::AccumulateOp>(op)) collectChecks(add, add.getPtr(), add.getBoundaryCheck(), result);
   });
   return result;
 }

@@ -18,6 +18,7 @@
 #include "compiler/transforms/KnownTrips.h"
 #include "compiler/transforms/MaskedTrips.h"
 #include "compiler/transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
@@ -35,10 +36,7 @@ void dropCheck(const MaskedTrips::Check& check) {
     llvm::erase(dims, check.dim);
     access.setBoundaryCheck(dims);
   };
-  if (auto load = dyn_cast<tile::LoadOp>(check.access))
-    drop(load);
-  else
-    drop(cast<tile::StoreOp>(check.access));
+  llvm::TypeSwitch<Operation*>(check.access).Case<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>(drop);
 }
 
 class Splitter {

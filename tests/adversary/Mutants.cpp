@@ -40,9 +40,9 @@ StringRef maker(Operation* op) {
   return by ? by.getValue() : "";
 }
 bool touchesGlobal(Operation* op) {
-  return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, CopyAsyncOp>(op);
+  return isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp, tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp, CopyAsyncOp>(op);
 }
-bool writesGlobal(Operation* op) { return isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op); }
+bool writesGlobal(Operation* op) { return isa<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::AtomicAddOp>(op); }
 
 /// A use of a buffer: the buffer, and the operand that is the slot's number.
 struct BufferUse {

@@ -225,6 +225,7 @@ const std::vector<std::string>& featureNames() {
                                                   "array.unaligned",
                                                   "atomic.float",
                                                   "atomic.half",
+                                                  "atomic.window",
                                                   "atomic.integer",
                                                   "branch",
                                                   "branch.data",

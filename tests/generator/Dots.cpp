@@ -180,7 +180,13 @@ void Builder::fiveDots() {
     dv = product(pt, o, {carried[0], runs * block * p.bound * o.bound, 0, p.quantum * o.quantum});
     dk = product(dst, q, {carried[1], runs * block * ds.bound * q.bound, 0, ds.quantum * q.quantum});
     Tracked dq = normalized(product(ds, k));
-    if (atomically) {
+    if (atomically && random_.chance(50)) {
+      Value to = blockPointer(rows, {block, depth}, {at, zero});
+      SmallVector<int64_t> checked = checkedDims(2, true);
+      tile::AccumulateOp::create(b_, loc_, to, dq.value, b_.getDenseI64ArrayAttr(checked));
+      tolerate(rows.argument, dq.error * 2);
+      note("atomic.window");
+    } else if (atomically) {
       Value to = pointers(rows, {block, depth}, {at, zero});
       tile::AtomicAddOp::create(b_, loc_, dq.value.getType(), to, dq.value, Value());
       tolerate(rows.argument, dq.error * 2);

@@ -61,7 +61,7 @@ TEST_P(Kernels, FiveDots) {
     const std::int64_t rows = size.rows, columns = size.columns, width = blocks.k;
     Matrix a(dtype(), rows, width, layout), b(dtype(), columns, width, layout), c(dtype(), rows, width, layout);
     Matrix d(dtype(), columns, width, layout), u(DType::F32, 1, rows), v(DType::F32, 1, rows);
-    Matrix outA(DType::F32, rows, width, Layout::Padded), outB(dtype(), columns, width, layout), outD(dtype(), columns, width, layout);
+    Matrix outA(DType::F32, rows, width, layout), outB(dtype(), columns, width, layout), outD(dtype(), columns, width, layout);
     a.fill(1, 0.3), b.fill(2, 0.3), c.fill(3), d.fill(4), u.fill(5), v.fill(6), outA.fillZero();
     executable.run({cdiv(columns, blocks.n), 1, 1}, {&a, &b, &c, &d, &u, &v, &outA, &outB, &outD, rows, columns});
     Dense p = product(a, transposed(b)), t = product(c, transposed(d));

@@ -7,18 +7,20 @@ using namespace fattn::dsl;
 
 void fiveDots(Params& args, DType dtype, Blocks blocks) {
   const std::int64_t m = blocks.m, n = blocks.n, width = blocks.k;
-  MatrixArg a = matrixArg(args, "a", dtype, blocks.form), b = matrixArg(args, "b", dtype, blocks.form);
-  MatrixArg c = matrixArg(args, "c", dtype, blocks.form), d = matrixArg(args, "d", dtype, blocks.form);
-  MatrixArg u = matrixArg(args, "u", DType::F32, Form::Strided), v = matrixArg(args, "v", DType::F32, Form::Strided);
-  MatrixArg out_a = matrixArg(args, "out_a", DType::F32, Form::Strided);
-  MatrixArg out_b = matrixArg(args, "out_b", dtype, blocks.form), out_d = matrixArg(args, "out_d", dtype, blocks.form);
+  MatrixArg a = inputArg(args, "a", dtype, blocks.form), b = inputArg(args, "b", dtype, blocks.form);
+  MatrixArg c = inputArg(args, "c", dtype, blocks.form), d = inputArg(args, "d", dtype, blocks.form);
+  MatrixArg u = inputArg(args, "u", DType::F32, Form::Strided), v = inputArg(args, "v", DType::F32, Form::Strided);
+  MatrixArg out_a = matrixArg(args, "out_a", DType::F32, blocks.form, Aliasing::None);
+  MatrixArg out_b = matrixArg(args, "out_b", dtype, blocks.form, Aliasing::None);
+  MatrixArg out_d = matrixArg(args, "out_d", dtype, blocks.form, Aliasing::None);
   Scalar rows = args.scalar("rows", DType::I32), columns = args.scalar("columns", DType::I32);
 
   Scalar column = program_id(0) * n;
   Tile b_tile = load(b.block(columns, width, column, 0, {n, width}), {0, 1});
   Tile d_tile = load(d.block(columns, width, column, 0, {n, width}), {0, 1});
   BlockPtr a_ptr = a.block(rows, width, 0, 0, {m, width}), c_ptr = c.block(rows, width, 0, 0, {m, width});
-  Tile inside = expand(arange(0, n) + column < columns, 0), lane = cast(arange(0, width), DType::I64);
+  BlockPtr out_ptr = out_a.block(rows, width, 0, 0, {m, width});
+  Tile inside = expand(arange(0, n) + column < columns, 0);
 
   auto [sum_b, sum_d] = for_(0, rows, m, carry(zeros({n, width}), zeros({n, width})), [&](Scalar i, Tile sum_b, Tile sum_d) {
     Tile a_tile = load(advance(a_ptr, {i, 0}), {0, 1}), c_tile = load(advance(c_ptr, {i, 0}), {0, 1});
@@ -30,8 +32,7 @@ void fiveDots(Params& args, DType dtype, Blocks blocks) {
     Tile p_low = cast(p, dtype), t_low = cast(t, dtype);
     Tile next_d = dot(trans(p_low), c_tile, sum_d);
     Tile next_b = dot(trans(t_low), a_tile, sum_b);
-    Tile offsets = expand(wide * out_a.row, 1) + expand(lane * out_a.column, 0);
-    atomic_add(out_a.base + offsets, dot(t_low, b_tile), broadcast(expand(valid, 1), {m, width}));
+    atomic_add(advance(out_ptr, {i, 0}), dot(t_low, b_tile), {0, 1});
     return carry(next_b, next_d);
   });
   store(out_b.block(columns, width, column, 0, {n, width}), cast(sum_b, dtype), {0, 1});

@@ -61,7 +61,8 @@ void columnSums(dsl::Params& args, DType dtype, Blocks blocks);
 ///   p = exp2(a x b^T - u^T),  t = p * (c x d^T - v^T)
 ///   outD = p^T x c,  outB = t^T x a,  outA += t x b        (outA of f32, added to atomically)
 /// with p and t rounded to the element type where a dot takes them. One program takes blocks.n columns, and the rows blocks.m at a time;
-/// width is blocks.k. Grid: (cdiv(columns, blocks.n)). Arguments: a, b, c, d, u, v, outA, outB, outD, rows, columns.
+/// width is blocks.k. Grid: (cdiv(columns, blocks.n)). Arguments: a, b, c, d, u, v, outA, outB, outD, rows, columns; no result shares
+/// memory with another argument.
 void fiveDots(dsl::Params& args, DType dtype, Blocks blocks);
 
 /// Of p = exp2(a x b^T), for a [rows, width] and b [columns, width], only row - band < column <= row counts: out [rows, width] = p x c

@@ -21,8 +21,9 @@ constexpr std::size_t kAtomicBytes = 4;  // that an atomic addition of a narrowe
 /// A program of arrays alone has no module.
 bool hasNarrowAtomics(const generator::Program& program) {
   return program.module && mlir::ModuleOp(*program.module)
-                               .walk([](tile::AtomicAddOp add) {
-                                 const unsigned bits = mlir::getElementTypeOrSelf(add.getValue().getType()).getIntOrFloatBitWidth();
+                               .walk([](mlir::Operation* op) {
+                                 if (!mlir::isa<tile::AtomicAddOp, tile::AccumulateOp>(op)) return mlir::WalkResult::advance();
+                                 const unsigned bits = mlir::getElementTypeOrSelf(op->getOperand(1).getType()).getIntOrFloatBitWidth();
                                  return bits < 8 * kAtomicBytes ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
                                })
                                .wasInterrupted();

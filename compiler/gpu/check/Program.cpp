@@ -41,7 +41,7 @@ Act actOf(Operation* op) {
       .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
       .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
       .Case<tile::StoreOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
-      .Case<tile::AtomicAddOp>([](auto) { return Act::AtomicGlobal; })
+      .Case<tile::AtomicAddOp, tile::AccumulateOp>([](auto) { return Act::AtomicGlobal; })
       .Default([](Operation*) { return Act::None; });
 }
 
@@ -207,7 +207,7 @@ class Flattener {
         .Case<tilegpu::CopyWaitOp, tilegpu::DotWaitOp>(
             [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
-        .Case<tile::StoreOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
+        .Case<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
         .Case([&](tile::AtomicAddOp add) {
           step.orders = add.getOrder() != tile::MemoryOrder::relaxed;
           global(step, add.getValue().getType(), true);

@@ -79,7 +79,11 @@ Action load(Flattener& to, tile::LoadOp op) {
   };
 }
 
-Action store(Flattener& to, tile::StoreOp op) {
+/// What a thread does with an element of a window that it owns.
+using Write = void (*)(Block& block, const Access& access, const Element& place, const Element& value, Type type);
+
+template <typename Op>
+Action write(Flattener& to, Op op, Write one) {
   Type element = op.getValue().getType().getElementType();
   auto layout = to.distribution(op.getValue());
   auto places =
@@ -91,9 +95,21 @@ Action store(Flattener& to, tile::StoreOp op) {
     for (std::size_t i = 0; i < elements.size(); ++i) {
       if (!layout->owns(warp.number, i)) continue;
       if (std::optional<Element> place = places->locate(block, op, window, elements[i]))
-        block.store(block.access(warp, op, threadOf(warp, *layout, i)), *place, values[i], element);
+        one(block, block.access(warp, op, threadOf(warp, *layout, i)), *place, values[i], element);
     }
   };
+}
+
+Action store(Flattener& to, tile::StoreOp op) {
+  return write(to, op, [](Block& block, const Access& access, const Element& place, const Element& value, Type type) {
+    block.store(access, place, value, type);
+  });
+}
+
+Action accumulate(Flattener& to, tile::AccumulateOp op) {
+  return write(to, op, [](Block& block, const Access& access, const Element& place, const Element& value, Type type) {
+    block.add(access, place, value, type, /*orders=*/false);
+  });
 }
 
 /// A tile's registers or a number, whichever an operand is.
@@ -226,6 +242,7 @@ Action globalAction(Flattener& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, Action>(op)
       .Case<tile::LoadOp>([&](auto one) { return load(to, one); })
       .Case<tile::StoreOp>([&](auto one) { return store(to, one); })
+      .Case<tile::AccumulateOp>([&](auto one) { return accumulate(to, one); })
       .Case<tile::GatherOp>([&](auto one) { return gather(to, one); })
       .Case<tile::ScatterOp>([&](auto one) { return scatter(to, one); })
       .Case<tile::AddPtrOp>([&](auto one) { return addPtr(to, one); })

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles between global memory and registers.
 //
-// tile.load and tile.store move the widest vectors that the layout holds and the IR proves to be aligned (transforms/Divisibility); what is
-// checked against the array's bounds is checked once a vector. Where the array may end within a vector, a branch that all threads take
-// alike moves element by element where it does:
+// tile.load, tile.store and tile.accumulate move the widest vectors that the layout holds and the IR proves to be aligned
+// (transforms/Divisibility); what is checked against the array's bounds is checked once a vector. Where the array may end within a vector,
+// a branch that all threads take alike moves element by element where it does:
 //
 //   scf.if (%columns % 8 == 0 or the window ends inside) { vectors } else { elements }
 // gather, scatter and atomic_add go element by element. Elements that several
@@ -117,18 +117,21 @@ LogicalResult load(Lowering& to, tile::LoadOp op) {
   return success();
 }
 
-LogicalResult store(Lowering& to, tile::StoreOp op) {
+/// What a thread has of a tile goes to its window: one(address, elements, predicate) for each vector, or for each element where the array
+/// ends within one.
+template <typename Op, typename One>
+LogicalResult write(Lowering& to, Op op, One one) {
   RankedTensorType type = op.getValue().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
-  Type element = type.getElementType();
-  WindowVectors vectors = windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout, tilegpu::elementBits(element));
+  WindowVectors vectors =
+      windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout, tilegpu::elementBits(type.getElementType()));
   WindowAccess access(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
   Value holder = isHolder(to, holdersOf(layout));
   const Registers& registers = to.registers(op.getValue());
   auto put = [&](WindowAccess& with, ArrayRef<int64_t> group) {
     SmallVector<Value> elements;
     for (int64_t r : group) elements.push_back(registers[static_cast<size_t>(r)]);
-    to.machine.storeGlobal(to.b, with.address(group[0]), toMemory(to, elements, element), both(to.b, holder, with.inside(group[0])));
+    one(with.address(group[0]), elements, both(to.b, holder, with.inside(group[0])));
   };
   auto whole = [&](WindowAccess& with) {
     for (const std::vector<int64_t>& group : vectors.groups) put(with, group);
@@ -146,12 +149,33 @@ LogicalResult store(Lowering& to, tile::StoreOp op) {
   return success();
 }
 
+LogicalResult store(Lowering& to, tile::StoreOp op) {
+  Type element = op.getValue().getType().getElementType();
+  return write(to, op, [&](Value address, ValueRange elements, Value predicate) {
+    to.machine.storeGlobal(to.b, address, toMemory(to, elements, element), predicate);
+  });
+}
+
+LogicalResult accumulate(Lowering& to, tile::AccumulateOp op) {
+  return write(to, op, [&](Value address, ValueRange elements, Value predicate) {
+    to.machine.accumulateGlobal(to.b, address, elements, predicate);
+  });
+}
+
 }  // namespace
+
+void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRange elements, Value predicate) {
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    Value at = LLVM::GEPOp::create(b, address.getType(), element.getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    atomicAdd(b, at, element, predicate, tile::MemoryOrder::relaxed, /*used=*/false);
+  }
+}
 
 LogicalResult lowerGlobal(Lowering& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
       .Case([&](tile::LoadOp one) { return load(to, one); })
       .Case([&](tile::StoreOp one) { return store(to, one); })
+      .Case([&](tile::AccumulateOp one) { return accumulate(to, one); })
       .Default([](Operation* other) { return other->emitOpError() << "does not access a window of global memory"; });
 }
 

@@ -40,7 +40,7 @@ bool mayComeBefore(Operation* first, Operation* second) {
 /// Threads exchange data through global memory only where the program has written some.
 Visible visibleBehind(tilegpu::BarrierOp barrier) {
   auto isWritten = barrier->getParentOfType<func::FuncOp>().walk([&](Operation* op) {
-    bool writes = isa<tile::StoreOp, tile::ScatterOp, tile::AtomicAddOp>(op);
+    bool writes = isa<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::AtomicAddOp>(op);
     return writes && mayComeBefore(op, barrier) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return isWritten.wasInterrupted() ? Visible::All : Visible::Shared;
@@ -59,7 +59,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       })
       .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp>(
           [&](Operation* pointer) { return lowerPointers(to, pointer); })
-      .Case<tile::LoadOp, tile::StoreOp>([&](Operation* memory) { return lowerGlobal(to, memory); })
+      .Case<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>([&](Operation* memory) { return lowerGlobal(to, memory); })
       .Case<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>([&](Operation* memory) { return lowerScattered(to, memory); })
       .Case([&](tile::DotOp dot) { return to.machine.dot(to, dot); })
       .Case([&](tile::DevicePrintOp print) { return to.machine.devicePrint(to, print); })

@@ -22,6 +22,19 @@ func.func @checked(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.
   return
 }
 
+// A window's elements are added one by one.
+// CHECK-LABEL: func.func @accumulate(
+// CHECK-COUNT-4: llvm.atomicrmw fadd %{{.*}} syncscope("agent") monotonic : !llvm.ptr<1>, f32
+func.func @accumulate(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %x: f32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c256 = arith.constant 256 : i64
+  %w = tile.make_block_ptr %p, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %xs = tile.splat %x : f32 -> tensor<256xf32, #v>
+  tile.accumulate %w, %xs : !tile.block_ptr<256xf32>, tensor<256xf32, #v>
+  return
+}
+
 // -----
 
 #v = #tilegpu.regs<"register: 1 -> (1), 2 -> (2); lane: 1 -> (4), 2 -> (8), 4 -> (16), 8 -> (32), 16 -> (64), 32 -> (128); warp: 1 | dim0: 256">

@@ -217,6 +217,30 @@ func.func @scatter_mask(%p: !tile.ptr<f32>, %v: f32, %m: tensor<1xi1>) {
 
 // -----
 
+func.func @accumulate_element(%p: !tile.block_ptr<4xi8>, %v: tensor<4xi8>) {
+  // expected-error@+1 {{element type must be one of i32, i64, f16, bf16, f32, f64, but got 'i8'}}
+  tile.accumulate %p, %v : !tile.block_ptr<4xi8>, tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @accumulate_value(%p: !tile.block_ptr<4xf32>, %v: tensor<4xf16>) {
+  // expected-error@+1 {{value must be the block pointer's tile 'tensor<4xf32>', but got 'tensor<4xf16>'}}
+  tile.accumulate %p, %v : !tile.block_ptr<4xf32>, tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @accumulate_check(%p: !tile.block_ptr<4xf32>, %v: tensor<4xf32>) {
+  // expected-error@+1 {{boundary_check must name dimensions in [0, 0], but got 1}}
+  tile.accumulate %p, %v {boundary_check = array<i64: 1>} : !tile.block_ptr<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @atomic_add_element(%p: !tile.ptr<i8>, %v: i8) {
   // expected-error@+1 {{element type must be one of i32, i64, f16, bf16, f32, f64, but got 'i8'}}
   %0 = tile.atomic_add %p, %v : !tile.ptr<i8>, i8 -> i8

@@ -46,6 +46,10 @@ func.func @blocks(%p: !tile.block_ptr<3x5xf16>, %b: !tile.block_ptr<8xi1>) {
   tile.store %p, %0 : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
   // CHECK: tile.store %{{.*}}, %{{.*}} {boundary_check = array<i64: 0>} : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
   tile.store %p, %1 {boundary_check = array<i64: 0>} : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
+  // CHECK: tile.accumulate %{{.*}}, %{{.*}} : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
+  tile.accumulate %p, %0 : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
+  // CHECK: tile.accumulate %{{.*}}, %{{.*}} {boundary_check = array<i64: 1>} : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
+  tile.accumulate %p, %1 {boundary_check = array<i64: 1>} : !tile.block_ptr<3x5xf16>, tensor<3x5xf16>
   return
 }
 

@@ -188,3 +188,60 @@ func.func @bf16_90(%ptr: !tile.ptr<bf16>, %x: bf16) attributes {tile.kernel, til
   %old = tile.atomic_add %ptr, %x : !tile.ptr<bf16>, bf16 -> bf16
   return
 }
+
+// -----
+
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (16,0); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (8,0) | dim0: 32, dim1: 16">
+#eight = #tilegpu.regs<"register: 1 -> (1), 2 -> (2), 4 -> (4); lane: 1 -> (8), 2 -> (16), 4 -> (32), 8 -> (64), 16 -> (128); warp: 1 | dim0: 256">
+
+// One instruction adds 16 bytes, checked once.
+// CHECK-LABEL: func.func @accumulates
+// CHECK: %[[AT:.*]] = llvm.getelementptr
+// CHECK: "@$5 red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f,b,~{memory}" %[[AT]],
+// CHECK: "@$5 red.relaxed.gpu.global.add.v4.f32
+// CHECK-NOT: red.
+func.func @accumulates(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %x: f32, %n: i64) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 2 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c16 = arith.constant 16 : i64
+  %w = tile.make_block_ptr %p, shape [%n, %c16], strides [%c16, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<32x16xf32>
+  %xs = tile.splat %x : f32 -> tensor<32x16xf32, #rows>
+  tile.accumulate %w, %xs {boundary_check = array<i64: 0>} : !tile.block_ptr<32x16xf32>, tensor<32x16xf32, #rows>
+  return
+}
+
+// CHECK-LABEL: func.func @accumulatesPairs
+// CHECK: "red.relaxed.gpu.global.add.noftz.v4.bf16x2 [$0], {$1, $2, $3, $4};", "l,r,r,r,r,~{memory}"
+// CHECK-NOT: red.
+func.func @accumulatesPairs(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %x: bf16) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c256 = arith.constant 256 : i64
+  %w = tile.make_block_ptr %p, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<bf16> -> !tile.block_ptr<256xbf16>
+  %xs = tile.splat %x : bf16 -> tensor<256xbf16, #eight>
+  tile.accumulate %w, %xs : !tile.block_ptr<256xbf16>, tensor<256xbf16, #eight>
+  return
+}
+
+// Before sm_90 there are pairs of f16 only.
+// CHECK-LABEL: func.func @accumulates80
+// CHECK-COUNT-4: "red.relaxed.gpu.global.add.noftz.f16x2 [$0], $1;", "l,r,~{memory}"
+// CHECK-COUNT-8: "red.relaxed.gpu.global.add.f32 [$0], $1;"
+// CHECK-COUNT-8: "red.relaxed.gpu.global.add.u32 [$0], $1;"
+// CHECK-NOT: red.
+func.func @accumulates80(%p: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %q: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %r: !tile.ptr<i32> {tile.divisibility = 16 : i64}, %x: f16, %y: f32, %z: i32)
+    attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c256 = arith.constant 256 : i64
+  %wp = tile.make_block_ptr %p, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<f16> -> !tile.block_ptr<256xf16>
+  %wq = tile.make_block_ptr %q, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<256xf32>
+  %wr = tile.make_block_ptr %r, shape [%c256], strides [%c1], offsets [%c0] : !tile.ptr<i32> -> !tile.block_ptr<256xi32>
+  %xs = tile.splat %x : f16 -> tensor<256xf16, #eight>
+  %ys = tile.splat %y : f32 -> tensor<256xf32, #eight>
+  %zs = tile.splat %z : i32 -> tensor<256xi32, #eight>
+  tile.accumulate %wp, %xs : !tile.block_ptr<256xf16>, tensor<256xf16, #eight>
+  tile.accumulate %wq, %ys : !tile.block_ptr<256xf32>, tensor<256xf32, #eight>
+  tile.accumulate %wr, %zs : !tile.block_ptr<256xi32>, tensor<256xi32, #eight>
+  return
+}

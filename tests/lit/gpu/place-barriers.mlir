@@ -316,6 +316,20 @@ func.func @adds(%p: tensor<16x8x!tile.ptr<f32>, #acc>, %v: !tile1) -> !tile1 {
   return %z : !tile1
 }
 
+// Additions to windows have no order among themselves either; a load of the same memory has one with them.
+// CHECK-LABEL: func.func @accumulates
+// CHECK: tile.accumulate
+// CHECK-NEXT: tile.accumulate
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: return
+func.func @accumulates(%p: !ptr, %v: tensor<16x8xf32, #rows>, %q: !ptr) -> tensor<16x8xf32, #rows> {
+  tile.accumulate %p, %v : !ptr, tensor<16x8xf32, #rows>
+  tile.accumulate %q, %v : !ptr, tensor<16x8xf32, #rows>
+  %y = tile.load %q : !ptr -> tensor<16x8xf32, #rows>
+  return %y : tensor<16x8xf32, #rows>
+}
+
 // An addition that orders all memory conflicts with every access, also of what promises to be apart; it speaks for the threads that have met it.
 // CHECK-LABEL: func.func @orders
 // CHECK: tile.store

@@ -55,6 +55,19 @@ func.func @store_checked(%src: !tile.ptr<f16> {tile.name = "src", tile.init = de
   return
 }
 
+// Two programs add to the same rows; what is outside stays.
+// CHECK-LABEL: @accumulate_checked
+// CHECK-NEXT: dst: 9 9 9 13 13 9 13 13 9
+func.func @accumulate_checked(%dst: !tile.ptr<f16> {tile.name = "dst", tile.init = dense<9.0> : tensor<9xf16>}) attributes {tile.grid = array<i32: 2>} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c3 = arith.constant 3 : i64
+  %x = arith.constant dense<2.0> : tensor<3x2xf16>
+  %1 = tile.make_block_ptr %dst, shape [%c3, %c3], strides [%c3, %c1], offsets [%c1, %c0] : !tile.ptr<f16> -> !tile.block_ptr<3x2xf16>
+  tile.accumulate %1, %x {boundary_check = array<i64: 0>} : !tile.block_ptr<3x2xf16>, tensor<3x2xf16>
+  return
+}
+
 // Masked-off pointers are far outside and are not touched.
 // CHECK-LABEL: @masked
 // CHECK-NEXT: [0,0,0] gathered [10, 0, 12] [10, -1, 12] 11

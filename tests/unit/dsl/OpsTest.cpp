@@ -76,6 +76,11 @@ TEST(Ops, LoadAndStoreThroughPointers) {
   expectIr([](Values& v) { atomic_add(v.ptrs, v.s); }, {"tile.splat", "tile.atomic_add"});
   expectIr([](Values& v) { atomic_add(v.ip, 1, v.t); }, {"tile.atomic_add %arg2, %c1_i32, mask %arg6 : i1"});
   expectIr([](Values& v) { atomic_add(v.ip, 1, MemoryOrder::AcquireRelease); }, {"tile.atomic_add %arg2, %c1_i32 order acq_rel"});
+  expectIr([](Values& v) { atomic_add(make_block_ptr(v.p, {16, 64}, {64, 1}, {0, 0}, {16, 64}), v.f, {0}); },
+           {"tile.accumulate", "{boundary_check = array<i64: 0>} : !tile.block_ptr<16x64xf32>, tensor<16x64xf32>"});
+  expectError([](Values& v) { atomic_add(make_block_ptr(v.p, {16, 64}, {64, 1}, {0, 0}, {16, 64}), v.h); },
+              "atomic_add: the value must be f32[16,64] as the block pointer's window; got f16[16,64]",
+              "cast(x, ...) changes the element type, broadcast or reshape the shape");
   expectError([](Values& v) { load(v.f); }, "load: needs a tile of pointers; got f32[16,64]",
               "make one with ptr + offsets, or use a block pointer");
   expectError([](Values& v) { load(v.ptrs, v.n); }, "load: the elements of the mask must be i1; got i32", "cast(x, ...) converts");

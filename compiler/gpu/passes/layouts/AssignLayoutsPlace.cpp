@@ -128,6 +128,7 @@ bool Assignment::placeControl(Operation* op, Placement& placement) {
 constexpr double kBlockWait = 100;
 
 /// Loads and stores are done where the tile lives, in vectors of the same warps, or coalesced: whatever costs least with its conversion.
+/// Additions to memory are not exchanged between warps: nobody waits for them, but warps would for each other.
 void Assignment::placeMemory(Operation* op, Placement& placement) {
   bool isLoad = isa<tile::LoadOp>(op);
   Value tile = isLoad ? op->getResult(0) : op->getOperand(1);
@@ -141,7 +142,7 @@ void Assignment::placeMemory(Operation* op, Placement& placement) {
   for (LayoutId there : {here, pool_.inVectors(here, access.contiguous, bits, access.bytes), access.layout}) {
     const LayoutId from = isLoad ? there : here, to = isLoad ? here : there;
     const bool inShared = pool_.convertsInShared(from, to, bits);
-    if (alone && inShared) continue;
+    if ((alone || isa<tile::AccumulateOp>(op)) && inShared) continue;
     const double wait = inShared && pool_.target().warpGroup ? kBlockWait * static_cast<double>(pool_.warps()) : 0;
     const double price = costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait;
     if (!least || price < *least) best = there, least = price;
@@ -155,7 +156,7 @@ Placement Assignment::place(Operation* op) {
     const DotOption& option = optionOf(dot);
     return {{option.a, option.b, option.c}, {option.c}};
   }
-  if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+  if (isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>(op)) {
     placeMemory(op, placement);
   } else if (isElementwise(op)) {
     placeElementwise(op, placement);

@@ -30,6 +30,7 @@ const Assignment::Access& Assignment::accessOf(Operation* op) {
   Value tile = tileOf(op);
   access.contiguous = contiguousDimOf(op);
   access.bytes = accessBytesOf(op);
+  if (isa<tile::AccumulateOp>(op)) access.bytes = std::min(access.bytes, std::max(pool_.target().addedBytes, bitsOf(tile) / 8));
   access.layout = pool_.blocked(shapeOf(tile), access.contiguous, bitsOf(tile), access.bytes);
   return access;
 }
@@ -63,7 +64,7 @@ static void sortByWeight(std::vector<T>& values, Weight weight) {
 
 void Assignment::collectAnchors() {
   for (Operation* op : operations_) {
-    if (isa<tile::LoadOp, tile::StoreOp>(op)) {
+    if (isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>(op)) {
       Value tile = tileOf(op);
       if (!isCheap(tile)) anchors_.push_back({tile, accessOf(op).layout, bytesOf(tile) * frequencyOf(op)});
     } else if (isa<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>(op)) {
@@ -142,7 +143,7 @@ double Assignment::costOf(Operation* op) {
     for (Value input : reduce.getInputs())
       total += pool_.reductionCost(placement.operands[0], static_cast<int>(reduce.getAxis()), bitsOf(input)) * frequency;
   if (isa<tile::LoadOp>(op)) total += costOfMemory(op, placement.results[0]) * frequency;
-  if (isa<tile::StoreOp>(op)) total += costOfMemory(op, placement.operands[1]) * frequency;
+  if (isa<tile::StoreOp, tile::AccumulateOp>(op)) total += costOfMemory(op, placement.operands[1]) * frequency;
   return total;
 }
 

@@ -83,13 +83,14 @@ bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
 
 /// The layout that a thread's part of the access follows from, where each element is one thread's; else null.
 Attribute ownLayout(Operation* op) {
-  if (!isa<tile::LoadOp, tile::StoreOp>(op)) return {};
-  Type type = isa<tile::StoreOp>(op) ? op->getOperand(1).getType() : op->getResult(0).getType();
+  if (!isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>(op)) return {};
+  Type type = isa<tile::LoadOp>(op) ? op->getResult(0).getType() : op->getOperand(1).getType();
   const layout::LinearLayout* layout = layoutOf(type);
   return layout && layout::holdersOf(*layout).all() ? cast<RankedTensorType>(type).getEncoding() : Attribute();
 }
 
 bool isUnusedAdd(Operation* op) {
+  if (isa<tile::AccumulateOp>(op)) return true;
   auto add = dyn_cast<tile::AtomicAddOp>(op);
   return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
 }

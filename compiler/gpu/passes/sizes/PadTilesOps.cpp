@@ -246,7 +246,7 @@ void adaptToPadding(const PaddedOp& padded) {
       .Case<tile::GatherOp, tile::ScatterOp, tile::AtomicAddOp>([&](auto op) { adaptMask(op, padded); })
       .Case<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(
           [&](Operation* op) { adaptDivisor(op, padded); })
-      .Case([&](tile::StoreOp op) { setExtents(op, padded.operands[1]); });
+      .Case<tile::StoreOp, tile::AccumulateOp>([&](auto op) { setExtents(op, padded.operands[1]); });
 }
 
 }  // namespace fattn::tilegpu

@@ -51,6 +51,9 @@ void store(const Ptr& ptr, ScalarArg value, OptionalArg mask = {}, Loc loc = Loc
 /// program's loads and stores before its addition come before this one's behind its own.
 enum class MemoryOrder : std::uint8_t { Relaxed, AcquireRelease };
 
+/// Adds to the window atomically, each element by itself and in any order; along the dimensions in `check`, elements outside of the array
+/// are left out. GPUs add several neighbours with one instruction where rows are aligned and where they know one.
+void atomic_add(const BlockPtr& ptr, const Tile& value, const Dims& check = {}, Loc loc = Loc::current());
 /// Adds to memory atomically and gives what was there before (zero where `mask` is false).
 Tile atomic_add(const Tile& ptrs, AnyArg value, OptionalArg mask = {}, MemoryOrder order = MemoryOrder::Relaxed, Loc loc = Loc::current());
 Scalar atomic_add(const Ptr& ptr, ScalarArg value, OptionalArg mask = {}, MemoryOrder order = MemoryOrder::Relaxed,
