@@ -74,10 +74,16 @@ class SharedTile {
   /// Bytes from one column of the swizzle's width to the next.
   int64_t columnBytes() const { return offset(kContiguous_ ? 0 : width_ / 2, kContiguous_ ? width_ / 2 : 0); }
 
-  /// The lower word of the descriptor (i32) of what lies `groups` times so many rows behind the start (null: none).
-  Value descriptor(Lowering& to, Value groups, int64_t rows) const {
+  /// Whether so many rows, or columns of B, further are so many bytes further wherever that begins, and a swizzled column begins there too.
+  bool hasSteps(int64_t mn, int64_t count) const {
+    for (int64_t i = 1; i < count; ++i)
+      if (offset(i * mn, 0) != i * offset(mn, 0)) return false;
+    return kContiguous_ ? mn % 8 == 0 : mn * 2 % width_ == 0;
+  }
+  /// The lower word of the descriptor (i32) of what lies `groups` times so many rows, or columns of B, behind the start (null: none).
+  Value descriptor(Lowering& to, Value groups, int64_t mn) const {
     Value address = address_;
-    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(rows, 0) / 16)));
+    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(mn, 0) / 16)));
     int64_t leading = kContiguous_ ? 1 : columnBytes() / 16;
     return arith::OrIOp::create(to.b, address, to.i32(leading << 16));
   }
@@ -157,9 +163,12 @@ class AsyncDotEmitter {
     auto step = [&](const char* into, const std::string& start, const SharedTile& tile, int64_t bytes) {
       return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
     };
-    Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(2));
-    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, group, groupStep_), "r");
-    std::string fromB = assembly.input(b->descriptor(to_, Value(), 0), "r");
+    if (grid_.columns > 1 && !b->hasSteps(grid_.columnStep, grid_.columns))
+      return op_.emitOpError() << "shares the columns of " << op_.getB().getType()
+                               << " among groups, whose parts begin within swizzled ones";
+    auto [rowGroup, columnGroup] = groupOf();
+    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, rowGroup, grid_.rowStep), "r");
+    std::string fromB = assembly.input(b->descriptor(to_, columnGroup, grid_.columnStep), "r");
     for (int64_t row : c_.places(0))
       for (int64_t k = 0; k < depth(); k += kDepth) {
         std::string left = "da";
@@ -189,13 +198,22 @@ class AsyncDotEmitter {
   Type elementOfB() const { return op_.getB().getType().getElementType(); }
   bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
 
-  /// Warps of a group one below the other, each with 16 rows and all columns.
+  /// The number of the executing warp's group along the rows and along the columns; null where there is one only, but for the rows of
+  /// several groups below each other.
+  std::pair<Value, Value> groupOf() {
+    Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(llvm::Log2_64(kGroupWarps)));
+    if (grid_.columns == 1) return {group, Value()};
+    if (grid_.rows == 1) return {Value(), group};
+    return {arith::RemUIOp::create(to_.b, group, to_.i32(grid_.rows)), arith::DivUIOp::create(to_.b, group, to_.i32(grid_.rows))};
+  }
+
+  /// Warps of a group one below the other, each with 16 rows and the group's columns.
   LogicalResult verify() {
     const LinearLayout& c = *tilegpu::layoutOf(op_.getAcc().getType());
     LinearLayout fragment = layout::nvidia::mma(Operand::C, kDepth, 16);
-    std::optional<int64_t> step = gpu::rowsToNextGroup(c, kGroupRows, kGroupWarps);
-    bool agrees = step && op_.getAcc().getType().getDimSize(0) % (kGroupRows / kGroupWarps * c.inputSize(layout::kWarp)) == 0;
-    groupStep_ = step.value_or(0);
+    std::optional<gpu::GroupGrid> grid = gpu::groupGridOf(c, kGroupRows, kGroupWarps);
+    grid_ = grid.value_or(gpu::GroupGrid());
+    bool agrees = grid && op_.getAcc().getType().getDimSize(0) % (kGroupRows * grid_.rows) == 0;
     for (int64_t lane = 0; lane < 32; ++lane) agrees = agrees && c.apply({0, lane, 0}) == fragment.apply({0, lane, 0});
     if (agrees && elementOfB().getIntOrFloatBitWidth() == 16 && isa<FloatType>(elementOfB()) && depth() % kDepth == 0) return success();
     return op_.emitOpError() << "needs 16-bit floating-point operands, a depth in multiples of 16 and an accumulator in the fragments of "
@@ -233,13 +251,14 @@ class AsyncDotEmitter {
 
   std::string instruction() const {
     StringRef type = elementOfB().isBF16() ? "bf16" : "f16";
-    return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{}", op_.getAcc().getType().getDimSize(1), type.str(), type.str());
+    return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{}", op_.getAcc().getType().getDimSize(1) / grid_.columns, type.str(),
+                       type.str());
   }
 
   Lowering& to_;
   mutable tilegpu::DotAsyncOp op_;  // whose accessors are not const
   Fragments c_;
-  int64_t groupStep_ = 0;            ///< rows from a warp group's first to the next one's
+  gpu::GroupGrid grid_;              ///< of the warp groups
   SmallVector<int64_t> order_;       ///< registers of the tile as the instructions count them
   std::map<int64_t, size_t> first_;  ///< of each 64 rows, in that order
 };

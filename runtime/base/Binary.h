@@ -31,7 +31,7 @@ struct LaunchProduct {
 struct TensorMap {
   std::int32_t pointer = 0;                  ///< the argument that is the array's first element
   std::int32_t elementBytes = 0;             ///< 1, 2, 4 or 8
-  std::int32_t swizzleBytes = 0;             ///< 32, 64 or 128
+  std::int32_t swizzleBytes = 0;             ///< 0 (none), 32, 64 or 128
   std::vector<LaunchProduct> sizes;          ///< elements along each dimension, the contiguous one first
   std::vector<LaunchProduct> strides;        ///< bytes from one index to the next along all but the first dimension
   std::int32_t boxColumns = 0, boxRows = 0;  ///< elements of a copy along the first two dimensions; 1 along the others

@@ -100,6 +100,7 @@ enum : int {
   kMapUInt16 = 1,
   kMapUInt32 = 2,
   kMapUInt64 = 4,
+  kMapSwizzleNone = 0,
   kMapSwizzle32 = 1,
   kMapSwizzle64 = 2,
   kMapSwizzle128 = 3,

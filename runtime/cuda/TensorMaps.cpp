@@ -44,6 +44,8 @@ int typeOf(std::int32_t bytes) {
 
 int swizzleOf(std::int32_t bytes) {
   switch (bytes) {
+    case 0:
+      return kMapSwizzleNone;
     case 32:
       return kMapSwizzle32;
     case 64:
@@ -52,7 +54,7 @@ int swizzleOf(std::int32_t bytes) {
       return kMapSwizzle128;
     default:
       throw Error(ErrorCode::InvalidArgument,
-                  "a tensor map swizzles rows of " + std::to_string(bytes) + " bytes; legal are 32, 64 and 128");
+                  "a tensor map swizzles rows of " + std::to_string(bytes) + " bytes; legal are 0, 32, 64 and 128");
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/gpu/passes/Buffers.h"
 
+#include "compiler/gpu/Fragments.h"
+#include "compiler/layout/Conversion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -101,6 +103,13 @@ bool isWrittenBetween(Operation* from, Operation* to, Value buffer) {
     if (found.wasInterrupted()) return true;
   }
   return false;
+}
+
+bool crossesWarps(ConvertLayoutOp conversion) {
+  if (!conversion) return false;
+  const layout::LinearLayout *from = layoutOf(conversion.getInput().getType()), *to = layoutOf(conversion.getType());
+  const int bits = elementBits(conversion.getType().getElementType());
+  return from && to && layout::planConversion(*from, *to, bits, gpu::banksOf(targetOf(conversion))).kind == layout::ConversionKind::Shared;
 }
 
 bool splitsOperands(tile::DotOp dot) {

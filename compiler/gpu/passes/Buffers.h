@@ -43,6 +43,9 @@ bool isWrittenBetween(mlir::Operation* from, mlir::Operation* to, mlir::Value bu
 /// 32-bit registers a thread needs for a tile; 0 for anything else.
 int64_t registersOf(mlir::Type type);
 
+/// Whether several warps make a conversion together, through shared memory (null: no).
+bool crossesWarps(ConvertLayoutOp conversion);
+
 /// Whether a dot's operands become two numbers an element, the second what the first one's precision leaves (3xTF32): f32 of precision
 /// ieee.
 bool splitsOperands(tile::DotOp dot);

@@ -82,6 +82,7 @@ def ScheduleLoopsPass : Pass<"tilegpu-schedule-loops", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "2", "trips in flight: copies run one less ahead">,
     Option<"schedule", "schedule", "int64_t", "0", "which of the search's best">,
     Option<"forced", "forced", "std::string", "", "this schedule instead, such as \"A B1 a\"">,
+    Option<"advice", "advice", "bool", "false", "loops that it does not fit keep the order of their text">,
     Option<"waits", "waits", "std::string", "\"together\"", "for a trip's copies: together, or apart where data is read">,
     Option<"explain", "explain", "bool", "false", "say what was chosen">
   ];

@@ -53,7 +53,9 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   verifyLayouts();
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
-  pm.addPass(tilegpu::createScheduleLoopsPass({.stages = options.stages, .schedule = options.schedule, .forced = order}, options.onLoop));
+  // An order names the nodes of a loop with boxes: without them there may be others.
+  pm.addPass(tilegpu::createScheduleLoopsPass(
+      {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, options.onLoop));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createAsyncDotsPass());

@@ -47,7 +47,7 @@ class Enumerator {
   /// Neighbours that are not placed yet come later in the trip: a successor's stage plus the distance is at least ours, ours plus the
   /// distance is more than a predecessor's stage.
   bool narrow(int node, int stage, Ranges& ranges) const {
-    for (const auto& [from, to, distance, chained, reuse] : loop_.edges) {
+    for (const auto& [from, to, distance, chained, reuse, order] : loop_.edges) {
       if (from == to) continue;  // of distance 1: always satisfied
       const int other = from == node ? to : from;
       if ((from != node && to != node) || (placed_ >> other & 1U) != 0) continue;

@@ -51,6 +51,7 @@ struct Edge {
   int distance = 0;
   bool chained = false;  ///< only hands an accumulator from dot to dot: in-order units need no wait in between
   bool reuse = false;    ///< `to` is elementwise and its result takes over the registers of `from`'s as it is computed
+  bool order = false;    ///< `to` only comes later, as memory asks for, and uses no result: none is kept for it
 };
 
 struct LoopModel {

@@ -54,7 +54,7 @@ Program makeProgram(const CostedLoop& loop, const Schedule& schedule, bool turns
     program.clear();
     for (int place = 0; place < size; ++place) {
       const int node = schedule.order[place];
-      for (const auto& [from, to, distance, chained, reuse] : loop.edges) {
+      for (const auto& [from, to, distance, chained, reuse, order] : loop.edges) {
         if (to != node || chained || !loop.nodes[from].queued) continue;
         const int back = schedule.stage[to] + distance - schedule.stage[from];
         if (covered.add(loop.nodes[from].copy, at[from] % size - back * size))

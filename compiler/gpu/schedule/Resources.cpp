@@ -11,8 +11,8 @@ Resources resources(const CostedLoop& loop, const Schedule& schedule) {
   const auto at = schedule.positions();
   std::array<int, kMaxNodes> end = at;  // the place behind the last one
   for (int node = 0; node < size; ++node) ++end[node];
-  for (const auto& [from, to, distance, chained, reuse] : loop.edges)
-    end[from] = std::max(end[from], at[to] + distance * size + (reuse ? 0 : loop.nodes[to].queued ? 2 : 1));
+  for (const auto& [from, to, distance, chained, reuse, order] : loop.edges)
+    if (!order) end[from] = std::max(end[from], at[to] + distance * size + (reuse ? 0 : loop.nodes[to].queued ? 2 : 1));
   Resources result;
   std::array<int, kMaxNodes> alive{};
   result.shared = loop.fixedShared;

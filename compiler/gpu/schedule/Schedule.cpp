@@ -64,7 +64,7 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
 
 std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedule) {
   const auto at = schedule.positions();
-  for (const auto& [from, to, distance, chained, reuse] : loop.edges) {
+  for (const auto& [from, to, distance, chained, reuse, order] : loop.edges) {
     if (at[from] < at[to] + distance * schedule.size) continue;
     const int needed = schedule.stage[from] - distance;
     const std::string u = loop.names[from], v = loop.names[to];

@@ -20,16 +20,24 @@ LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth
   throw Error(ErrorCode::InvalidArgument, fmt::format("the instruction {} has no fragments in registers", row.name));
 }
 
-std::optional<int64_t> rowsToNextGroup(const LinearLayout& accumulator, int64_t groupRows, int64_t groupWarps) {
-  int64_t warps = accumulator.inputSize(layout::kWarp);
+std::optional<GroupGrid> groupGridOf(const LinearLayout& accumulator, int64_t groupRows, int64_t groupWarps) {
+  const int64_t warps = accumulator.inputSize(layout::kWarp), groups = warps / groupWarps;
   if (warps % groupWarps) return std::nullopt;
-  int64_t step = warps == groupWarps ? groupRows : accumulator.apply({0, 0, groupWarps})[0];
-  if (step % groupRows) return std::nullopt;
+  auto startOf = [&](int64_t warp) { return accumulator.apply({0, 0, warp}); };
+  GroupGrid grid{.rowStep = groupRows, .columnStep = accumulator.outputShape()[1]};
+  while (grid.rows < groups && startOf(grid.rows * groupWarps)[1] == 0) ++grid.rows;
+  if (groups % grid.rows) return std::nullopt;
+  grid.columns = groups / grid.rows;
+  if (grid.rows > 1) grid.rowStep = startOf(groupWarps)[0];
+  if (grid.columns > 1) grid.columnStep = startOf(grid.rows * groupWarps)[1];
+  if (grid.rowStep % groupRows) return std::nullopt;
   for (int64_t warp = 0; warp < warps; ++warp) {
-    int64_t row = groupRows / groupWarps * (warp % groupWarps) + step * (warp / groupWarps);
-    if (accumulator.apply({0, 0, warp}) != layout::Coords{row, 0}) return std::nullopt;
+    const int64_t group = warp / groupWarps, row = groupRows / groupWarps * (warp % groupWarps) + grid.rowStep * (group % grid.rows);
+    if (startOf(warp) != layout::Coords{row, grid.columnStep * (group / grid.rows)}) return std::nullopt;
   }
-  return step;
+  for (int64_t r = 0; r < accumulator.inputSize(layout::kRegister); ++r)
+    if (accumulator.apply({r, 0, 0})[1] >= grid.columnStep) return std::nullopt;
+  return grid;
 }
 
 bool isMirrored(const MatrixInstruction& row, int depth, int bits) {

@@ -543,3 +543,44 @@ func.func @columns_of_64_bytes(%k: !tile.ptr<bf16> {tile.divisibility = 16 : i64
   tile.device_print "e", %e : tensor<64x96xf32>
   return
 }
+
+// -----
+
+// A row that each trip loads and that all columns of threads need: a box of its own, without a swizzle. One of 64 bytes stays a load, as the
+// next slot would begin where no box can.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: {box = array<i64: 32, 1>, element = f32, pointer = 1 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 4096>], swizzle = 0 : i64}
+// CHECK: scf.for
+// CHECK: tilegpu.copy_async %{{.*}}, %[[ROW:.*]][%{{.*}}] map 1[] : !tile.block_ptr<1x32xf32>
+// CHECK-NEXT: tilegpu.copy_wait %{{.*}} in %[[ROW]]
+// CHECK: tile.load %{{.*}} : !tile.block_ptr<1x16xf32>
+// CHECK: tilegpu.load_buffer %[[ROW]]
+func.func @rows(%k: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %r: !tile.ptr<f32> {tile.divisibility = 16 : i64}) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %c1024 = arith.constant 1024 : i64
+  %none = arith.constant dense<0.0> : tensor<64x32xf32>
+  %a = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %p = tile.make_block_ptr %k, shape [%c1024, %c64], strides [%c64, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<32x64xbf16>
+  %pr = tile.make_block_ptr %r, shape [%c1, %c1024], strides [%c1024, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<1x32xf32>
+  %ps = tile.make_block_ptr %r, shape [%c1, %c1024], strides [%c1024, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<1x16xf32>
+  %lo = arith.constant 0 : i32
+  %hi = arith.constant 1024 : i32
+  %step = arith.constant 32 : i32
+  scf.for %i = %lo to %hi step %step : i32 {
+    %at = arith.extsi %i : i32 to i64
+    %q = tile.advance %p, [%at, %c0] : !tile.block_ptr<32x64xbf16>
+    %b = tile.load %q : !tile.block_ptr<32x64xbf16> -> tensor<32x64xbf16>
+    %t = tile.trans %b, [1, 0] : tensor<32x64xbf16> -> tensor<64x32xbf16>
+    %d = tile.dot %a, %t, %none : tensor<64x64xbf16>, tensor<64x32xbf16> -> tensor<64x32xf32>
+    %qr = tile.advance %pr, [%c0, %at] : !tile.block_ptr<1x32xf32>
+    %row = tile.load %qr : !tile.block_ptr<1x32xf32> -> tensor<1x32xf32>
+    %qs = tile.advance %ps, [%c0, %at] : !tile.block_ptr<1x16xf32>
+    %short = tile.load %qs : !tile.block_ptr<1x16xf32> -> tensor<1x16xf32>
+    %w = tile.broadcast %row : tensor<1x32xf32> -> tensor<64x32xf32>
+    %e = arith.addf %d, %w : tensor<64x32xf32>
+    tile.device_print "e", %e, %short : tensor<64x32xf32>, tensor<1x16xf32>
+  }
+  return
+}

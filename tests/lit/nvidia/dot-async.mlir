@@ -99,3 +99,27 @@ func.func @groups_of_several_instructions() attributes {tile.kernel, tilegpu.tar
   tile.device_print "e", %e : tensor<384x16xf32, #acc>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,32) | dim0: 64, dim1: 64">
+#left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,0), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0) | dim0: 64, dim1: 32">
+
+// Two groups side by side: both read all rows of A, and each its 32 columns of B, which are rows of the buffer (n x k): 32 rows of 64 bytes
+// are 128 times 16 bytes further.
+// CHECK-LABEL: func.func @groups_by_columns
+// CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c2_i32
+// CHECK: arith.muli %[[GROUP]], %c128_i32
+// CHECK: wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16
+func.func @groups_by_columns() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  %zero = arith.constant 0 : i32
+  %c = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
+  %a = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 64x32xbf16, #left>
+  %b = tilegpu.alloc {offset = 4096 : i64} : !tilegpu.buffer<1 x 64x32xbf16, #left>
+  tilegpu.fence_async
+  tilegpu.barrier
+  %d = tilegpu.dot_async %a[%zero], %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>, transposed_b} : !tilegpu.buffer<1 x 64x32xbf16, #left>, !tilegpu.buffer<1 x 64x32xbf16, #left>, tensor<64x64xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x64xf32, #acc>
+  tile.device_print "e", %e : tensor<64x64xf32, #acc>
+  return
+}

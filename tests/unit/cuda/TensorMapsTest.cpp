@@ -288,7 +288,7 @@ TEST_F(TensorMaps, MapsThatNoEngineHas) {
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.elementBytes = 3; }),
             "invalid-argument: a tensor map has elements of 3 bytes; legal are 1, 2, 4 and 8");
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.swizzleBytes = 16; }),
-            "invalid-argument: a tensor map swizzles rows of 16 bytes; legal are 32, 64 and 128");
+            "invalid-argument: a tensor map swizzles rows of 16 bytes; legal are 0, 32, 64 and 128");
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.strides.pop_back(); }),
             "invalid-argument: a tensor map has 3 sizes and 1 strides; legal are 2 to 5, and one less");
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.sizes.resize(1), map.strides.clear(); }),

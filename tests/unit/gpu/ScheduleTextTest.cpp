@@ -4,6 +4,7 @@
 
 #include "compiler/gpu/schedule/Resources.h"
 #include "compiler/gpu/schedule/Schedule.h"
+#include "compiler/gpu/schedule/ScheduledLoop.h"
 #include "tests/unit/gpu/Loops.h"
 
 namespace fattn::gpu {
@@ -61,6 +62,17 @@ TEST(ScheduleResources, RegistersOfTheForwardOrders) {
   EXPECT_EQ(resources(loop, forceSchedule(loop, "S E L PV")).registers, 184);
   EXPECT_EQ(resources(loop, forceSchedule(loop, "S E1 L1 PV1")).registers, 248);
   EXPECT_EQ(resources(loop, forceSchedule(loop, "S E1 L1 PV1")).moves, 64);
+}
+
+// A dot's result lives to its last use, not to what only comes behind it in memory.
+TEST(ScheduleResources, AnOrderOfMemoryKeepsNothing) {
+  LoopModel model = forwardLoop(128, 128, 2);
+  const auto registersOf = [&] { return resources(cost(model, findTarget("nvidia:sm_90a")), textOrder(4)).registers; };
+  const int before = registersOf();
+  model.edges.push_back({.from = 0, .to = 3, .distance = 0, .order = true});
+  EXPECT_EQ(registersOf(), before);
+  model.edges.back().order = false;
+  EXPECT_GT(registersOf(), before);
 }
 
 std::string verified(LoopModel loop) {

@@ -110,15 +110,35 @@ TEST(Target, FragmentsOfEveryRowInRegisters) {
 // Tiles of 384 rows on 12 warps: 128 rows a group. (Once they were refused by the lowering, in terms of the compiler.)
 TEST(Target, RowsOfWarpGroups) {
   const layout::LinearLayout fragment = layout::nvidia::mma(layout::Operand::C, 16, 16);
-  const auto step = [&](int64_t rows, int64_t warps) {
-    return rowsToNextGroup(layout::tileFragment(fragment, {rows, 16}, {warps, 1}), 64, 4);
+  const auto step = [&](int64_t rows, int64_t warps) -> std::optional<int64_t> {
+    const auto grid = groupGridOf(layout::tileFragment(fragment, {rows, 16}, {warps, 1}), 64, 4);
+    EXPECT_EQ(grid ? grid->columns : 1, 1);
+    return grid ? std::optional(grid->rowStep) : std::nullopt;
   };
   EXPECT_EQ(step(64, 4), 64);
   EXPECT_EQ(step(256, 8), 64);
   EXPECT_EQ(step(192, 12), 64);
   EXPECT_EQ(step(384, 12), 128);
   EXPECT_EQ(step(768, 24), std::nullopt);  // from 0 to 64, 256 and 320
-  EXPECT_EQ(rowsToNextGroup(layout::tileFragment(fragment, {64, 32}, {2, 2}), 64, 4), std::nullopt);
+  EXPECT_FALSE(groupGridOf(layout::tileFragment(fragment, {64, 32}, {2, 2}), 64, 4));
+}
+
+TEST(Target, ColumnsOfWarpGroups) {
+  const layout::LinearLayout fragment = layout::nvidia::mma(layout::Operand::C, 16, 16);
+  const auto grid = [&](int64_t rows, int64_t columns, int64_t rowGroups, int64_t columnGroups) {
+    return groupGridOf((layout::tileFragment(fragment, {rows, columns / columnGroups}, {4 * rowGroups, 1}) *
+                        layout::LinearLayout::identity(layout::kWarp, columnGroups, layout::dim(1)))
+                           .asTile(2),
+                       64, 4);
+  };
+  const auto beside = grid(64, 128, 1, 2), both = grid(128, 256, 2, 2);
+  ASSERT_TRUE(beside && both);
+  EXPECT_EQ(std::pair(beside->rows, beside->columns), std::pair(int64_t{1}, int64_t{2}));
+  EXPECT_EQ(std::pair(beside->rowStep, beside->columnStep), std::pair(int64_t{64}, int64_t{64}));
+  EXPECT_EQ(std::pair(both->rows, both->columns), std::pair(int64_t{2}, int64_t{2}));
+  EXPECT_EQ(std::pair(both->rowStep, both->columnStep), std::pair(int64_t{64}, int64_t{128}));
+  // Columns that do not lie side by side: every second fragment belongs to the other group.
+  EXPECT_FALSE(groupGridOf(layout::tileFragment(fragment, {64, 128}, {4, 2}), 64, 4));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 // the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one
 // that the unit knows.
 //
+// Where boxes come for a loop's dots, rows (1 x n) that each trip loads and many threads need come as boxes, too.
+//
 // A use in a loop that does not contain the load reads the buffer in every trip, or once before the loop where the registers suffice for
 // fragments that live all through it: see fitsInRegisters.
 // A load in the region of a tile.select_lazy stays a load where its warp can use it without shared memory, so that single warps may enter.
@@ -187,7 +189,11 @@ class Placer {
     SmallVector<Use> uses;
     SmallVector<int> identity = llvm::to_vector(llvm::seq<int>(0, static_cast<int>(type.getRank())));
     collectUses(load.getResult(), identity, uses);
-    if (type.getRank() != 2 || llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) return;
+    if (type.getRank() != 2) return;
+    if (llvm::none_of(uses, [](const Use& use) { return use.isDotOperand(); })) {
+      if (isSharedRow(load, uses)) placeRow(load, uses);
+      return;
+    }
     int bits = elementBits(type.getElementType());
     if (layoutOf(type) && isForSingleWarps(load, target, warps) && staysInWarps(*layoutOf(type), uses, bits)) return;
     int contiguous = transforms::contiguousDim(load.getPtr()).value_or(1);
@@ -248,8 +254,32 @@ class Placer {
     int bits = elementBits(load.getType().getElementType());
     for (int64_t width : {128, 64, 32})
       if (shape[1] * bits / 8 % width == 0 && layout::swizzled(shape, bits, static_cast<int>(width), 16).elements() == home)
-        return bulkWindow(load, width);
+        return bulkWindow(load, width, width);
     return std::nullopt;
+  }
+
+  /// A row that every trip of a loop loads, of which many threads need the same: where an engine brings the loop's operands ahead of their
+  /// trip, it brings the row, too. Else each thread waits for its own load in each trip, or keeps the next trip's numbers in registers.
+  bool isSharedRow(tile::LoadOp load, ArrayRef<Use> uses) {
+    constexpr int64_t kWorthCopying = 4;  // threads that need an element
+    auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+    if (!loop || !mayBoxes || !target.copy(gpu::CopyKind::BulkTensor) || load.getType().getDimSize(0) != 1) return false;
+    auto isNeededByMany = [&](const Use& use) {
+      return registersOf(use.operand->get().getType()) * target.warpSize * warps >= kWorthCopying * load.getType().getNumElements();
+    };
+    auto brings = loop.walk([](tile::DotOp dot) {
+      return tilegpu::isReadFromShared(dot, 0) || tilegpu::isReadFromShared(dot, 1) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return brings.wasInterrupted() && llvm::all_of(uses, isNeededByMany);
+  }
+
+  void placeRow(tile::LoadOp load, ArrayRef<Use> uses) {
+    RankedTensorType type = load.getType();
+    const LinearLayout home = layout::rowMajor(layout::Coords(type.getShape().begin(), type.getShape().end())).elements();
+    const int64_t bytes = type.getDimSize(1) * elementBits(type.getElementType()) / 8;
+    constexpr int64_t kBoxAlignment = 128;  // of what a box fills: of each slot
+    if (bytes % kBoxAlignment != 0) return;
+    if (auto bulk = bulkWindow(load, bytes, /*swizzle=*/0)) emit(load, home, home, Engine::Boxes, bulk, uses);
   }
 
   void emit(tile::LoadOp load, const LinearLayout& write, const LinearLayout& home, Engine engine, const std::optional<BulkWindow>& bulk,

@@ -101,7 +101,7 @@ bool staysAtZero(Value pointer, int d) {
 
 class Finder {
  public:
-  Finder(tile::LoadOp load, int64_t width) : load(load), type(load.getType()), width(width) {}
+  Finder(tile::LoadOp load, int64_t width, int64_t swizzle) : load(load), type(load.getType()), width(width), swizzle(swizzle) {}
 
   std::optional<BulkWindow> run() {
     bytes = elementBits(type.getElementType()) / 8;
@@ -238,18 +238,18 @@ class Finder {
       strideList.push_back(inBytes(term.stride));
       window.coordinates.push_back(term.index);
     }
-    window.map =
-        b.getDictionaryAttr({b.getNamedAttr("box", b.getDenseI64ArrayAttr({width / bytes, boxRows()})),
-                             b.getNamedAttr("element", TypeAttr::get(type.getElementType())),
-                             b.getNamedAttr("pointer", b.getI64IntegerAttr(argument)), b.getNamedAttr("sizes", b.getArrayAttr(sizeList)),
-                             b.getNamedAttr("strides", b.getArrayAttr(strideList)), b.getNamedAttr("swizzle", b.getI64IntegerAttr(width))});
+    window.map = b.getDictionaryAttr(
+        {b.getNamedAttr("box", b.getDenseI64ArrayAttr({width / bytes, boxRows()})),
+         b.getNamedAttr("element", TypeAttr::get(type.getElementType())), b.getNamedAttr("pointer", b.getI64IntegerAttr(argument)),
+         b.getNamedAttr("sizes", b.getArrayAttr(sizeList)), b.getNamedAttr("strides", b.getArrayAttr(strideList)),
+         b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzle))});
     window.nonNegative.assign(nonNegative.begin(), nonNegative.end());
     return window;
   }
 
   tile::LoadOp load;
   RankedTensorType type;
-  int64_t width, bytes = 0, argument = 0;
+  int64_t width, swizzle, bytes = 0, argument = 0;
   tile::MakeBlockPtrOp root;
   SmallVector<Term> terms;
   SmallVector<Product> sizes;  ///< of the window's dimensions, the contiguous one first
@@ -259,7 +259,7 @@ class Finder {
 
 }  // namespace
 
-std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width) { return Finder(load, width).run(); }
+std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width, int64_t swizzle) { return Finder(load, width, swizzle).run(); }
 
 int64_t addTensorMap(Operation* function, const BulkWindow& window) {
   SmallVector<Attribute> maps;

@@ -21,9 +21,9 @@ struct BulkWindow {
   llvm::SmallVector<int64_t> nonNegative;  ///< arguments that must not be negative
 };
 
-/// Of a load of a two-dimensional tile whose last dimension is contiguous. `width`: bytes of a row of the box, which is also the engine's
-/// swizzle. Nothing where the engine cannot do exactly what the load says.
-std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width);
+/// Of a load of a two-dimensional tile whose last dimension is contiguous. `width`: bytes of a row of the box; `swizzle`: the same, or 0
+/// where the engine lays rows as they are. Nothing where the engine cannot do exactly what the load says.
+std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width, int64_t swizzle);
 
 /// The number of the map in the function's list, to which it is added if it is not there.
 int64_t addTensorMap(mlir::Operation* function, const BulkWindow& window);

@@ -8,12 +8,20 @@
 // An operand that the instruction takes from shared memory is a load of a buffer in a layout that the unit reads, transposed or not; the
 // load goes. -tilegpu-place-waits moves the waits down to where they are needed.
 //
+// A first operand that is computed, and that warps would exchange through shared memory to have it in registers, is stored where the unit
+// reads it, as it is or before it is transposed:
+//
+//   %y = trans %x                                      %b = alloc : 1 x 128x64, swizzled
+//   %z = convert_layout %y (of kind "shared")    =>    store_buffer %x, %b[0]
+//   %e = tile.dot %z, %k0, %c {instruction}            %d = dot_async %b[0], %k[%s], %c {transposed_a}
+//
 // Where an operand is anything else by now, the dot stays: its tiles have the fragments of an instruction of registers, which it becomes.
 // Assumption: A1 nothing writes the buffer between the load and the dot; else the dot stays, too. Test: tests/lit/gpu/async-dots.mlir.
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/dots/ExchangedOperand.h"
 #include "fattn/Error.h"
 
 using namespace mlir;
@@ -50,6 +58,25 @@ std::optional<SharedOperand> sharedOperand(tile::DotOp dot, unsigned number) {
   return result;
 }
 
+/// Stores the operand where the unit reads it, at the place of the last conversion; what another dot has stored before is read again.
+Value storeForUnit(tile::DotOp dot, const ExchangedOperand& operand, Value& slot) {
+  for (Operation* user : operand.source.getUsers()) {
+    auto store = dyn_cast<StoreBufferOp>(user);
+    if (!store || store->getBlock() != dot->getBlock() || !store->isBeforeInBlock(dot)) continue;
+    if (store.getBuffer().getType().getLayout().getLayout() != operand.home) continue;
+    slot = store.getSlot();
+    return store.getBuffer();
+  }
+  auto type = cast<RankedTensorType>(operand.source.getType());
+  OpBuilder b(operand.chain.back());
+  Location loc = dot.getLoc();
+  auto buffer = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), SharedAttr::get(b.getContext(), operand.home));
+  Value alloc = AllocOp::create(b, loc, buffer, IntegerAttr(), IntegerAttr());
+  slot = arith::ConstantIntOp::create(b, loc, 0, 32);
+  StoreBufferOp::create(b, loc, operand.source, alloc, slot);
+  return alloc;
+}
+
 void eraseIfUnused(const SharedOperand& operand) {
   for (Operation* op : {static_cast<Operation*>(operand.trans), static_cast<Operation*>(operand.load)})
     if (op && op->use_empty()) op->erase();
@@ -66,8 +93,14 @@ void begin(tile::DotOp dot, const DotInstruction& instruction) {
   auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
   Value left = a ? Value(a->load.getBuffer()) : dot.getA();
   Value slot = a ? a->load.getSlot() : Value();
+  bool transposedA = a && a->trans;
+  std::optional<ExchangedOperand> computed = exchangedOperand(dot);
+  if (computed) {
+    left = storeForUnit(dot, *computed, slot), transposedA = computed->transposed;
+    text = InstructionAttr::get(text.getContext(), text.getName(), text.getDepth(), /*sharedA=*/true, text.getSharedB());
+  }
   auto inFlight = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), dot.getAcc(), b->load.getBuffer(), b->load.getSlot(), left, slot,
-                                     text, /*transposed_a=*/a && a->trans, /*transposed_b=*/static_cast<bool>(b->trans));
+                                     text, transposedA, /*transposed_b=*/static_cast<bool>(b->trans));
   keepSourceLabel(b->load, inFlight, kSourceOfBAttr);
   if (a) keepSourceLabel(a->load, inFlight, kSourceOfAAttr);
   auto done = DotWaitOp::create(builder, dot.getLoc(), dot.getType(), inFlight.getResult(), IntegerAttr());
@@ -75,6 +108,8 @@ void begin(tile::DotOp dot, const DotInstruction& instruction) {
   dot.erase();
   if (a) eraseIfUnused(*a);
   eraseIfUnused(*b);
+  if (computed)
+    for (Operation* op : llvm::reverse(computed->chain)) op->erase();
 }
 
 class AsyncDotsPass : public impl::AsyncDotsPassBase<AsyncDotsPass> {

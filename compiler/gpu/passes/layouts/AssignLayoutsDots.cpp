@@ -7,7 +7,7 @@
 //                               lane,
 //                                                     and %c may be the first operand of a further product as it is
 //
-// Instructions of warp groups, which read shared memory themselves, are one more way: all warps along the rows.
+// Instructions of warp groups, which read shared memory themselves, are further ways: groups along the rows times groups along the columns.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
@@ -75,23 +75,55 @@ static bool canLieInShared(tile::DotOp dot, unsigned operand) {
   return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult()), rows).empty();
 }
 
-/// The dot as instructions of warp groups, on the fragments of `spread` (all warps along the rows); nothing where the row does not serve.
-/// Rows of 16-bit types only: with others an operand may not be transposed, and sums of f8 are kept in fewer bits than f32 has.
-static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const DotOption& spread, LayoutPool& pool) {
+/// Whether instructions of warp groups compute the dot, in so many groups along the rows and along the columns. Rows of 16-bit types only:
+/// with others an operand may not be transposed, and sums of f8 are kept in fewer bits than f32 has.
+static bool suitsGroups(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t rows, int64_t columns) {
   Type element = dot.getA().getType().getElementType();
-  int64_t m = dot.getType().getDimSize(0), n = dot.getType().getDimSize(1), depth = dot.getA().getType().getDimSize(1);
+  auto [m, n, depth] = sizeOf(dot);
   bool types = row.takes(tile::dtypeOf(element)) && element == dot.getB().getType().getElementType() && bitsOf(dot.getA()) == 16 &&
                dot.getType().getElementType().isF32();
-  if (!types || pool.warps() % row.warps || m % (row.m * (pool.warps() / row.warps))) return std::nullopt;
-  if (n < row.minN || n > row.maxN || n % row.stepN || depth % row.k || !canLieInShared(dot, 1)) return std::nullopt;
-  if (!gpu::rowsToNextGroup(pool[spread.c], row.m, row.warps)) return std::nullopt;
-  DotOption option = spread;
+  if (!types || m % (row.m * rows) || depth % row.k || n % columns) return false;
+  // A group's columns are a power of two where there are several, so that they are neighbours in the layout.
+  const int64_t each = n / columns;
+  return each >= row.minN && each <= row.maxN && each % row.stepN == 0 &&
+         (columns == 1 || llvm::isPowerOf2_64(static_cast<uint64_t>(each)));
+}
+
+/// Whether each group's columns of B begin where a descriptor can: with a row of the buffer, or with one of its swizzled columns of at most
+/// 128 bytes.
+static bool startsAtColumns(tile::DotOp dot, int64_t each) {
+  auto type = cast<ShapedType>(dot.getB().getType());
+  ArrayRef<int64_t> memory = loadBehind(dot.getB()).getType().getShape();
+  const bool transposed = memory[0] == type.getDimSize(1) && memory[0] != memory[1];
+  return transposed ? each % 8 == 0 : each * bitsOf(dot.getB()) % (128 * 8) == 0;
+}
+
+/// The dot as instructions of warp groups, on the fragments that `first`, an instruction in registers, has for a part of the columns;
+/// nothing where the row does not serve.
+static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
+                                            int64_t columns, LayoutPool& pool) {
+  const int64_t groups = pool.warps() / row.warps, rows = groups / columns;
+  if (!suitsGroups(dot, row, rows, columns) || !canLieInShared(dot, 1)) return std::nullopt;
+  auto [m, n, depth] = sizeOf(dot);
+  if (columns > 1 && !startsAtColumns(dot, n / columns)) return std::nullopt;
+  const int bits = elementBits(dot.getA().getType().getElementType());
+  const int64_t warps = rows * row.warps;
+  LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, n / columns}, {warps, 1}) *
+                   LinearLayout::identity(kWarp, columns, layout::dim(1));
+  LinearLayout a =
+      layout::tileFragment(gpu::fragmentOf(first, Operand::A, k, bits), {m, depth}, {warps, 1}) * LinearLayout::broadcast(kWarp, columns);
+  LinearLayout b = LinearLayout::broadcast(kWarp, warps) *
+                   layout::tileFragment(gpu::fragmentOf(first, Operand::B, k, bits), {depth, n / columns}, {1, 1}) *
+                   LinearLayout::identity(kWarp, columns, layout::dim(1));
+  if (!gpu::groupGridOf(c.asTile(2), row.m, row.warps)) return std::nullopt;
+  DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
   option.row = &row;
   option.depth = row.k;
   option.sharedA = canLieInShared(dot, 0);
   option.sharedB = true;
-  double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k;
-  option.cycles = instructions * row.cyclesOf(static_cast<int>(n), option.sharedA).value_or(static_cast<double>(n) / 2);
+  const int64_t each = n / columns;
+  double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k * static_cast<double>(columns);
+  option.cycles = instructions * row.cyclesOf(static_cast<int>(each), option.sharedA).value_or(static_cast<double>(each) / 2);
   return option;
 }
 
@@ -126,8 +158,9 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   for (const gpu::MatrixInstruction& group : pool.target().matrix) {
     if (isForSingleWarps(dot, pool.target(), pool.warps())) break;
     if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
-    if (dot.getType().getDimSize(0) % (first.m * pool.warps())) continue;
-    if (auto option = groupOption(dot, group, optionFor(dot, first, depth, {pool.warps(), 1, 1}, pool), pool)) options.push_back(*option);
+    for (int64_t columns = 1; columns <= pool.warps() / group.warps; ++columns)
+      if (pool.warps() / group.warps % columns == 0)
+        if (auto option = groupOption(dot, group, first, depth, columns, pool)) options.push_back(*option);
   }
   for (const gpu::MatrixInstruction* row : rows)
     if (int k = depthFor(dot, *row)) addOptions(dot, *row, k, pool, options);

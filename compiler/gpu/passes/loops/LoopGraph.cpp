@@ -6,16 +6,23 @@
 // path to it. Edges lead from a level to the same or a higher one, and to a higher one behind a dot: no two nodes need each other within an
 // iteration. A group that only renames or converts what one other group computes belongs to that one.
 //
+// Where a matrix unit does dots by itself, groups are smaller: a group needs the same dots, not as many, so that what follows from one of
+// two dots can run beside the other one; and a conversion for which warps meet is a node, so that dots can begin before it. Edges then lead
+// from a group to one that needs the same nodes or more. Elsewhere other warps run beside a dot, and larger groups keep fewer registers.
+//
 // What is computed from scalars alone belongs to no node. Edges are values, and the order that memory imposes (MemoryOrder.h).
 #include "compiler/gpu/passes/loops/LoopGraph.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "compiler/dialect/SourceLines.h"
 #include "compiler/gpu/Occupancy.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/dots/ExchangedOperand.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/IR/IRMapping.h"
@@ -29,8 +36,6 @@ namespace {
 /// Registers for addresses, loop control and what else no node accounts for.
 constexpr int kOtherRegisters = 16;
 
-bool isHeavy(Operation* op) { return isa<tile::DotOp, tile::SelectLazyOp>(op); }
-
 /// Reads of shared memory, what they wait for, and the renaming between them and their dot.
 bool isOperandRead(Operation* op) {
   if (isa<LoadBufferOp, CopyWaitOp, StoreBufferOp>(op)) return true;
@@ -39,11 +44,22 @@ bool isOperandRead(Operation* op) {
 
 bool isConversion(Operation* op) { return op->hasTrait<tile::MovesElements>() || isa<arith::TruncFOp, arith::ExtFOp>(op); }
 
+/// What of an iteration leads to an operation: nodes by themselves, and the most of them that are on one path.
+struct Needs {
+  int level = 0;
+  std::set<Operation*> nodes;
+};
+
 class GraphBuilder {
  public:
   GraphBuilder(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) : loop(loop), fetches(fetches), ahead(ahead) {
     for (Operation& op : loop.getBody()->without_terminator())
       if (!llvm::is_contained(fetches, &op)) body.push_back(&op);
+    graph.queued = llvm::any_of(body, [](Operation* op) {
+      auto dot = dyn_cast<tile::DotOp>(op);
+      std::optional<DotInstruction> instruction = dot ? instructionOf(dot) : std::nullopt;
+      return instruction && instruction->row->asynchronous;
+    });
   }
 
   LoopGraph run() {
@@ -78,6 +94,12 @@ class GraphBuilder {
     });
   }
 
+  /// What is a node by itself.
+  bool isHeavy(Operation* op) const {
+    return isa<tile::DotOp, tile::SelectLazyOp>(op) || (graph.queued && crossesWarps(dyn_cast<ConvertLayoutOp>(op)));
+  }
+  bool isSame(const Needs& a, const Needs& b) const { return graph.queued ? a.nodes == b.nodes : a.level == b.level; }
+
   /// No tile goes in but such as follow from scalars, and memory is left alone.
   bool followsFromScalars(Operation* op) {
     if (!isMemoryEffectFree(op) || isHeavy(op) || op->getNumRegions() != 0) return false;
@@ -98,33 +120,35 @@ class GraphBuilder {
       if (dotInside) graph.unfit = "a dot stands in a branch";
       if (followsFromScalars(op)) free.insert(op), graph.free.push_back(op);
     }
-    int heaviest = 0;
     for (Operation* op : body) {
       if (free.contains(op)) continue;
-      int& mine = level[op];
-      mine = 0;
+      Needs mine;
       forUses(op, [&](Value, Operation* def, int distance) {
-        if (auto it = level.find(def); distance == 0 && def != op && it != level.end())
-          mine = std::max(mine, it->second + (isHeavy(def) ? 1 : 0));
+        auto it = needs.find(def);
+        if (distance != 0 || def == op || it == needs.end()) return;
+        mine.level = std::max(mine.level, it->second.level + (isHeavy(def) ? 1 : 0));
+        if (!graph.queued) return;
+        mine.nodes.insert(it->second.nodes.begin(), it->second.nodes.end());
+        if (isHeavy(def)) mine.nodes.insert(def);
       });
-      heaviest = std::max(heaviest, mine);
+      needs[op] = std::move(mine);
     }
   }
 
-  bool isArithmetic(Operation* op) { return level.contains(op) && !isHeavy(op) && !isOperandRead(op); }
+  bool isArithmetic(Operation* op) { return needs.contains(op) && !isHeavy(op) && !isOperandRead(op); }
 
   /// Connects what belongs together; the leader of a class stands for its node.
   void group() {
     for (Operation* op : body)
-      if (level.contains(op)) classes.insert(op);
+      if (needs.contains(op)) classes.insert(op);
     for (Operation* op : body) {
       if (!isArithmetic(op)) continue;
       forUses(op, [&](Value, Operation* def, int distance) {
-        if (distance == 0 && def != op && isArithmetic(def) && level[def] == level[op]) classes.unionSets(op, def);
+        if (distance == 0 && def != op && isArithmetic(def) && isSame(needs[def], needs[op])) classes.unionSets(op, def);
       });
     }
     for (Operation* op : llvm::reverse(body))
-      if (level.contains(op) && isOperandRead(op))
+      if (needs.contains(op) && isOperandRead(op))
         if (Operation* reader = readerOf(op)) classes.unionSets(op, reader);
   }
 
@@ -134,14 +158,14 @@ class GraphBuilder {
       Operation* first = nullptr;
       for (Operation* user : op->getUsers()) {
         Operation* inBody = loop.getBody()->findAncestorOpInBlock(*user);
-        if (inBody && level.contains(inBody) && (!first || inBody->isBeforeInBlock(first))) first = inBody;
+        if (inBody && needs.contains(inBody) && (!first || inBody->isBeforeInBlock(first))) first = inBody;
       }
       return first;
     }
     llvm::SmallSetVector<Value, 4> buffers;
     for (const BufferAccess& access : accessesOf(op)) buffers.insert(access.buffer);
     for (Operation* next = op->getNextNode(); next; next = next->getNextNode())
-      if (level.contains(next) && !isa<CopyWaitOp, StoreBufferOp>(next) && touches(next, buffers)) return next;
+      if (needs.contains(next) && !isa<CopyWaitOp, StoreBufferOp>(next) && touches(next, buffers)) return next;
     return nullptr;
   }
 
@@ -154,7 +178,7 @@ class GraphBuilder {
       for (Operation* member : membersOf(op)) {
         one &= isConversion(member);
         forUses(member, [&](Value, Operation* def, int distance) {
-          if (!level.contains(def) || classes.isEquivalent(def, op)) return;
+          if (!needs.contains(def) || classes.isEquivalent(def, op)) return;
           Operation* leader = classes.getLeaderValue(def);
           one &= distance == 0 && !isa<tile::DotOp>(def) && !isOperandRead(def) && (!source || source == leader);
           source = leader;
@@ -164,31 +188,32 @@ class GraphBuilder {
     }
   }
 
-  /// A class that needs no other within an iteration and does not read memory (what is made of carried statistics, masks) joins the first
-  /// one that uses it: nothing would be gained by doing it at another time, and its results need not be kept.
+  /// A class that needs no other within an iteration and reads no memory but shared (what is made of carried statistics, masks, rows that
+  /// were copied ahead) joins the first one that uses it: nothing would be gained by doing it at another time, and its results need not be
+  /// kept.
   void mergeFirsts() {
     for (Operation* op : body) {
-      if (!isArithmetic(op) || classes.getLeaderValue(op) != op) continue;
-      bool first = true;
+      if (!needs.contains(op) || classes.getLeaderValue(op) != op) continue;
       SmallVector<Operation*> members = membersOf(op);
+      bool first = llvm::none_of(members, [&](Operation* member) { return isHeavy(member); });
       for (Operation* member : members) {
-        first &= isMemoryEffectFree(member);
+        first &= isMemoryEffectFree(member) || (graph.queued && isa<LoadBufferOp, CopyWaitOp>(member));
         forUses(member, [&](Value, Operation* def, int distance) {
-          first &= distance != 0 || !level.contains(def) || classes.isEquivalent(def, op);
+          first &= distance != 0 || !needs.contains(def) || classes.isEquivalent(def, op);
         });
       }
       if (Operation* user = first ? firstUserOf(members) : nullptr) classes.unionSets(user, op);
     }
   }
 
-  /// Of the lowest level, and of that arithmetic before others: no path leads to it from another user.
+  /// The one that needs the fewest, and of those arithmetic before others: no path leads to it from another user.
   Operation* firstUserOf(ArrayRef<Operation*> members) {
     Operation* best = nullptr;
-    auto rank = [&](Operation* op) { return std::pair(level[op], isHeavy(op)); };
+    auto rank = [&](Operation* op) { return std::tuple(needs[op].level, needs[op].nodes.size(), isHeavy(op)); };
     for (Operation* member : members)
       for (Operation* user : member->getUsers()) {
         Operation* inBody = loop.getBody()->findAncestorOpInBlock(*user);
-        if (!inBody || !level.contains(inBody) || classes.isEquivalent(inBody, member)) continue;
+        if (!inBody || !needs.contains(inBody) || classes.isEquivalent(inBody, member)) continue;
         if (!best || rank(inBody) < rank(best)) best = inBody;
       }
     return best;
@@ -196,14 +221,14 @@ class GraphBuilder {
 
   SmallVector<Operation*> membersOf(Operation* op) {
     return llvm::to_vector(
-        llvm::make_filter_range(body, [&](Operation* other) { return level.contains(other) && classes.isEquivalent(op, other); }));
+        llvm::make_filter_range(body, [&](Operation* other) { return needs.contains(other) && classes.isEquivalent(op, other); }));
   }
 
   /// Nodes in the order of the text.
   void number() {
     int dots = 0, others = 0;
     for (Operation* op : body) {
-      if (!level.contains(op)) continue;
+      if (!needs.contains(op)) continue;
       auto [it, fresh] = numbers.try_emplace(classes.getLeaderValue(op), static_cast<int>(graph.operations.size()));
       if (fresh) graph.operations.emplace_back();
       graph.operations[it->second].push_back(op);
@@ -219,18 +244,19 @@ class GraphBuilder {
   }
 
   int nodeOf(Operation* op) {
-    auto it = level.contains(op) ? numbers.find(classes.getLeaderValue(op)) : numbers.end();
+    auto it = needs.contains(op) ? numbers.find(classes.getLeaderValue(op)) : numbers.end();
     return it == numbers.end() ? -1 : it->second;
   }
 
-  void addEdge(int from, int to, int distance, bool chained) {
-    if (from < 0 || to < 0 || from == to) return;
+  void addEdge(gpu::Edge added) {
+    if (added.from < 0 || added.to < 0 || added.from == added.to) return;
     for (gpu::Edge& edge : graph.model.edges)
-      if (edge.from == from && edge.to == to && edge.distance == distance) {
-        edge.chained &= chained;
+      if (edge.from == added.from && edge.to == added.to && edge.distance == added.distance) {
+        edge.chained &= added.chained;
+        edge.order &= added.order;
         return;
       }
-    graph.model.edges.push_back({.from = from, .to = to, .distance = distance, .chained = chained});
+    graph.model.edges.push_back(added);
   }
 
   void edges() {
@@ -240,11 +266,11 @@ class GraphBuilder {
       forUses(op, [&](Value value, Operation* def, int distance) {
         auto dot = dyn_cast<tile::DotOp>(op);
         bool onlyAccumulates = dot && isa<tile::DotOp>(def) && value != dot.getA() && value != dot.getB();
-        addEdge(nodeOf(def), to, distance, onlyAccumulates);
+        addEdge({.from = nodeOf(def), .to = to, .distance = distance, .chained = onlyAccumulates});
       });
     }
     for (const MemoryEdge& edge : memoryEdges(loop, fetches, gpu::kMaxStages))
-      addEdge(nodeOf(edge.from), nodeOf(edge.to), edge.distance, /*chained=*/false);
+      addEdge({.from = nodeOf(edge.from), .to = nodeOf(edge.to), .distance = edge.distance, .order = true});
   }
 
   void costs() {
@@ -296,9 +322,18 @@ class GraphBuilder {
     for (auto [i, operations] : llvm::enumerate(graph.operations))
       for (Operation* op : operations)
         for (Value result : op->getResults())
-          if (!inPlace.contains(result)) countRegisters(static_cast<int>(i), result);
+          if (!inPlace.contains(result) && !isElsewhere(op, operations)) countRegisters(static_cast<int>(i), result);
     model.registerLimit = gpu::registerLimit(target, 1, model.threads, /*copierRegisters=*/0);
     model.groups = blocksOnSM(target);
+  }
+
+  /// Whether nobody has the value in registers of its own: another name of one that is counted, or what a matrix unit reads from shared
+  /// memory.
+  bool isElsewhere(Operation* op, ArrayRef<Operation*> node) {
+    if (isa<tile::TransOp>(op) && llvm::is_contained(node, op->getOperand(0).getDefiningOp())) return true;
+    auto dot = op->hasOneUse() ? dyn_cast<tile::DotOp>(*op->user_begin()) : tile::DotOp();
+    std::optional<ExchangedOperand> operand = dot ? exchangedOperand(dot) : std::nullopt;
+    return operand && llvm::is_contained(operand->chain, op);
   }
 
   /// A value that other nodes use; where only one does and computes elementwise from it, that one takes over the registers.
@@ -311,7 +346,8 @@ class GraphBuilder {
     graph.model.nodes[node].registers += static_cast<int>(registersOf(result.getType()));
     if (users.size() != 1) return;
     for (gpu::Edge& edge : graph.model.edges)
-      if (edge.from == node && edge.to == users[0] && graph.model.nodes[edge.to].kind == gpu::NodeKind::Arithmetic) edge.reuse = true;
+      if (edge.from == node && edge.to == users[0] && graph.model.nodes[edge.to].kind == gpu::NodeKind::Arithmetic && !edge.order)
+        edge.reuse = true;
   }
 
   /// Blocks that an SM holds at once, by the buffers of this loop and a block's warps and registers at the limit.
@@ -334,7 +370,7 @@ class GraphBuilder {
   int64_t ahead;
   SmallVector<Operation*> body;
   llvm::SmallPtrSet<Operation*, 16> free;
-  llvm::DenseMap<Operation*, int> level;  // of everything that is not free
+  std::map<Operation*, Needs> needs;  // of everything that is not free
   llvm::EquivalenceClasses<Operation*> classes;
   llvm::DenseMap<Operation*, int> numbers;  // of the leaders
   LoopGraph graph;
@@ -401,6 +437,18 @@ std::string LoopGraph::legend() const {
 }
 
 LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return GraphBuilder(loop, fetches, ahead).run(); }
+
+bool keepsText(const LoopGraph& graph, const gpu::Schedule& schedule) {
+  if (!(schedule == gpu::textOrder(schedule.size))) return false;
+  if (!graph.queued) return true;
+  Operation* last = nullptr;
+  for (const auto& operations : graph.operations)
+    for (Operation* op : operations) {
+      if (last && !last->isBeforeInBlock(op)) return false;
+      last = op;
+    }
+  return true;
+}
 
 StagedOps stagedOps(const LoopGraph& graph, const gpu::Schedule& schedule) {
   StagedOps order;

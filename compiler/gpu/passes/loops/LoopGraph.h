@@ -13,6 +13,7 @@ struct LoopGraph {
   gpu::LoopModel model;
   std::vector<llvm::SmallVector<mlir::Operation*>> operations;  ///< of each node, in the order of the text
   llvm::SmallVector<mlir::Operation*> free;                     ///< computed from scalars alone: they go with whoever needs them
+  bool queued = false;                                          ///< a matrix unit does some of the dots by itself
   std::string unfit;                                            ///< why the loop has no model, in words; empty where it has one
 
   /// What each node stands for.
@@ -23,6 +24,10 @@ struct LoopGraph {
 
 /// Nodes, costs and edges of a loop's body without its fetches. `ahead`: trips that copies run ahead, for what they need of shared memory.
 LoopGraph graphOf(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Operation*> fetches, int64_t ahead);
+
+/// Whether the schedule is the order of the text. Where dots run beside other work, the text has to do one node after the other; elsewhere
+/// the parts of nodes may alternate as the text has them, which keeps fewer registers.
+bool keepsText(const LoopGraph& graph, const gpu::Schedule& schedule);
 
 /// The operations in the order and the stages of the schedule. What follows from scalars is repeated in each stage that needs it.
 StagedOps stagedOps(const LoopGraph& graph, const gpu::Schedule& schedule);

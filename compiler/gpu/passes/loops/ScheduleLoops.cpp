@@ -13,7 +13,8 @@
 // The body becomes a model of a few coarse nodes (LoopGraph.h) priced by the machine table; the search (gpu/schedule) ranks all legal
 // schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
 // iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. Loops that have
-// no model, or whose dots the table has no cycles for, keep the order of the text; option `explain` makes a remark of what was chosen and
+// no model, or whose dots the table has no cycles for, keep the order of the text, as do all that a schedule does not fit which is only
+// advice; option `explain` makes a remark of what was chosen and
 // why. How the loop is rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
 #include <fmt/format.h>
 
@@ -75,7 +76,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     refusal.reset();
     for (scf::ForOp loop : loops)
       if (failed(overlap(loop, most))) return signalPassFailure();
-    if (!forced.empty() && !taken && refusal) {
+    if (!forced.empty() && !advice && !taken && refusal) {
       emitError(refusal->first) << refusal->second;
       return signalPassFailure();
     }
@@ -118,6 +119,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
       // generator spills the rest.
       costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, gpu::textOrder(costed.size())).registers);
       choice.schedule = forcedFor(loop, costed);
+      if (!choice.schedule && advice && !forced.empty()) choice.schedule = gpu::textOrder(costed.size());
       if (!choice.schedule) {
         choice.found = gpu::search(costed, {.best = std::max(8, static_cast<int>(schedule) + 1)});
         if (choice.found.best.empty()) {  // nodes that need each other in one trip
@@ -160,7 +162,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
         loop.emitRemark() << "keeps the order of the text: " << choice.why << "; " << graph.legend();
     }
     StagedOps compute;
-    if (choice.schedule && *choice.schedule == gpu::textOrder(choice.schedule->size)) choice.schedule.reset();
+    if (choice.schedule && keepsText(graph, *choice.schedule)) choice.schedule.reset();
     if (choice.schedule) {
       compute = stagedOps(graph, *choice.schedule);
       for (auto& entry : compute)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/gpu/passes/dots/ExchangedOperand.h"
+
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+std::optional<ExchangedOperand> exchangedOperand(tile::DotOp dot) {
+  std::optional<DotInstruction> instruction = instructionOf(dot);
+  if (!instruction || !instruction->sharedB || instruction->sharedA) return std::nullopt;
+  ExchangedOperand result{.source = dot.getA(), .home = {}};
+  bool exchanged = false;
+  for (Operation* op = result.source.getDefiningOp(); op && op->getBlock() == dot->getBlock() && op->hasOneUse();
+       op = result.source.getDefiningOp()) {
+    if (auto conversion = dyn_cast<ConvertLayoutOp>(op))
+      exchanged |= crossesWarps(conversion);
+    else if (isa<tile::TransOp>(op))
+      result.transposed = !result.transposed;
+    else
+      break;
+    result.chain.insert(result.chain.begin(), op);
+    result.source = op->getOperand(0);
+  }
+  if (!exchanged) return std::nullopt;
+  auto type = cast<RankedTensorType>(result.source.getType());
+  auto layouts = matrixUnitLayouts(type.getShape(), elementBits(type.getElementType()), rowsTogether(dot, 0, result.transposed));
+  if (layouts.empty()) return std::nullopt;
+  result.home = layouts.front().elements();
+  return result;
+}
+
+}  // namespace fattn::tilegpu
