@@ -47,27 +47,25 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
   const DType type = a.q.base.dtype();
   const Scalar queries = cast(a.q.size[2], DType::I32), keyCount = cast(a.k.size[2], DType::I32), shift = keyCount - queries;
   const BlockPtr qs = backward::Head{a.q, batch, head}.rows(0, M, D), douts = backward::Head{a.dout, batch, head}.rows(0, M, Dv);
-  const BlockPtr logs = backward::Head{a.logs, batch, head}.numbers(0, M), deltas = backward::Head{a.deltas, batch, head}.numbers(0, M);
-  const Dims check = backward::statisticsCheck(M);
+  const BlockPtr logs = backward::Head{a.logs, batch, head}.line(M), deltas = backward::Head{a.deltas, batch, head}.line(M);
+  const Dims check = backward::statisticsCheck(M), ofLine = check.empty() ? Dims{} : Dims{1};
+  std::optional<BlockPtr> sums;
+  // Their rows lie side by side, so that the addresses of a block are constants beside one that moves.
+  if (a.sums) sums = make_block_ptr(backward::Head{*a.sums, batch, head}.base(), {a.sums->size[2], D}, {D, 1}, {0, 0}, {M, D});
   const Tile keys = expand(arange(0, N) + block.first, 1), rows = expand(arange(0, M), 0);
   const Scalar begin =
       block.causal ? max(block.first - shift, 0) / static_cast<std::int32_t>(M) * static_cast<std::int32_t>(M) : queries * 0;
   auto [dk, dv] = for_(begin, queries, M, carry(before.dk, before.dv), [&](Scalar m, Tile dk, Tile dv) {
     const Tile q = load(advance(qs, {m, 0}), {0}), dout = load(advance(douts, {m, 0}), {0});
-    const Tile log = load(advance(logs, {m}), check), delta = load(advance(deltas, {m}), check);
+    const Tile log = load(advance(logs, {0, m}), ofLine), delta = load(advance(deltas, {0, m}), ofLine);
     // Beyond the last key there are rows that nobody stores, but their dS enters dQ.
     Tile visible = keys < keyCount;
     if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
     if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
-    const Tile p =
-        backward::probabilities(dot(block.k, trans(q)), block.scale, expand(log, 0), block.causal || a.sums ? &visible : nullptr);
-    const Tile ds = cast(p * (dot(block.v, trans(dout)) - expand(delta, 0)), type);
+    const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
+    const Tile ds = cast(p * (dot(block.v, trans(dout)) - delta), type);
     const Tile dvNext = dot(cast(p, type), dout, dv), dkNext = dot(ds, q, dk);
-    // Their rows lie side by side, so that the addresses of a block are constants beside one that moves.
-    if (a.sums) {
-      const Tile offsets = expand(arange(0, M) * static_cast<std::int32_t>(D), 1) + expand(arange(0, D), 0);
-      atomic_add(backward::Head{*a.sums, batch, head}.base() + cast(m, DType::I64) * D + offsets, dot(trans(ds), block.k));
-    }
+    if (a.sums) atomic_add(advance(*sums, {m, 0}), dot(trans(ds), block.k), check);
     return carry(dkNext, dvNext);
   });
   return {dk, dv};

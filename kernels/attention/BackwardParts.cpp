@@ -30,6 +30,10 @@ BlockPtr Head::numbers(const Scalar& row, std::int64_t count) const {
   return make_block_ptr(base(), {tensor.size[2]}, {tensor.stride[2]}, {row}, {count});
 }
 
+BlockPtr Head::line(std::int64_t count) const {
+  return make_block_ptr(base(), {1, tensor.size[2]}, {tensor.stride[1], 1}, {0, 0}, {1, count});
+}
+
 Dims statisticsCheck(std::int64_t count) { return kStatisticsRows % count == 0 ? Dims{} : Dims{0}; }
 
 Tile probabilities(const Tile& scores, const Scalar& scale, const Tile& logs, const Tile* visible) {

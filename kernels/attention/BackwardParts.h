@@ -40,6 +40,8 @@ struct Head {
   /// `count` rows of `width` elements from `row` on, and `count` numbers of a tensor without columns.
   dsl::BlockPtr rows(const dsl::Scalar& row, std::int64_t count, std::int64_t width) const;
   dsl::BlockPtr numbers(const dsl::Scalar& row, std::int64_t count) const;
+  /// The same as a tile of one row.
+  dsl::BlockPtr line(std::int64_t count) const;
 };
 
 /// The dimensions of a statistics block pointer that have to be checked where blocks have `count` rows.

@@ -2,6 +2,8 @@
 #include "kernels/attention/BackwardTiles.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "kernels/attention/BackwardParts.h"
 
@@ -15,7 +17,24 @@ bool hasUnit(const Parameters& parameters, const Machine& machine) {
   return machine.chip == "nvidia:sm_90a" && sizeInBytes(parameters.dtype("dtype")) == 2;
 }
 
-TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps) { return {.block_m = m, .block_n = n, .stages = 2, .warps = warps}; }
+TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::string schedule = "") {
+  return {.block_m = m, .block_n = n, .stages = 2, .warps = warps, .schedule = std::move(schedule)};
+}
+
+// Aligned rows of such a width fill whole columns of shared memory: the engine copies them, and the unit makes all products.
+bool hasWholeRows(const Parameters& parameters) {
+  const std::int64_t width = parameters.integer("head_dim");
+  return parameters.integer("alignment") >= 16 && width == parameters.integer("head_dim_v") &&
+         (width == 64 || width == 128 || width == 256);
+}
+
+// Orders of the loop over queries that measured best: scores and their gradients begin together, dV while dS is computed, and what is
+// added to dQ before dK. With 256 columns two groups of warps share the columns of dK and dV, and exchange P and dS (docs/backward.md).
+TileConfig wholeRowsTile(const Parameters& parameters) {
+  const bool sums = parameters.flag("sums");
+  if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? "A B a C b c d E e D" : "A B a C b c D");
+  return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
+}
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
 // differs. dK and dV take 2 BLOCK_N widths of registers, so that wide heads have few keys a program.
@@ -26,8 +45,9 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
     if (width <= 64) return {tileOf(16, 32, 8)};
     return {tileOf(8, 32, 4), tileOf(8, 16, 4), tileOf(8, 8, 4)};
   }
+  if (hasUnit(parameters, machine) && hasWholeRows(parameters)) return {wholeRowsTile(parameters)};
   if (hasUnit(parameters, machine) && width <= 128) return {tileOf(width <= 64 && !sums ? 64 : 32, 128, 8)};
-  if (width <= 64) return {sums ? tileOf(32, 64, 4) : tileOf(64, 128, 8)};
+  if (width <= 64) return {sums ? tileOf(32, 64, 8) : tileOf(64, 128, 8)};
   if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
   return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8), tileOf(16, 16, 4)};
 }
@@ -36,7 +56,7 @@ std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Ma
   const std::int64_t width = widthOf(parameters);
   if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
   if (hasUnit(parameters, machine)) {
-    if (width <= 64) return {tileOf(64, 64, 4)};
+    if (width <= 64) return {hasWholeRows(parameters) ? tileOf(128, 128, 8, "A c1 C1 B a b") : tileOf(64, 64, 4)};
     return {tileOf(128, width <= 128 ? 64 : 32, 8)};
   }
   if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
