@@ -359,13 +359,9 @@ LogicalResult Emitter::emitTileOp(Operation* op) {
         return success();
       })
       .Case<tile::LoadOp>([&](auto o) { return emitLoad(o); })
-      .Case<tile::StoreOp>([&](auto o) {
+      .Case<tile::StoreOp, tile::AccumulateOp>([&](auto o) {
         shareBefore(o, o.getValue());
-        return flushed([&] { return emitStore(o); });
-      })
-      .Case<tile::AccumulateOp>([&](auto o) {
-        shareBefore(o, o.getValue());
-        return flushed([&] { return emitAccumulate(o); });
+        return flushed([&] { return emitWrite(o); });
       })
       .Case<tile::GatherOp>([&](auto o) { return flushed([&] { return emitGather(o); }); })
       .Case<tile::ScatterOp>([&](auto o) { return flushed([&] { return emitScatter(o); }); })

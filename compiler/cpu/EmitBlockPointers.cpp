@@ -164,7 +164,7 @@ View Emitter::loadBoundary(tile::LoadOp op, const BlockPtr& ptr, const View& glo
   return view;
 }
 
-LogicalResult Emitter::emitStore(tile::StoreOp op) {
+LogicalResult Emitter::emitWrite(tile::StoreOp op) {
   BlockPtr ptr = blockPtrs.at(op.getPtr());
   auto type = cast<RankedTensorType>(op.getValue().getType());
   View global = viewOf(ptr, type.getShape());
@@ -205,7 +205,7 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
 }
 
 /// Element by element: LLVM makes a compare-and-swap loop of each addition of floating-point numbers.
-LogicalResult Emitter::emitAccumulate(tile::AccumulateOp op) {
+LogicalResult Emitter::emitWrite(tile::AccumulateOp op) {
   BlockPtr ptr = blockPtrs.at(op.getPtr());
   auto type = cast<RankedTensorType>(op.getValue().getType());
   View global = viewOf(ptr, type.getShape());

@@ -131,8 +131,8 @@ class Emitter {
   void copy(const View& from, const View& into);
   mlir::LogicalResult emitLoad(tile::LoadOp op);
   View loadBoundary(tile::LoadOp op, const BlockPtr& ptr, const View& global);
-  mlir::LogicalResult emitStore(tile::StoreOp op);
-  mlir::LogicalResult emitAccumulate(tile::AccumulateOp op);
+  mlir::LogicalResult emitWrite(tile::StoreOp op);
+  mlir::LogicalResult emitWrite(tile::AccumulateOp op);
   mlir::Value inside(const BlockPtr& ptr, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> shape);
   mlir::Value laneMask(const BlockPtr& ptr, int64_t dim, mlir::Value index, int64_t width);
   View viewOf(const BlockPtr& ptr, llvm::ArrayRef<int64_t> shape);

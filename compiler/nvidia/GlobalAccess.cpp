@@ -7,6 +7,8 @@
 //   @$5 red.relaxed.gpu.global.add.v4.f32 [$0], {$1, $2, $3, $4};      sm_90
 //   atom.acq_rel.gpu.global.add.u32 $0, [$1], $2;
 // Without a predicate plain loads and stores, which LLVM knows. Source: PTX ISA 8.7, "ld", "st", "atom", "red".
+#include <fmt/format.h>
+
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -186,18 +188,25 @@ void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRang
     pair = LLVM::InsertElementOp::create(b, pair, elements[i + 1], one(1));
     words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
   }
-  const std::string kind = type.isF32() ? ".f32" : type.isF16() ? ".f16x2" : ".bf16x2", constraint = type.isF32() ? "f" : "r";
+  const std::string kind = type.isF32() ? ".f32" : type.isF16() ? ".f16x2" : ".bf16x2", constraint = type.isF32() ? ",f" : ",r";
   const size_t width = std::min(words.size(), most);
   for (size_t first = 0; first < words.size(); first += width) {
     SmallVector<Value> operands = {
         LLVM::GEPOp::create(b, address.getType(), words[0].getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)})};
     std::string constraints = "l";
-    for (size_t i = 0; i < width; ++i) operands.push_back(words[first + i]), constraints += "," + constraint;
-    std::string text = std::string("red.relaxed.gpu.global.add") + (half ? ".noftz" : "") +
-                       (width > 1 ? ".v" + std::to_string(width) : std::string()) + kind + " [$0], " +
-                       listFrom(1, static_cast<int64_t>(width)) + ";";
-    if (predicate) text = "@$" + std::to_string(operands.size()) + " " + text, constraints += ",b", operands.push_back(predicate);
-    call(b, {}, operands, text, constraints);
+    for (size_t i = 0; i < width; ++i) {
+      operands.push_back(words[first + i]);
+      constraints += constraint;
+    }
+    const std::string guard = predicate ? fmt::format("@${} ", operands.size()) : "";
+    if (predicate) {
+      operands.push_back(predicate);
+      constraints += ",b";
+    }
+    call(b, {}, operands,
+         fmt::format("{}red.relaxed.gpu.global.add{}{}{} [$0], {};", guard, half ? ".noftz" : "",
+                     width > 1 ? fmt::format(".v{}", width) : "", kind, listFrom(1, static_cast<int64_t>(width))),
+         constraints);
   }
 }
 

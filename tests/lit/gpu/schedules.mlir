@@ -6,6 +6,7 @@
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 schedule=100" 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='B A a'" 2>&1 | FileCheck %s --check-prefix=ILLEGAL
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A x B'" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A x B' advice=true" | FileCheck %s --check-prefix=ADVICE
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A a2 B3'" 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: sed 's/sm_80/sm_100/' %s | fattn-opt -tilegpu-schedule-loops="stages=2 explain=true" 2>&1 | FileCheck %s --check-prefix=UNPRICED
 
@@ -20,6 +21,8 @@
 // BEYOND: error: there is no schedule 100: the loops have 0 to 3
 // ILLEGAL: error: schedule `B A a` is illegal: {{.*}} needs {{.*}} of the same iteration
 // UNKNOWN: error: schedule `A x B`: there is no node 'x'; the nodes are A, a, B
+// Advice that does not fit leaves the order of the text.
+// ADVICE: tilegpu.schedule = "A a B"
 // DEEP: error: schedule A a2 B3 has more than two stages, 0 and 1
 // UNPRICED: remark: keeps the order of the text: the table has no cycles for mma.sync on nvidia:sm_100
 // UNPRICED-NOT: tilegpu.schedule
