@@ -78,8 +78,8 @@ bool Emitter::overwrittenBeforeUse(Operation* load) {
 Operation* Emitter::nextWriter(Operation* op) {
   auto [entry, isNew] = writers.try_emplace(op->getBlock());
   auto writes = [](Operation* inner) {
-    return isa<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::AtomicAddOp>(inner) ? WalkResult::interrupt()
-                                                                                             : WalkResult::advance();
+    auto access = transforms::accessOf(inner);
+    return access && access->writes ? WalkResult::interrupt() : WalkResult::advance();
   };
   if (isNew)
     for (Operation& each : *op->getBlock())

@@ -38,7 +38,7 @@ int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
   });
   source.walk([&](mlir::LLVM::InlineAsmOp code) {
     llvm::StringRef text = code.getAsmString();
-    if (text.contains("red.") && (text.contains(".v2.") || text.contains(".v4."))) version = std::max(version, 81);
+    if (text.contains("red.relaxed.gpu.global.add") && (text.contains(".v2.") || text.contains(".v4."))) version = std::max(version, 81);
   });
   return version;
 }

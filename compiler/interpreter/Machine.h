@@ -58,6 +58,9 @@ class Machine {
 
   void execute(mlir::scf::ForOp op);
   void execute(mlir::scf::WhileOp op);
+  /// Calls write(address, number, element type) for each element of the value that lies inside the array.
+  template <typename Op, typename Write>
+  void writeWindow(Op op, Write write);
   void execute(tile::LoadOp op);
   void execute(tile::StoreOp op);
   void execute(tile::AccumulateOp op);

@@ -71,7 +71,8 @@ void Machine::execute(tile::LoadOp op) {
   bind(op, std::move(result));
 }
 
-void Machine::execute(tile::StoreOp op) {
+template <typename Op, typename Write>
+void Machine::writeWindow(Op op, Write write) {
   const Window& window = *get(op.getPtr()).window;
   const Data& value = get(op.getValue());
   Type element = op.getValue().getType().getElementType();
@@ -79,21 +80,13 @@ void Machine::execute(tile::StoreOp op) {
   forEachIndex(op.getValue().getType().getShape(), [&](ArrayRef<int64_t> index) {
     const Element& number = value.elements[next++];
     if (std::optional<Element> pointer = locate(op, window, index, op.getBoundaryCheck()))
-      writeBytes(access(op, *pointer, element), number, element);
+      write(access(op, *pointer, element), number, element);
   });
 }
 
-void Machine::execute(tile::AccumulateOp op) {
-  const Window& window = *get(op.getPtr()).window;
-  const Data& value = get(op.getValue());
-  Type element = op.getValue().getType().getElementType();
-  size_t next = 0;
-  forEachIndex(op.getValue().getType().getShape(), [&](ArrayRef<int64_t> index) {
-    const Element& number = value.elements[next++];
-    if (std::optional<Element> pointer = locate(op, window, index, op.getBoundaryCheck()))
-      addBytes(access(op, *pointer, element), number, element);
-  });
-}
+void Machine::execute(tile::StoreOp op) { writeWindow(op, writeBytes); }
+
+void Machine::execute(tile::AccumulateOp op) { writeWindow(op, addBytes); }
 
 void Machine::execute(tile::GatherOp op) {
   const Data& pointers = get(op.getPtr());

@@ -74,13 +74,13 @@ class SharedTile {
   /// Bytes from one column of the swizzle's width to the next.
   int64_t columnBytes() const { return offset(kContiguous_ ? 0 : width_ / 2, kContiguous_ ? width_ / 2 : 0); }
 
-  /// Whether so many rows, or columns of B, further are so many bytes further wherever that begins, and a swizzled column begins there too.
+  /// Whether `count` parts of `mn` rows, or columns of B, are equally many bytes apart, and each begins where a descriptor may.
   bool hasSteps(int64_t mn, int64_t count) const {
     for (int64_t i = 1; i < count; ++i)
       if (offset(i * mn, 0) != i * offset(mn, 0)) return false;
     return kContiguous_ ? mn % 8 == 0 : mn * 2 % width_ == 0;
   }
-  /// The lower word of the descriptor (i32) of what lies `groups` times so many rows, or columns of B, behind the start (null: none).
+  /// The lower word of the descriptor (i32) of what lies `groups` (null: 0) times `mn` rows, or columns of B, behind the start.
   Value descriptor(Lowering& to, Value groups, int64_t mn) const {
     Value address = address_;
     if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(mn, 0) / 16)));
@@ -198,8 +198,8 @@ class AsyncDotEmitter {
   Type elementOfB() const { return op_.getB().getType().getElementType(); }
   bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
 
-  /// The number of the executing warp's group along the rows and along the columns; null where there is one only, but for the rows of
-  /// several groups below each other.
+  /// The number of the executing warp's group along the rows and along the columns; null along a direction in which all groups have the
+  /// same.
   std::pair<Value, Value> groupOf() {
     Value group = arith::ShRUIOp::create(to_.b, to_.uniformWarp, to_.i32(llvm::Log2_64(kGroupWarps)));
     if (grid_.columns == 1) return {group, Value()};

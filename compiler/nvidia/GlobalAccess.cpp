@@ -169,30 +169,24 @@ Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Va
   return half ? LLVM::BitcastOp::create(b, type, old).getResult() : old;
 }
 
-/// From sm_90 on one instruction adds up to 16 bytes of f32, or of pairs of f16 or bf16; before, a pair of f16.
-void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRange elements, Value predicate) {
-  Type type = elements[0].getType();
+/// One instruction adds as many bytes of f32, or of pairs of f16 or bf16, as the machine table says; bf16 from sm_90 on only.
+void Machine::accumulateGlobal(gpu::Lowering& to, Value address, ValueRange elements, Value predicate) {
+  ImplicitLocOpBuilder& b = to.b;
+  Type type = elements[0].getType(), word = type.isF32() ? type : Type(b.getI32Type());
   const bool half = type.isF16() || type.isBF16();
-  const size_t each = half ? 2 : 1, most = capability_ >= 90 ? 4 : type.isF16() ? 1 : 0;
-  if (!(half || type.isF32()) || elements.size() % each != 0 || most == 0)
-    return gpu::Machine::accumulateGlobal(b, address, elements, predicate);
-  SmallVector<Value> words;
-  for (size_t i = 0; i < elements.size(); i += each) {
-    if (!half) {
-      words.push_back(elements[i]);
-      continue;
-    }
-    auto one = [&](int32_t at) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(at)).getResult(); };
-    Value pair = LLVM::PoisonOp::create(b, VectorType::get({2}, type));
-    pair = LLVM::InsertElementOp::create(b, pair, elements[i], one(0));
-    pair = LLVM::InsertElementOp::create(b, pair, elements[i + 1], one(1));
-    words.push_back(LLVM::BitcastOp::create(b, b.getI32Type(), pair));
+  const size_t each = half ? 2 : 1;
+  if (!(half || type.isF32()) || elements.size() % each != 0 || (type.isBF16() && capability_ < 90))
+    return gpu::Machine::accumulateGlobal(to, address, elements, predicate);
+  SmallVector<Value> words(elements);
+  if (half) {
+    words.clear();
+    for (size_t i = 0; i < elements.size(); i += each) words.push_back(to.pack(elements.slice(i, each), word));
   }
   const std::string kind = type.isF32() ? ".f32" : type.isF16() ? ".f16x2" : ".bf16x2", constraint = type.isF32() ? ",f" : ",r";
-  const size_t width = std::min(words.size(), most);
+  const size_t width = std::min(words.size(), static_cast<size_t>(addedBytes_) / 4);
   for (size_t first = 0; first < words.size(); first += width) {
     SmallVector<Value> operands = {
-        LLVM::GEPOp::create(b, address.getType(), words[0].getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)})};
+        LLVM::GEPOp::create(b, address.getType(), word, address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)})};
     std::string constraints = "l";
     for (size_t i = 0; i < width; ++i) {
       operands.push_back(words[first + i]);
@@ -203,9 +197,10 @@ void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRang
       operands.push_back(predicate);
       constraints += ",b";
     }
+    auto count = static_cast<int64_t>(width);
     call(b, {}, operands,
          fmt::format("{}red.relaxed.gpu.global.add{}{}{} [$0], {};", guard, half ? ".noftz" : "",
-                     width > 1 ? fmt::format(".v{}", width) : "", kind, listFrom(1, static_cast<int64_t>(width))),
+                     width > 1 ? fmt::format(".v{}", width) : "", kind, listFrom(1, count)),
          constraints);
   }
 }

@@ -20,7 +20,7 @@ Value number(ImplicitLocOpBuilder& b, int64_t value) {
 
 }  // namespace
 
-Machine::Machine(const gpu::Target& target) {
+Machine::Machine(const gpu::Target& target) : addedBytes_(target.addedBytes) {
   StringRef name = target.name;
   name.consume_front("nvidia:sm_");
   name.consumeInteger(10, capability_);

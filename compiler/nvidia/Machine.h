@@ -37,7 +37,7 @@ class Machine final : public gpu::Machine {
   void storeGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
   mlir::Value atomicAdd(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate,
                         tile::MemoryOrder order, bool used) override;
-  void accumulateGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate) override;
+  void accumulateGlobal(gpu::Lowering& to, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate) override;
 
   void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value,
                    mlir::Value predicate) override;  // SharedMemory.cpp
@@ -61,6 +61,7 @@ class Machine final : public gpu::Machine {
 
  private:
   int capability_ = 80;
+  int addedBytes_ = 4;          ///< Target::addedBytes
   int64_t barrierThreads_ = 0;  ///< 0: all of the block
 };
 

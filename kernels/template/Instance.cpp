@@ -196,7 +196,6 @@ std::vector<dsl::Param> withoutPromises(std::vector<dsl::Param> declared) {
 
 TemplateCode::TemplateCode(std::shared_ptr<const Instance> instance, std::vector<dsl::Param> declared)
     : relaxedInstance_(instance->relaxed()),
-      own_(instance->safe),
       declared_(std::move(declared)),
       arguments_(relaxedInstance_ ? withoutPromises(declared_) : declared_) {
   for (std::size_t slot = 0; relaxedInstance_ && slot < declared_.size(); ++slot) {
@@ -212,7 +211,7 @@ const LoadedCode& TemplateCode::relaxed(const TileConfig& tile) const {
   asErrors([&] {
     const Busy busy;
     Source source = sourceOf(relaxedInstance_);
-    if (tile != own_) source.safe = tile;
+    source.safe = tile;
     std::shared_ptr<const LoadedCode> made = programCache().closed(source, {}).code;
     std::lock_guard lock(compiling_);
     if (!relaxedOwner_) relaxedOwner_ = std::move(made);

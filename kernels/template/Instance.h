@@ -53,8 +53,7 @@ class TemplateCode {
         return false;
     return true;
   }
-  /// The code for what breaks promises, with this configuration of the tile, or with the default where that is one. The first call finds or
-  /// compiles it.
+  /// The code for what breaks promises, with this configuration of the tile. The first call finds or compiles it.
   const LoadedCode& relaxed(const TileConfig& tile) const;
 
  private:
@@ -64,7 +63,6 @@ class TemplateCode {
     std::int64_t divisor;  // where it is no power of two; else 1
   };
   std::shared_ptr<const Instance> relaxedInstance_;
-  TileConfig own_;  ///< the instance's default; where it was taken, the relaxed one takes its own
   std::vector<dsl::Param> declared_;
   ArgumentPack arguments_;
   std::vector<Promise> promises_;

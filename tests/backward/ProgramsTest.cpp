@@ -124,7 +124,27 @@ TEST(BackwardPrograms, CompileForTheWidestRowsAndForOddOnes) {
   }
 }
 
-/// Of dK's and dV's kernel in both modes, and of dQ's.
+// Their loops have other nodes than those that default orders name.
+TEST(BackwardPrograms, DefaultTilesCompileForUnalignedRowsAndWithoutBoxes) {
+  for (const std::int64_t width : {64, 128, 256})
+    for (const bool hasSums : {false, true}) {
+      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
+      keys.set("sums", hasSums);
+      Parameters unaligned = keys;
+      unaligned.set("alignment", std::int64_t{2});
+      expectPtx(kernels::backwardKeysTemplate(), unaligned, "nvidia:sm_90a");
+      EXPECT_NO_THROW(test::ptxOf(kernels::backwardKeysTemplate(), keys, "nvidia:sm_90a", /*boxes=*/false)) << keys.toString();
+    }
+  for (const std::int64_t width : {64, 128, 256}) {
+    Parameters queries = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
+    EXPECT_NO_THROW(test::ptxOf(kernels::backwardQueriesTemplate(), queries, "nvidia:sm_90a", /*boxes=*/false)) << queries.toString();
+    queries.set("alignment", std::int64_t{2});
+    expectPtx(kernels::backwardQueriesTemplate(), queries, "nvidia:sm_90a");
+  }
+}
+
+/// Of dK's and dV's kernel in both modes, and of dQ's. On sm_90a of the widths whose rows are whole columns of shared memory: others store
+/// registers (docs/backward.md).
 TEST(BackwardPrograms, DefaultTilesDoNotSpill) {
   if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("fattn-backward-" + std::to_string(getpid()));

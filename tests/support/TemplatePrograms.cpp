@@ -42,12 +42,12 @@ std::vector<interpreter::Argument> bySlot(const dsl::Program& program, const std
 
 mlir::func::FuncOp functionOf(const dsl::Program& program) { return *dsl::internal::module(program).getOps<mlir::func::FuncOp>().begin(); }
 
-std::string ptxOf(const KernelTemplate& from, const Parameters& given, const std::string& target) {
+std::string ptxOf(const KernelTemplate& from, const Parameters& given, const std::string& target, bool boxes) {
   const Machine machine = machineOf(target);
   const TileConfig tile = from.tile(completed(from, given), machine);
   const dsl::Program program = traced(from, given, tile);
   compiler::CompileOptions options;
-  options.target = target, options.config = tile, options.verify = true;
+  options.target = target, options.config = tile, options.verify = true, options.boxes = boxes;
   return compiler::compile(dsl::internal::module(program), options).bytes;
 }
 

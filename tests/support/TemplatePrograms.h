@@ -25,8 +25,8 @@ std::vector<interpreter::Argument> bySlot(const dsl::Program& program, const std
 
 mlir::func::FuncOp functionOf(const dsl::Program& program);
 
-/// The template with its default tile for a chip, verified after every pass.
-std::string ptxOf(const KernelTemplate& from, const Parameters& given, const std::string& target);
+/// The template with its default tile for a chip, verified after every pass; `boxes` as in compiler::CompileOptions.
+std::string ptxOf(const KernelTemplate& from, const Parameters& given, const std::string& target, bool boxes = true);
 
 }  // namespace fattn::test
 

@@ -55,7 +55,9 @@ void addNodes(const ScheduledLoop& loop, LinedText& text) {
                                 edge.distance == 0   ? ""
                                 : edge.distance == 1 ? " of the next trip"
                                                      : fmt::format(" of {} trips later", edge.distance),
-                                edge.chained ? " (the accumulator)" : ""));
+                                edge.chained ? " (the accumulator)"
+                                : edge.order ? " (the order of memory)"
+                                             : ""));
   if (!edges.empty()) text.add(fmt::format("  needed by: {}", fmt::join(edges, ", ")));
 }
 

@@ -34,7 +34,7 @@ Examples:
       numbered files in a folder
   fattn-dump --emit tile > kernel.mlir; fattn-dump kernel.mlir --after tile-fold-scales
       a program from a file, as that pass leaves it; Program::mlir() gives the text of one's own
-  fattn-dump --template attention_backward_keys --param head_dim=64 --param dtype=bf16 --target nvidia:sm_90a --emit schedule
+  fattn-dump --template attention_backward_keys --param head_dim=128 --param dtype=bf16 --target nvidia:sm_90a --emit schedule
       another template's kernel: the loop as the search saw it
   fattn-dump --target nvidia:sm_90 --after tilegpu-place-waits --diff
       what a pass changed

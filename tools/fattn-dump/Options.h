@@ -22,10 +22,10 @@ std::string_view name(Kind kind);
 std::vector<Kind> kindsOf(const std::string& target);
 
 struct Options {
-  std::string file;                                             ///< a .mlir file
-  std::string fromTemplate;                                     ///< or a template, with these parameters
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< by name, as text
-  // Where both are empty: attention's forward.
+  std::string file;          ///< a .mlir file; or empty
+  std::string fromTemplate;  ///< a template, with these parameters by name and text; or empty
+  std::vector<std::pair<std::string, std::string>> parameters;
+  // Attention's forward, where both are empty.
   DType dtype = DType::BF16;
   int headDim = 64, headDimV = 0;
   bool causal = false;

@@ -117,7 +117,7 @@ gpu::Node parseNode(const json& value, const std::string& path) {
 }
 
 gpu::Edge parseEdge(const json& value, const std::string& path, const gpu::LoopModel& loop) {
-  const Object object(value, path, {"from", "to", "distance", "chained", "reuse"});
+  const Object object(value, path, {"from", "to", "distance", "chained", "reuse", "order"});
   const auto node = [&](const char* field) {
     const std::string name = object.text(field);
     const auto index = loop.find(name);
@@ -128,7 +128,8 @@ gpu::Edge parseEdge(const json& value, const std::string& path, const gpu::LoopM
           .to = node("to"),
           .distance = object.integer("distance", 0),
           .chained = object.flag("chained"),
-          .reuse = object.flag("reuse")};
+          .reuse = object.flag("reuse"),
+          .order = object.flag("order")};
 }
 
 }  // namespace

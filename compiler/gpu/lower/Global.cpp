@@ -157,17 +157,16 @@ LogicalResult store(Lowering& to, tile::StoreOp op) {
 }
 
 LogicalResult accumulate(Lowering& to, tile::AccumulateOp op) {
-  return write(to, op, [&](Value address, ValueRange elements, Value predicate) {
-    to.machine.accumulateGlobal(to.b, address, elements, predicate);
-  });
+  return write(to, op,
+               [&](Value address, ValueRange elements, Value predicate) { to.machine.accumulateGlobal(to, address, elements, predicate); });
 }
 
 }  // namespace
 
-void Machine::accumulateGlobal(ImplicitLocOpBuilder& b, Value address, ValueRange elements, Value predicate) {
+void Machine::accumulateGlobal(Lowering& to, Value address, ValueRange elements, Value predicate) {
   for (auto [i, element] : llvm::enumerate(elements)) {
-    Value at = LLVM::GEPOp::create(b, address.getType(), element.getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    atomicAdd(b, at, element, predicate, tile::MemoryOrder::relaxed, /*used=*/false);
+    Value at = LLVM::GEPOp::create(to.b, address.getType(), element.getType(), address, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    atomicAdd(to.b, at, element, predicate, tile::MemoryOrder::relaxed, /*used=*/false);
   }
 }
 

@@ -10,6 +10,7 @@
 // waits stand where they have to. Test: tests/lit/gpu/lower-*.mlir.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/lower/Lowering.h"
+#include "compiler/transforms/Aliasing.h"
 #include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,8 +41,8 @@ bool mayComeBefore(Operation* first, Operation* second) {
 /// Threads exchange data through global memory only where the program has written some.
 Visible visibleBehind(tilegpu::BarrierOp barrier) {
   auto isWritten = barrier->getParentOfType<func::FuncOp>().walk([&](Operation* op) {
-    bool writes = isa<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::AtomicAddOp>(op);
-    return writes && mayComeBefore(op, barrier) ? WalkResult::interrupt() : WalkResult::advance();
+    auto access = transforms::accessOf(op);
+    return access && access->writes && mayComeBefore(op, barrier) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return isWritten.wasInterrupted() ? Visible::All : Visible::Shared;
 }

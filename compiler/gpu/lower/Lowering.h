@@ -63,7 +63,7 @@ class Machine {
                                 tile::MemoryOrder order, bool used) = 0;
   /// Adds neighbours atomically, of which nobody wants the old values; the address is aligned to all of them. One by one, where a machine
   /// knows nothing better. (Global.cpp)
-  virtual void accumulateGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate);
+  virtual void accumulateGlobal(Lowering& to, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate);
   /// Two f32 as a vector of two f16 or bf16, in a form that no branch makes wide again: LLVM would convert behind it what both sides
   /// convert.
   virtual mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/gpu/passes/Buffers.h"
 
-#include "compiler/gpu/Fragments.h"
 #include "compiler/layout/Conversion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -109,7 +108,7 @@ bool crossesWarps(ConvertLayoutOp conversion) {
   if (!conversion) return false;
   const layout::LinearLayout *from = layoutOf(conversion.getInput().getType()), *to = layoutOf(conversion.getType());
   const int bits = elementBits(conversion.getType().getElementType());
-  return from && to && layout::planConversion(*from, *to, bits, gpu::banksOf(targetOf(conversion))).kind == layout::ConversionKind::Shared;
+  return from && to && layout::planConversion(*from, *to, bits, banksOf(conversion)).kind == layout::ConversionKind::Shared;
 }
 
 bool splitsOperands(tile::DotOp dot) {

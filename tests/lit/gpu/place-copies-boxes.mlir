@@ -546,8 +546,8 @@ func.func @columns_of_64_bytes(%k: !tile.ptr<bf16> {tile.divisibility = 16 : i64
 
 // -----
 
-// A row that each trip loads and that all columns of threads need: a box of its own, without a swizzle. One of 64 bytes stays a load, as the
-// next slot would begin where no box can.
+// A row that each trip loads and many threads need becomes a box of its own, without a swizzle. One of 64 bytes stays a load: its second slot
+// would begin where no box can.
 // CHECK-LABEL: func.func @rows
 // CHECK-SAME: {box = array<i64: 32, 1>, element = f32, pointer = 1 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 4096>], swizzle = 0 : i64}
 // CHECK: scf.for

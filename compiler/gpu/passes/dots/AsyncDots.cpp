@@ -63,7 +63,7 @@ Value storeForUnit(tile::DotOp dot, const ExchangedOperand& operand, Value& slot
   for (Operation* user : operand.source.getUsers()) {
     auto store = dyn_cast<StoreBufferOp>(user);
     if (!store || store->getBlock() != dot->getBlock() || !store->isBeforeInBlock(dot)) continue;
-    if (store.getBuffer().getType().getLayout().getLayout() != operand.home) continue;
+    if (store.getBuffer().getType().getLayout().getLayout() != operand.home || isWrittenBetween(store, dot, store.getBuffer())) continue;
     slot = store.getSlot();
     return store.getBuffer();
   }

@@ -7,7 +7,8 @@
 //                               lane,
 //                                                     and %c may be the first operand of a further product as it is
 //
-// Instructions of warp groups, which read shared memory themselves, are further ways: groups along the rows times groups along the columns.
+// Instructions of warp groups, which read shared memory themselves, are one more way: all groups along the rows, or as many as the rows
+// suffice for, and the others along the columns.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
@@ -98,14 +99,25 @@ static bool startsAtColumns(tile::DotOp dot, int64_t each) {
   return transposed ? each % 8 == 0 : each * bitsOf(dot.getB()) % (128 * 8) == 0;
 }
 
-/// The dot as instructions of warp groups, on the fragments that `first`, an instruction in registers, has for a part of the columns;
-/// nothing where the row does not serve.
+/// How many of the groups share the columns: the fewest, as each group along them reads all of A's rows again. Nothing where the row does
+/// not serve.
+static std::optional<int64_t> groupsAlongColumns(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t groups) {
+  if (!canLieInShared(dot, 1)) return std::nullopt;
+  for (int64_t columns = 1; columns <= groups; ++columns)
+    if (groups % columns == 0 && suitsGroups(dot, row, groups / columns, columns) &&
+        (columns == 1 || startsAtColumns(dot, sizeOf(dot).n / columns)))
+      return columns;
+  return std::nullopt;
+}
+
+/// The dot as instructions of warp groups, on the fragments that `first`, an instruction in registers, has for a group's columns; nothing
+/// where the row does not serve.
 static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
-                                            int64_t columns, LayoutPool& pool) {
-  const int64_t groups = pool.warps() / row.warps, rows = groups / columns;
-  if (!suitsGroups(dot, row, rows, columns) || !canLieInShared(dot, 1)) return std::nullopt;
+                                            LayoutPool& pool) {
+  const std::optional<int64_t> shared = groupsAlongColumns(dot, row, pool.warps() / row.warps);
+  if (!shared) return std::nullopt;
+  const int64_t columns = *shared, rows = pool.warps() / row.warps / columns;
   auto [m, n, depth] = sizeOf(dot);
-  if (columns > 1 && !startsAtColumns(dot, n / columns)) return std::nullopt;
   const int bits = elementBits(dot.getA().getType().getElementType());
   const int64_t warps = rows * row.warps;
   LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, n / columns}, {warps, 1}) *
@@ -158,9 +170,7 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   for (const gpu::MatrixInstruction& group : pool.target().matrix) {
     if (isForSingleWarps(dot, pool.target(), pool.warps())) break;
     if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
-    for (int64_t columns = 1; columns <= pool.warps() / group.warps; ++columns)
-      if (pool.warps() / group.warps % columns == 0)
-        if (auto option = groupOption(dot, group, first, depth, columns, pool)) options.push_back(*option);
+    if (auto option = groupOption(dot, group, first, depth, pool)) options.push_back(*option);
   }
   for (const gpu::MatrixInstruction* row : rows)
     if (int k = depthFor(dot, *row)) addOptions(dot, *row, k, pool, options);

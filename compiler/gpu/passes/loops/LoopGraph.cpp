@@ -188,9 +188,9 @@ class GraphBuilder {
     }
   }
 
-  /// A class that needs no other within an iteration and reads no memory but shared (what is made of carried statistics, masks, rows that
-  /// were copied ahead) joins the first one that uses it: nothing would be gained by doing it at another time, and its results need not be
-  /// kept.
+  /// A class that needs no other within an iteration and does not read memory (what is made of carried statistics, masks) joins the first
+  /// one that uses it: nothing would be gained by doing it at another time, and its results need not be kept. So does one that reads what
+  /// was copied ahead, where a matrix unit does dots by itself.
   void mergeFirsts() {
     for (Operation* op : body) {
       if (!needs.contains(op) || classes.getLeaderValue(op) != op) continue;
@@ -439,7 +439,7 @@ std::string LoopGraph::legend() const {
 LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return GraphBuilder(loop, fetches, ahead).run(); }
 
 bool keepsText(const LoopGraph& graph, const gpu::Schedule& schedule) {
-  if (!(schedule == gpu::textOrder(schedule.size))) return false;
+  if (schedule != gpu::textOrder(schedule.size)) return false;
   if (!graph.queued) return true;
   Operation* last = nullptr;
   for (const auto& operations : graph.operations)

@@ -12,10 +12,10 @@
 //
 // The body becomes a model of a few coarse nodes (LoopGraph.h) priced by the machine table; the search (gpu/schedule) ranks all legal
 // schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
-// iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. Loops that have
-// no model, or whose dots the table has no cycles for, keep the order of the text, as do all that a schedule does not fit which is only
-// advice; option `explain` makes a remark of what was chosen and
-// why. How the loop is rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
+// iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. With `advice` no
+// loop has to take it, and those that it does not fit keep the order of the text. Loops that have no model, or whose dots the table has no
+// cycles for, keep that order, too. Option `explain` makes a remark of what was chosen and why. How the loop is rewritten: PipelineLoop.h.
+// Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/passes/Passes.h"

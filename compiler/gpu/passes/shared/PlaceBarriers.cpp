@@ -89,7 +89,8 @@ Attribute ownLayout(Operation* op) {
   return layout && layout::holdersOf(*layout).all() ? cast<RankedTensorType>(type).getEncoding() : Attribute();
 }
 
-bool isUnusedAdd(Operation* op) {
+/// Additions that have no order among themselves.
+bool isUnorderedAdd(Operation* op) {
   if (isa<tile::AccumulateOp>(op)) return true;
   auto add = dyn_cast<tile::AtomicAddOp>(op);
   return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
@@ -225,7 +226,7 @@ class BarrierFlow {
 
   /// Two accesses of which one writes; the same operation in two trips of a loop, too.
   bool conflictInGlobal(Operation* first, Operation* second) {
-    if (isUnusedAdd(first) && isUnusedAdd(second)) return false;
+    if (isUnorderedAdd(first) && isUnorderedAdd(second)) return false;
     transforms::MemoryAccess a = *globalOf(first), b = *globalOf(second);
     switch (aliasing.overlap(a, b)) {
       case transforms::Overlap::Never:
