@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "compiler/gpu/pipeline/BlockPipeline.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::amd {

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "compiler/gpu/pipeline/BlockPipeline.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace fattn::nvidia {
