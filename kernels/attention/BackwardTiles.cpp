@@ -21,11 +21,15 @@ TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::strin
   return {.block_m = m, .block_n = n, .stages = 2, .warps = warps, .schedule = std::move(schedule)};
 }
 
-// Aligned rows of such a width fill whole columns of shared memory: the engine copies them, and the unit makes all products.
+// The engine copies aligned rows, and the unit makes all products.
+bool hasBoxes(const Parameters& parameters) {
+  return parameters.integer("alignment") >= 16 && parameters.integer("head_dim") == parameters.integer("head_dim_v");
+}
+
+// Rows of such a width fill whole columns of shared memory.
 bool hasWholeRows(const Parameters& parameters) {
-  const std::int64_t width = parameters.integer("head_dim");
-  return parameters.integer("alignment") >= 16 && width == parameters.integer("head_dim_v") &&
-         (width == 64 || width == 128 || width == 256);
+  const std::int64_t width = widthOf(parameters);
+  return hasBoxes(parameters) && (width == 64 || width == 128 || width == 256);
 }
 
 // Orders of the loop over queries that measured best: scores and their gradients begin together, dV while dS is computed, and what is
@@ -34,6 +38,15 @@ TileConfig wholeRowsTile(const Parameters& parameters) {
   const bool sums = parameters.flag("sums");
   if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? "A B a C b c d E e D" : "A B a C b c D");
   return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
+}
+
+// Other widths: no product carries an operand over the back edge, as the search prefers, because ptxas then serializes the unit's
+// instructions (C7513) at some of them. Below 16 the loop has other nodes, and the search decides.
+TileConfig otherRowsTile(const Parameters& parameters) {
+  const std::int64_t width = widthOf(parameters);
+  const bool sums = parameters.flag("sums");
+  const bool named = hasBoxes(parameters) && width >= 16;
+  return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8, !named ? "" : sums ? "A B a C b c d D E e" : "A B a C b c D");
 }
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
@@ -46,7 +59,7 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
     return {tileOf(8, 32, 4), tileOf(8, 16, 4), tileOf(8, 8, 4)};
   }
   if (hasUnit(parameters, machine) && hasWholeRows(parameters)) return {wholeRowsTile(parameters)};
-  if (hasUnit(parameters, machine) && width <= 128) return {tileOf(width <= 64 && !sums ? 64 : 32, 128, 8)};
+  if (hasUnit(parameters, machine) && width <= 128) return {otherRowsTile(parameters)};
   if (width <= 64) return {sums ? tileOf(32, 64, 8) : tileOf(64, 128, 8)};
   if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
   return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8), tileOf(16, 16, 4)};
