@@ -78,8 +78,8 @@ repo_files() {
 }
 
 # Debian's LLVM and MLIR are not instrumented: their allocators do not know of the poison that their own inline functions, compiled
-# into us, would put on memory, and their vectors not of the annotations. A thread's stack for signals stays LLVM's: where a processor's
-# registers are few (no AVX-512), LLVM replaces the sanitizer's smaller one, which the sanitizer would then free as its own.
+# into us, would put on memory, and their vectors not of the annotations. Without AVX-512 the sanitizer's stack for signals is smaller
+# than the one LLVM wants: LLVM replaces it, and the sanitizer would end the program when it frees LLVM's as its own.
 sanitizer_environment() {
   export ASAN_OPTIONS=use_sigaltstack=0:allow_user_poisoning=0:detect_container_overflow=0:detect_odr_violation=0:strict_string_checks=1
   export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1

@@ -40,8 +40,8 @@ TileConfig wholeRowsTile(const Parameters& parameters) {
   return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
 }
 
-// Other widths: no product carries an operand over the back edge, as the search prefers, because ptxas then serializes the unit's
-// instructions (C7513) at some of them. Below 16 the loop has other nodes, and the search decides.
+// Other widths. The search prefers orders in which a product reads an operand of the trip before, and ptxas serializes the unit's
+// instructions at some widths then (C7513); in these orders no product does. Below 16 the loop has other nodes, and the search decides.
 TileConfig otherRowsTile(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
   const bool sums = parameters.flag("sums");

@@ -126,7 +126,7 @@ TEST(BackwardPrograms, CompileForTheWidestRowsAndForOddOnes) {
 
 // Their loops have other nodes than those that default orders name.
 TEST(BackwardPrograms, DefaultTilesCompileForUnalignedRowsAndWithoutBoxes) {
-  for (const std::int64_t width : {64, 128, 256})
+  for (const std::int64_t width : {64, 96, 128, 256})
     for (const bool hasSums : {false, true}) {
       Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
       keys.set("sums", hasSums);
