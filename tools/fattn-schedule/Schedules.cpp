@@ -60,12 +60,11 @@ double utilization(const CostedLoop& loop, const Candidate& c) { return c.cycles
 
 std::string printTable(const CostedLoop& loop, const SearchResult& found, const Options& options) {
   const std::string limits = fmt::format("{} registers and {} bytes of shared memory", loop.registerLimit, loop.sharedLimit);
-  std::string text = options.force.empty()
-                         ? fmt::format("{}: {} legal schedules, {} within {}\n", loop.target, found.legal, found.fitting, limits)
-                         : fmt::format("{}: a forced schedule; the limits are {}\n", loop.target, limits);
+  std::string text = options.force.empty() ? fmt::format("{}: {} legal schedules{}, {} within {}\n", loop.target, found.legal,
+                                                         found.complete ? "" : " looked at, of more", found.fitting, limits)
+                                           : fmt::format("{}: a forced schedule; the limits are {}\n", loop.target, limits);
   text += fmt::format("busiest unit: {}, {:.0f} cycles a trip of {} group{}\n", name(found.busiest), found.bound, loop.groups,
                       loop.groups == 1 ? "" : "s");
-  if (!found.complete) text += fmt::format("only the first {} schedules were looked at\n", options.search.limit);
   if (!loop.unpriced.empty())
     text += fmt::format("no rate in the table, counted as issue slots only: {}\n", fmt::join(loop.unpriced, ", "));
   text += fmt::format("\n{:>6} {:>7} {:>5} {:>8} {:>9} {:>7}  {}\n", "cycles", "slowed", "busy", "one group", "registers", "shared",

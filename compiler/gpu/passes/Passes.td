@@ -76,7 +76,7 @@ def ScheduleLoopsPass : Pass<"tilegpu-schedule-loops", "::mlir::ModuleOp"> {
   let description = [{
     Copies of an innermost loop run `stages` - 1 trips ahead of their use. The order of a trip's dots and arithmetic, and of which iteration each is, is
     searched for ([schedule.md](schedule.md)). A loop that has no model, or whose dots the machine table has no cycles for, keeps the order of its
-    text.
+    text if none is named.
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "2", "trips in flight: copies run one less ahead">,

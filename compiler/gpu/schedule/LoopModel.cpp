@@ -58,6 +58,8 @@ std::vector<std::string> cycleWithinIteration(const LoopModel& loop) {
   return found;
 }
 
+enum class MissingCycles : std::uint8_t { Refused, Zero };
+
 double dotCycles(const Node& node, const MatrixInstruction& instruction, const Target& target) {
   const auto up = [](int value, int step) { return (value + step - 1) / step; };
   double columns = 0;  // cycles of one row of instructions: as many of the widest as fit, then the rest
@@ -93,7 +95,7 @@ NodeCost priceArithmetic(const Node& node, const Target& target, std::vector<std
   return result;
 }
 
-NodeCost price(const Node& node, const LoopModel& loop, const Target& target, std::vector<std::string>& unpriced) {
+NodeCost price(const Node& node, const LoopModel& loop, const Target& target, MissingCycles missing, std::vector<std::string>& unpriced) {
   NodeCost result;
   switch (node.kind) {
     case NodeKind::Arithmetic:
@@ -111,7 +113,7 @@ NodeCost price(const Node& node, const LoopModel& loop, const Target& target, st
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{} has no matrix instruction for {}, which dot {} multiplies", target.name, name(node.dot.type), node.name));
   result.queued = instruction->asynchronous;
-  result.cycles = dotCycles(node, *instruction, target);
+  if (instruction->cycles || missing == MissingCycles::Refused) result.cycles = dotCycles(node, *instruction, target);
   result.units[static_cast<int>(Unit::Tensor)] = result.cycles;
   return result;
 }
@@ -175,13 +177,13 @@ Unit CostedLoop::busiest() const {
   return static_cast<Unit>(std::ranges::max_element(sum) - sum.begin());
 }
 
-CostedLoop cost(const LoopModel& loop, const Target& target) {
+static CostedLoop cost(const LoopModel& loop, const Target& target, MissingCycles missing) {
   loop.verify();
   CostedLoop result{.target = std::string(target.name), .edges = loop.edges, .groups = loop.groups, .fixedRegisters = loop.fixedRegisters};
   result.dotsEndInTrip = loop.dotsEndInTrip;
   for (const Node& node : loop.nodes) {
     result.names.push_back(node.name);
-    result.nodes.push_back(price(node, loop, target, result.unpriced));
+    result.nodes.push_back(price(node, loop, target, missing, result.unpriced));
     result.registers.push_back(node.registers);
     result.shared.push_back(node.shared);
   }
@@ -190,5 +192,9 @@ CostedLoop cost(const LoopModel& loop, const Target& target) {
   result.sharedLimit = target.shared.bytesPerBlock;
   return result;
 }
+
+CostedLoop cost(const LoopModel& loop, const Target& target) { return cost(loop, target, MissingCycles::Refused); }
+
+CostedLoop costWithoutDots(const LoopModel& loop, const Target& target) { return cost(loop, target, MissingCycles::Zero); }
 
 }  // namespace fattn::gpu

@@ -107,6 +107,8 @@ struct CostedLoop {
 
 /// Verifies and prices the loop. Throws Unsupported where the target has no matrix instruction for a dot or no figure for its cycles.
 CostedLoop cost(const LoopModel& loop, const Target& target);
+/// The same with dots that take no time where the table has no figure: enough to check an order and to print it, not to rank any.
+CostedLoop costWithoutDots(const LoopModel& loop, const Target& target);
 
 }  // namespace fattn::gpu
 

@@ -80,13 +80,14 @@ std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedul
   return std::nullopt;
 }
 
-Schedule canonical(const Schedule& schedule) {
-  const auto at = schedule.positions();
-  const int low = schedule.size == 0 ? 0 : *std::min_element(at.begin(), at.begin() + schedule.size);
-  Schedule result{.size = schedule.size};
-  for (int node = 0; node < schedule.size; ++node) {
-    result.stage[node] = static_cast<std::uint8_t>((at[node] - low) / schedule.size);
-    result.order[(at[node] - low) % schedule.size] = static_cast<std::uint8_t>(node);
+Schedule canonical(const Schedule& schedule) { return canonical(schedule.positions(), schedule.size); }
+
+Schedule canonical(const std::array<int, kMaxNodes>& at, int size) {
+  const int low = size == 0 ? 0 : *std::min_element(at.begin(), at.begin() + size);
+  Schedule result{.size = size};
+  for (int node = 0; node < size; ++node) {
+    result.stage[node] = static_cast<std::uint8_t>((at[node] - low) / size);
+    result.order[(at[node] - low) % size] = static_cast<std::uint8_t>(node);
   }
   return result;
 }

@@ -44,6 +44,8 @@ std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedul
 
 /// The same steady state with the fewest late stages.
 Schedule canonical(const Schedule& schedule);
+/// The same of absolute positions a(n), no two of which are in one place.
+Schedule canonical(const std::array<int, kMaxNodes>& at, int size);
 
 /// Parses, checks and brings to canonical form: a schedule forced by the user.
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text);

@@ -27,7 +27,8 @@ struct ScheduledLoop {
   std::optional<CostedLoop> costed;  ///< priced, with the limits that the search kept; none where the table cannot price the loop
   std::optional<Schedule> schedule;  ///< the one taken; none: the loop keeps the order of its text
   SearchResult found;                ///< what the search said; `best` is empty where nothing was searched
-  std::string why;                   ///< "of 7 legal, 3 that fit", or why the order of the text stays; empty where the schedule was forced
+  std::string why;  ///< "of 7 legal, 3 that fit", "of 2011 legal that a walk looked at, 900 that fit", or why the order of the text stays;
+                    ///< empty where the schedule was forced
 
   /// Dots of a trip.
   int dots() const;

@@ -3,16 +3,21 @@
 // unit's) bounds the score from below; it is cheap to simulate. Schedules are simulated with all groups in the order of that bound,
 // until the next bound is worse than the worst of the best. Those with few register moves come first: where the best are as fast as the
 // busiest unit, none with more moves is simulated at all.
+//
+// A loop with more schedules than the limit is walked: from a legal schedule to its neighbours, of which the best one that has been found
+// so far goes next. What needs more than the limits is only a way to what does not.
 #include "compiler/gpu/schedule/Search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <span>
 #include <tuple>
 
 #include "compiler/gpu/schedule/Enumerate.h"
+#include "compiler/gpu/schedule/Neighbours.h"
 
 namespace fattn::gpu {
 namespace {
@@ -75,35 +80,51 @@ class Searcher {
     return true;
   }
 
-  /// The simulation of all groups; false where they block each other.
-  bool finish(Candidate& c) const {
+  /// The simulation of all groups; false where they block each other, or where `hopeless` says after the first of two that the rest need
+  /// not be known.
+  template <typename Hopeless>
+  bool finish(Candidate& c, Hopeless hopeless) const {
     const Program program = makeProgram(loop_, c.schedule, options_.turns);
-    const auto plain = simulate(loop_, program, options_.overheads), stressed = simulate(loop_, program, options_.overheads.stressed());
-    if (!plain || !stressed) return false;
+    const auto plain = simulate(loop_, program, options_.overheads);
+    if (!plain) return false;
     c.cycles = std::max(c.cycles, *plain);
-    c.stressed = std::max({c.stressed, *stressed, c.cycles});
+    c.stressed = std::max(c.stressed, c.cycles);
+    if (hopeless()) return false;
+    const auto stressed = simulate(loop_, program, options_.overheads.stressed());
+    if (!stressed) return false;
+    c.stressed = std::max(c.stressed, *stressed);
     return true;
   }
 
   SearchResult run() {
     const Enumeration all = enumerate(loop_, options_.stages, options_.limit);
     SearchResult result{.legal = all.schedules.size(), .complete = all.complete, .bound = loop_.bound(), .busiest = loop_.busiest()};
-    std::vector<Fit> fits = fitting(all.schedules);
+    for (Entry& entry : all.complete ? bestOf(all.schedules, result) : walk(all.schedules.front(), result))
+      result.best.push_back(std::move(entry.candidate));
+    return result;
+  }
+
+ private:
+  std::vector<Entry> bestOf(const std::vector<Schedule>& schedules, SearchResult& result) const {
+    std::vector<Fit> fits = fitting(schedules);
     result.fitting = fits.size();
     const auto moves = [](const Fit& fit) { return fit.resources.moves; };
     std::ranges::sort(fits, {}, [](const Fit& fit) { return std::pair(fit.resources.moves, fit.index); });
     std::vector<Entry> best;
     for (auto first = fits.begin(); first != fits.end();) {
       const auto last = std::ranges::upper_bound(first, fits.end(), moves(*first), {}, moves);
-      if (isFull(best) && !options_.exhaustive && best.back().better(leastWith(moves(*first)))) break;
-      take(all.schedules, {first, last}, best, result);
+      if (isHopeless(leastWith(moves(*first)), best)) break;
+      take(schedules, {first, last}, best, result);
       first = last;
     }
-    for (Entry& entry : best) result.best.push_back(entry.candidate);
-    return result;
+    return best;
   }
 
- private:
+  /// Whether an entry whose score is still a bound cannot be among the best.
+  bool isHopeless(const Entry& entry, const std::vector<Entry>& best) const {
+    return isFull(best) && !options_.exhaustive && best.back().better(entry);
+  }
+
   bool isFull(const std::vector<Entry>& best) const { return best.size() == static_cast<std::size_t>(options_.best); }
 
   /// As good as a schedule with so many moves can be.
@@ -123,14 +144,72 @@ class Searcher {
       if (prepare(entry)) prepared.push_back(entry);
     }
     std::ranges::sort(prepared, [](const Entry& a, const Entry& b) { return a < b; });
-    const auto better = [](const Entry& a, const Entry& b) { return a.better(b); };
     for (Entry& entry : prepared) {
-      if (isFull(best) && !options_.exhaustive && best.back().better(entry)) break;  // entry's score is still its bound
+      if (isHopeless(entry, best)) break;
       ++result.simulated;
-      if (!finish(entry.candidate)) continue;
-      best.insert(std::ranges::upper_bound(best, entry, better), entry);
-      if (best.size() > static_cast<std::size_t>(options_.best)) best.pop_back();
+      if (finish(entry.candidate, [&] { return isHopeless(entry, best); })) keep(entry, best);
     }
+  }
+
+  void keep(const Entry& entry, std::vector<Entry>& best) const {
+    best.insert(std::ranges::upper_bound(best, entry, [](const Entry& a, const Entry& b) { return a.better(b); }), entry);
+    if (best.size() > static_cast<std::size_t>(options_.best)) best.pop_back();
+  }
+
+  /// What a walk may go on from. Those beyond the limits come last, the one that needs the least of them first.
+  struct Waypoint {
+    double excess = 0;  // of registers and of shared memory beyond the limits, each as a part of its limit
+    Entry entry;
+    bool operator<(const Waypoint& other) const {
+      if (excess != other.excess) return excess < other.excess;
+      return entry.better(other.entry) || (!other.entry.better(entry) && entry.index < other.entry.index);
+    }
+  };
+
+  double excessOf(const Resources& needs) const {
+    const auto beyond = [](double needed, double limit) { return std::max(needed / std::max(limit, 1.0) - 1, 0.0); };
+    return beyond(needs.registers, loop_.registerLimit) + beyond(static_cast<double>(needs.shared), static_cast<double>(loop_.sharedLimit));
+  }
+
+  std::vector<Entry> walk(const Schedule& from, SearchResult& result) const {
+    std::vector<Entry> best;
+    std::set<Waypoint> open;
+    std::set<std::array<std::uint8_t, 2 * kMaxNodes>> seen;
+    std::optional<Waypoint> smallest;
+    result.legal = 0;
+    const auto look = [&](const Schedule& schedule) {
+      if (!seen.insert(keyOf(schedule)).second) return;
+      Waypoint point{.entry = {.candidate = {.schedule = schedule, .resources = resources(loop_, schedule)}, .index = result.legal++}};
+      point.excess = excessOf(point.entry.candidate.resources);
+      if (!smallest || point.excess < smallest->excess) smallest = point;
+      if (point.excess == 0 && !rank(point.entry, best, result)) return;
+      if (point.excess == 0 || best.empty()) open.insert(point);
+    };
+    look(from);
+    while (!open.empty() && result.legal < options_.walk && result.simulated < options_.simulations) {
+      const Waypoint here = *open.begin();
+      open.erase(open.begin());
+      for (const Schedule& next : neighbours(loop_, here.entry.candidate.schedule, options_.stages)) look(next);
+    }
+    if (result.fitting == 0) refuse(smallest->entry.candidate, "no schedule that was looked at fits");
+    return best;
+  }
+
+  /// Whether a schedule of a walk can be run and may be among the best, where it is then put.
+  bool rank(Entry& entry, std::vector<Entry>& best, SearchResult& result) const {
+    ++result.fitting;
+    if (isHopeless(leastWith(entry.candidate.resources.moves), best) || !prepare(entry) || isHopeless(entry, best)) return false;
+    ++result.simulated;
+    if (!finish(entry.candidate, [&] { return isHopeless(entry, best); })) return false;
+    keep(entry, best);
+    return true;
+  }
+
+  static std::array<std::uint8_t, 2 * kMaxNodes> keyOf(const Schedule& schedule) {
+    std::array<std::uint8_t, 2 * kMaxNodes> key{};
+    std::ranges::copy(schedule.order, key.begin());
+    std::ranges::copy(schedule.stage, key.begin() + kMaxNodes);
+    return key;
   }
 
   std::vector<Fit> fitting(const std::vector<Schedule>& schedules) const {
@@ -143,13 +222,17 @@ class Searcher {
         smallest = &schedules[i], least = needs;
       if (needs.registers <= loop_.registerLimit && needs.shared <= loop_.sharedLimit) fits.push_back({i, needs});
     }
-    if (fits.empty() && smallest != nullptr)
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("no schedule fits on {}: the smallest, `{}`, needs {} registers a thread and {} bytes of shared memory; the "
-                              "limits are {} and {}",
-                              loop_.target, print(loop_, *smallest), least.registers, least.shared, loop_.registerLimit, loop_.sharedLimit),
-                  "take smaller tiles, or fewer groups with more registers each");
+    if (fits.empty() && smallest != nullptr) refuse({.schedule = *smallest, .resources = least}, "no schedule fits");
     return fits;
+  }
+
+  [[noreturn]] void refuse(const Candidate& smallest, std::string_view what) const {
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("{} on {}: the smallest, `{}`, needs {} registers a thread and {} bytes of shared memory; the limits are {} and {}",
+                    what, loop_.target, print(loop_, smallest.schedule), smallest.resources.registers, smallest.resources.shared,
+                    loop_.registerLimit, loop_.sharedLimit),
+        "take smaller tiles, or fewer groups with more registers each");
   }
 
   const CostedLoop& loop_;
@@ -175,7 +258,7 @@ Candidate evaluate(const CostedLoop& loop, const Schedule& schedule, const Searc
   verify(options);
   const Searcher searcher(loop, options);
   Entry entry{.candidate = {.schedule = schedule, .resources = resources(loop, schedule)}};
-  if (!searcher.prepare(entry) || !searcher.finish(entry.candidate))
+  if (!searcher.prepare(entry) || !searcher.finish(entry.candidate, [] { return false; }))
     throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: the groups wait for each other for ever", print(loop, schedule)),
                 "schedule it without turns");
   return entry.candidate;

@@ -9,6 +9,8 @@
 // RUN: fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A x B' advice=true" | FileCheck %s --check-prefix=ADVICE
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A a2 B3'" 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: sed 's/sm_80/sm_100/' %s | fattn-opt -tilegpu-schedule-loops="stages=2 explain=true" 2>&1 | FileCheck %s --check-prefix=UNPRICED
+// RUN: sed 's/sm_80/sm_100/' %s | fattn-opt -tilegpu-schedule-loops="stages=2 forced='A B1 a'" | FileCheck %s --check-prefix=NAMED
+// RUN: sed 's/sm_80/sm_100/' %s | not fattn-opt -tilegpu-schedule-loops="stages=2 forced='B A a'" 2>&1 | FileCheck %s --check-prefix=ILLEGAL
 
 // BEST: remark: schedule A a B of 4 legal, 4 that fit; A = dot 64 x 32 x 64 (16 registers), a = 2 operations from math.exp2 (8 registers), B = dot 64 x 64 x 32 (0 registers); {{[0-9]+}} more registers
 // BEST: tilegpu.schedule = "A a B"
@@ -26,6 +28,8 @@
 // DEEP: error: schedule A a2 B3 has more than two stages, 0 and 1
 // UNPRICED: remark: keeps the order of the text: the table has no cycles for mma.sync on nvidia:sm_100
 // UNPRICED-NOT: tilegpu.schedule
+// An order that is named needs no figures.
+// NAMED: tilegpu.schedule = "A B1 a"
 
 // B of the iteration before behind A: the first A (and its arithmetic) runs before the loop, the last B behind it, and the whole only where
 // there is a trip. The copies that B needs run a trip later than those of A; both have two slots.

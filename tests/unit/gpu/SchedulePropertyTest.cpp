@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/gpu/schedule/Enumerate.h"
+#include "compiler/gpu/schedule/Neighbours.h"
 #include "compiler/gpu/schedule/Search.h"
 #include "tests/unit/gpu/Loops.h"
 
@@ -102,6 +103,38 @@ TEST(ScheduleProperty, IllegalSchedulesAreToldFromLegalOnes) {
       }
     } while (std::ranges::next_permutation(order).found);
   }
+}
+
+TEST(ScheduleProperty, NeighboursAreLegalAndDifferInOneNode) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const CostedLoop loop = cost(randomLoop(seed, 6), findTarget("nvidia:sm_90a"));
+    for (const Schedule& schedule : enumerate(loop, 2, 50).schedules) {
+      const std::vector<Schedule> found = neighbours(loop, schedule, 2);
+      std::set<Word> seen = {word(schedule)};
+      for (const Schedule& next : found) {
+        ASSERT_TRUE(runsInOrder(loop, word(next))) << seed << ": " << print(loop, next);
+        ASSERT_EQ(canonical(next), next);
+        ASSERT_TRUE(seen.insert(word(next)).second) << seed << ": " << print(loop, next) << " twice";
+        const std::vector<Schedule> back = neighbours(loop, next, 2);
+        ASSERT_TRUE(std::ranges::find(back, schedule) != back.end()) << seed << ": no way back from " << print(loop, next);
+      }
+    }
+  }
+}
+
+/// A walk that looks at a third of the schedules, where there are many, finds one that is nearly as good as the best.
+TEST(ScheduleProperty, AWalkFindsNearlyTheBest) {
+  int compared = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const CostedLoop loop = cost(randomLoop(seed, 9), findTarget("nvidia:sm_90a"));
+    const std::size_t legal = enumerate(loop, 2, 10000).schedules.size();
+    if (legal < 1000 || legal == 10000) continue;
+    const SearchResult all = search(loop), walked = search(loop, {.limit = 1, .walk = legal / 3});
+    ASSERT_TRUE(all.complete && !walked.complete);
+    EXPECT_LE(walked.best.front().score(), all.best.front().score() * 1.03) << seed << ": " << print(loop, walked.best.front().schedule);
+    if (++compared == 25) break;
+  }
+  EXPECT_EQ(compared, 25);
 }
 
 TEST(ScheduleProperty, TheSimulatorNeverBeatsTheBusiestUnitNorOneGroupAlone) {

@@ -150,6 +150,27 @@ TEST(ScheduleSearch, AnEnumerationCutShortSaysSo) {
   EXPECT_TRUE(enumerate(loop).complete);
 }
 
+TEST(ScheduleSearch, AWalkEndsAndSaysThatItLookedAtAPart) {
+  const CostedLoop loop = hopper(randomLoop(6, 15));
+  ASSERT_EQ(loop.size(), 15);
+  const SearchResult found = search(loop);
+  EXPECT_FALSE(found.complete);
+  EXPECT_EQ(found.best.size(), 8U);
+  EXPECT_LE(found.simulated, 300U + 200U) << "the neighbours of one schedule are all looked at";
+  EXPECT_LE(found.legal, 2000U + 200U);
+  for (const Candidate& c : found.best) {
+    EXPECT_FALSE(illegalEdge(loop, c.schedule).has_value()) << print(loop, c.schedule);
+    EXPECT_LE(found.best.front().score(), c.score() + 1);
+  }
+}
+
+TEST(ScheduleSearch, AWalkThatFindsNothingThatFitsSaysWhatTheSmallestNeeds) {
+  LoopModel model = randomLoop(6, 15);
+  model.registerLimit = 1;
+  EXPECT_TRUE(
+      messageOf([&] { search(hopper(model)); }).starts_with("no schedule that was looked at fits on nvidia:sm_90a: the smallest, `"));
+}
+
 TEST(ScheduleSearch, MoreStagesContainTheOrdersOfFewer) {
   const CostedLoop loop = hopper(forwardLoop(128, 128, 2));
   std::size_t before = 0;

@@ -14,8 +14,8 @@
 // schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
 // iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. With `advice` no
 // loop has to take it, and those that it does not fit keep the order of the text. Loops that have no model, or whose dots the table has no
-// cycles for, keep that order, too. Option `explain` makes a remark of what was chosen and why. How the loop is rewritten: PipelineLoop.h.
-// Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
+// cycles for, keep that order, too, where none is named. Option `explain` makes a remark of what was chosen and why. How the loop is
+// rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/passes/Passes.h"
@@ -127,14 +127,28 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
           return choice;
         }
         choice.schedule = choice.found.best[std::min<size_t>(schedule, choice.count() - 1)].schedule;
-        choice.why = fmt::format("of {} legal, {} that fit", choice.found.legal, choice.found.fitting);
+        choice.why = fmt::format("of {} legal{}, {} that fit", choice.found.legal, choice.found.complete ? "" : " that a walk looked at",
+                                 choice.found.fitting);
       }
       choice.text = gpu::print(costed, *choice.schedule);
     } catch (const Error& error) {
+      if (takeUnranked(loop, graph, choice)) return choice;
       refuse(loop, message(error));
       choice.why = message(error);
     }
     return choice;
+  }
+
+  /// An order that is named needs no figures of the table.
+  bool takeUnranked(scf::ForOp loop, const LoopGraph& graph, Choice& choice) {
+    if (forced.empty() || choice.costed) return false;
+    try {
+      const gpu::CostedLoop unranked = gpu::costWithoutDots(graph.model, targetOf(loop));
+      choice.schedule = forcedFor(loop, unranked);
+      if (choice.schedule) choice.text = gpu::print(unranked, *choice.schedule);
+    } catch (const Error&) {  // as the one before
+    }
+    return choice.schedule.has_value();
   }
 
   /// Tools see the objects that the choice was made with.
