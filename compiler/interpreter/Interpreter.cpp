@@ -40,17 +40,20 @@ void Machine::bindAll(ValueRange values, std::vector<Data> data) {
   for (auto [value, datum] : llvm::zip_equal(values, data)) bind(value, std::move(datum));
 }
 
-/// Pays for an operation before its results are allocated, so that a hostile program cannot exhaust memory.
+/// The elements of a tile, or 1; INT64_MAX where they are more.
+static int64_t elementsOf(Type type) {
+  int64_t elements = 1;
+  for (int64_t size : tile::getShapeOrScalar(type)) elements = llvm::MulOverflow(elements, size, elements) ? INT64_MAX : elements;
+  return elements;
+}
+
+/// Pays for an operation before its results are allocated, so that a hostile program cannot exhaust memory: for the largest of its tiles.
 void Machine::charge(Operation* op) {
   int64_t cost = 1;
-  for (Type type : op->getResultTypes())
-    for (int64_t size : tile::getShapeOrScalar(type))
-      if (__builtin_mul_overflow(cost, size, &cost)) cost = INT64_MAX;
+  for (Type type : llvm::concat<Type>(llvm::to_vector(op->getOperandTypes()), llvm::to_vector(op->getResultTypes())))
+    cost = std::max(cost, elementsOf(type));
   if (auto dot = dyn_cast<tile::DotOp>(op))
-    if (__builtin_mul_overflow(cost, dot.getA().getType().getDimSize(1), &cost)) cost = INT64_MAX;
-  if (isa<tile::ReduceOp, tile::StoreOp, tile::AccumulateOp, tile::ScatterOp, tile::SplitOp>(op))
-    for (int64_t size : tile::getShapeOrScalar(op->getOperand(op->getNumOperands() > 1 ? 1 : 0).getType()))
-      if (__builtin_mul_overflow(cost, size, &cost)) cost = INT64_MAX;
+    if (llvm::MulOverflow(elementsOf(dot.getType()), dot.getA().getType().getDimSize(1), cost)) cost = INT64_MAX;
   if (cost > stepsLeft_) fail(op, fmt::format("exceeds the limit of {} computed elements", options_.maxSteps), ErrorCode::Unsupported);
   stepsLeft_ -= cost;
 }

@@ -48,9 +48,8 @@ Visible visibleBehind(tilegpu::BarrierOp barrier) {
 }
 
 LogicalResult dispatch(Lowering& to, Operation* op) {
+  if (std::optional<LogicalResult> shape = lowerShape(to, op)) return *shape;
   return llvm::TypeSwitch<Operation*, LogicalResult>(op)
-      .Case<tile::SplatOp, tile::ArangeOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp, tile::JoinOp,
-            tile::SplitOp, tilegpu::SliceOp>([&](Operation* shape) { return lowerShape(to, shape); })
       .Case([&](tile::ReduceOp reduce) { return lowerReduce(to, reduce); })
       .Case([&](tile::CumsumOp sum) { return lowerCumsum(to, sum); })
       .Case([&](tilegpu::ConvertLayoutOp convert) { return lowerConversion(to, convert); })

@@ -153,7 +153,8 @@ mlir::LogicalResult lowerOperation(Lowering& to, mlir::Operation* op);
 mlir::LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op);      // Programs.cpp
 mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);         // arith, math on tiles: Elementwise.cpp
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
-mlir::LogicalResult lowerShape(Lowering& to, mlir::Operation* op);               // splat, arange, expand_dims, ..., slice: Shapes.cpp
+/// Shapes.cpp: splat, arange, expand_dims, ..., slice; nothing where the operation is none of these.
+std::optional<mlir::LogicalResult> lowerShape(Lowering& to, mlir::Operation* op);
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
 mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Cumsum.cpp
 mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp

@@ -154,6 +154,8 @@ void Assignment::connectOperation(Operation* op) {
   for (size_t i = 1; i < tiles.size(); ++i) connectSame(tiles[0], tiles[i]);
 }
 
+bool isPlacedByResult(Operation* op) { return op->hasTrait<tile::MovesElements>() && op->hasTrait<tile::CheapToRepeat>(); }
+
 Placement placeCheap(Operation* op, LayoutId result, LayoutPool& pool) {
   Rule rule;
   if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) rule = {Rule::Slice, {static_cast<int64_t>(expand.getAxis())}};

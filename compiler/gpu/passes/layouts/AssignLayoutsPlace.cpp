@@ -32,6 +32,10 @@ void Assignment::placeElementwise(Operation* op, Placement& placement) {
 }
 
 bool Assignment::placeShape(Operation* op, Placement& placement) {
+  if (isPlacedByResult(op)) {
+    placement = placeCheap(op, placeOf(op->getResult(0)), pool_);
+    return true;
+  }
   return llvm::TypeSwitch<Operation*, bool>(op)
       .Case<tile::ReduceOp>([&](tile::ReduceOp reduce) {
         LayoutId from = kNoLayout;
@@ -40,10 +44,6 @@ bool Assignment::placeShape(Operation* op, Placement& placement) {
         if (from == kNoLayout) from = placeOf(reduce.getInputs()[0]);
         LayoutId to = pool_.derive(from, {Rule::Slice, {static_cast<int64_t>(reduce.getAxis())}});
         placement = {SmallVector<LayoutId>(reduce.getNumOperands(), from), SmallVector<LayoutId>(reduce.getNumResults(), to)};
-        return true;
-      })
-      .Case<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::SplatOp>([&](Operation* rename) {
-        placement = placeCheap(rename, placeOf(rename->getResult(0)), pool_);
         return true;
       })
       .Case<tile::ReshapeOp>([&](tile::ReshapeOp reshape) {

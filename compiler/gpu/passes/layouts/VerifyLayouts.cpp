@@ -41,13 +41,12 @@ LogicalResult verifyHomes(Operation* op, const gpu::Target& target, int64_t warp
 Placement expected(Operation* op, LayoutPool& pool) {
   auto of = [&](Value v) { return isTileValue(v) ? pool.number(*layoutOf(v)) : kNoLayout; };
   Placement any{SmallVector<LayoutId>(op->getNumOperands(), kNoLayout), SmallVector<LayoutId>(op->getNumResults(), kNoLayout)};
+  if (isPlacedByResult(op)) return placeCheap(op, of(op->getResult(0)), pool);
   return llvm::TypeSwitch<Operation*, Placement>(op)
       .Case<tile::ReduceOp>([&](tile::ReduceOp reduce) {
         LayoutId from = of(reduce.getInputs()[0]), to = pool.derive(from, {Rule::Slice, {static_cast<int64_t>(reduce.getAxis())}});
         return Placement{SmallVector<LayoutId>(reduce.getNumOperands(), from), SmallVector<LayoutId>(reduce.getNumResults(), to)};
       })
-      .Case<tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::SplatOp>(
-          [&](Operation* rename) { return placeCheap(rename, of(rename->getResult(0)), pool); })
       .Case<tile::ReshapeOp>([&](tile::ReshapeOp reshape) {
         return Placement{{of(reshape.getInput())}, {pool.derive(of(reshape.getInput()), reshapeRule(reshape.getResult()))}};
       })

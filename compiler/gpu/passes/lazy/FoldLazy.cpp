@@ -102,11 +102,9 @@ class Analysis {
  private:
   Kinds ofOperation(Operation* op, Value value, Kinds any, int depth) {
     auto operand = [&](unsigned i) { return of(op->getOperand(i), depth); };
-    auto sideBySide = [&] { return operand(0); };
+    if (op->hasTrait<tile::MovesElements>()) return operand(0);
     return llvm::TypeSwitch<Operation*, Kinds>(op)
         .Case([&](arith::ConstantOp constant) { return ofConstant(constant, any); })
-        .Case<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp, ConvertLayoutOp, SliceOp>(
-            [&](Operation*) { return sideBySide(); })
         .Case([&](arith::NegFOp) { return negated(operand(0)); })
         .Case([&](arith::AddFOp) { return sumOf(operand(0), operand(1)); })
         .Case([&](arith::SubFOp) { return sumOf(operand(0), negated(operand(1))); })
