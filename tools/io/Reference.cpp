@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float64 reference. Plain, but blocked four rows by four columns so that compilers keep the sums in vector registers: a check must
-// not cost more patience than the kernel.
+// The float64 reference. Plain, but blocked four rows by four columns, whose sums stay in vector registers: a check must not cost more
+// patience than the kernel.
 #include "tools/io/Reference.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
@@ -15,6 +16,7 @@ namespace fattn::io {
 namespace {
 
 constexpr std::int64_t kBlock = 4;
+using Four = double __attribute__((vector_size(kBlock * sizeof(double))));
 /// What one exponential costs, in multiply-adds' worth of operations.
 constexpr double kExpCost = 40;
 /// What converting one element of K or V to double costs.
@@ -84,14 +86,17 @@ class RowBlock {
  private:
   void scores(std::int64_t keys) {
     for (std::int64_t j = 0; j < keys; j += kBlock) {
-      double sum[kBlock][kBlock] = {};
+      Four sum[kBlock] = {};
       for (std::int64_t d = 0; d < shape_.dim; ++d) {
-        const double *q = &q_[static_cast<std::size_t>(d * kBlock)], *k = &kv_.kt[static_cast<std::size_t>(d * kv_.ldk + j)];
-        for (int r = 0; r < kBlock; ++r)
-          for (int c = 0; c < kBlock; ++c) sum[r][c] += q[r] * k[c];
+        const double* q = &q_[static_cast<std::size_t>(d * kBlock)];
+        Four k;
+        std::memcpy(&k, &kv_.kt[static_cast<std::size_t>(d * kv_.ldk + j)], sizeof(k));
+        for (int r = 0; r < kBlock; ++r) sum[r] += q[r] * k;
       }
-      for (int r = 0; r < kBlock; ++r)
-        for (int c = 0; c < kBlock; ++c) p_[static_cast<std::size_t>(r * kv_.ldk + j + c)] = sum[r][c] * scale_;
+      for (int r = 0; r < kBlock; ++r) {
+        sum[r] *= scale_;
+        std::memcpy(&p_[static_cast<std::size_t>(r * kv_.ldk + j)], &sum[r], sizeof(Four));
+      }
     }
   }
 
@@ -108,12 +113,12 @@ class RowBlock {
 
   /// Columns d .. d + 3 of the output: the keys all rows see together, then each row's own rest.
   void values(std::int64_t d, std::int64_t common, const std::int64_t* visible, std::int64_t count, std::int64_t first, Reference& result) {
-    double sum[kBlock][kBlock] = {};
+    Four sum[kBlock] = {};
     const double* p = p_.data();
     for (std::int64_t j = 0; j < common; ++j) {
-      const double* v = &kv_.v[static_cast<std::size_t>(j * kv_.ldv + d)];
-      for (int r = 0; r < kBlock; ++r)
-        for (int c = 0; c < kBlock; ++c) sum[r][c] += p[r * kv_.ldk + j] * v[c];
+      Four v;
+      std::memcpy(&v, &kv_.v[static_cast<std::size_t>(j * kv_.ldv + d)], sizeof(v));
+      for (int r = 0; r < kBlock; ++r) sum[r] += p[r * kv_.ldk + j] * v;
     }
     for (std::int64_t r = 0; r < count; ++r) {
       for (std::int64_t j = common; j < visible[r]; ++j)
