@@ -123,7 +123,7 @@ Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
 /// for where the waves of a block have several caches in front of it.
 void Machine::waitForOwnAccesses(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   const bool waitsForGlobal = visible != gpu::Visible::Shared && !isCdna();
-  if (hasSplitCounters()) {
+  if (target_.barriers.counters) {
     ROCDL::WaitDscntOp::create(b, 0);
     if (!waitsForGlobal) return;
     ROCDL::WaitLoadcntOp::create(b, 0);

@@ -46,7 +46,6 @@ class Machine final : public gpu::Machine {
 
  private:
   bool isCdna() const { return target_.warpSize == 64; }
-  bool hasSplitCounters() const { return target_.name.starts_with("amd:gfx12"); }
   void waitForOwnAccesses(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible);
   /// The address of a global of the module, which is made when it is asked for first.
   mlir::Value addressOf(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, unsigned space, bool isConstant);

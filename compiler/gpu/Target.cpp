@@ -40,6 +40,19 @@ const MatrixInstruction* Target::matrixFor(DType type, std::string_view name) co
   return found == matrix.end() ? nullptr : &*found;
 }
 
+const MatrixInstruction* Target::emittedFor(DType type) const {
+  const auto found =
+      std::ranges::find_if(matrix, [&](const MatrixInstruction& row) { return row.takes(type) && row.accumulator.has(Home::Registers); });
+  return found == matrix.end() ? nullptr : &*found;
+}
+
+bool Target::multipliesByGroups() const {
+  const auto byGroups = [](const MatrixInstruction& row) {
+    return row.asynchronous && row.warps > 1 && row.b.has(Home::Shared) && row.accumulator.has(Home::Registers);
+  };
+  return copy(CopyKind::BulkTensor) != nullptr && std::ranges::any_of(matrix, byGroups);
+}
+
 const CopyEngine* Target::copy(CopyKind kind) const {
   const auto found = std::ranges::find(copies, kind, &CopyEngine::kind);
   return found == copies.end() ? nullptr : &*found;

@@ -94,6 +94,7 @@ struct Barriers {
   int named = 1;          ///< block barriers with a number
   bool mbarrier = false;  ///< barrier objects in shared memory with a phase
   bool split = false;     ///< arrive and wait are two instructions
+  bool counters = false;  ///< loads, stores and shared memory each have a counter of their own, and a wait names one
 };
 
 /// Lane operations an SM does in a cycle.
@@ -119,6 +120,10 @@ struct Target {
 
   /// The best instruction for operands of this type, or the one of this name; null where there is none.
   const MatrixInstruction* matrixFor(DType type, std::string_view name = {}) const;
+  /// The first instruction for operands of this type that leaves its result in registers, as all do that are emitted; null: there is none.
+  const MatrixInstruction* emittedFor(DType type) const;
+  /// Whether several warps have an instruction of theirs (wgmma) that multiplies what an engine has copied to shared memory.
+  bool multipliesByGroups() const;
   const CopyEngine* copy(CopyKind kind) const;
 };
 

@@ -13,20 +13,24 @@
 namespace fattn::kernels {
 namespace {
 
-// Rows for kinds of targets, found by how the name begins; a target has what all of its rows say. 0 leaves a choice to the compiler, as
-// where it ignores it.
+bool onHost(const Machine& machine) { return machine.isHost(); }
+bool copiesAhead(const Machine& machine) { return machine.async_copies; }
+bool copiesByRegisters(const Machine& machine) { return !machine.isHost() && !machine.async_copies; }
+bool multipliesByGroups(const Machine& machine) { return machine.warp_groups; }
+
+// Rows for kinds of machines; a machine has what all of its rows say. 0 leaves a choice to the compiler, as where it ignores it.
 struct SpaceRow {
-  std::string_view prefix;
+  bool (*serves)(const Machine& machine);
   std::vector<std::int32_t> blockM, blockN, stages, warps;
   std::vector<std::int32_t> narrow;  // more of blockN for f32, both parts of whose operands take registers
 };
 
 const std::vector<SpaceRow>& rows() {
   static const std::vector<SpaceRow> table = {
-      {"host", {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}},
-      {"nvidia:", {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {8, 16}},
-      {"nvidia:sm_90a", {192, 256}, {64, 80, 96, 128}, {2, 3}, {12, 16}, {}},  // three and four warp groups
-      {"amd:", {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}}};
+      {onHost, {1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256}, {16, 32, 64, 96, 128, 192, 256}, {0}, {0}, {}},
+      {copiesAhead, {16, 32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3, 4}, {1, 2, 4, 8}, {8, 16}},
+      {multipliesByGroups, {192, 256}, {64, 80, 96, 128}, {2, 3}, {12, 16}, {}},  // three and four groups of four warps
+      {copiesByRegisters, {32, 64, 128, 256}, {32, 64, 96, 128}, {1, 2, 3}, {2, 4, 8}, {}}};
   return table;
 }
 
@@ -83,7 +87,7 @@ std::optional<std::string> beyondMachine(const ForwardKind& kind, const TileConf
 std::vector<TileConfig> attentionSpace(const ForwardKind& kind, const Machine& machine) {
   std::vector<TileConfig> space;
   for (const SpaceRow& row : rows()) {
-    if (!machine.chip.starts_with(row.prefix)) continue;
+    if (!row.serves(machine)) continue;
     std::vector<std::int32_t> blockN = row.blockN;
     if (kind.dtype == DType::F32) blockN.insert(blockN.end(), row.narrow.begin(), row.narrow.end());
     for (std::int32_t m : row.blockM)

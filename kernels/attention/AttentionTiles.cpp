@@ -53,10 +53,10 @@ std::vector<TileConfig> unitCandidates(std::int64_t width, bool causal) {
   return {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
 }
 
-// AMD's chips, for which copies go through registers. No figure of a run stands behind these. They are large blocks for which no chip of
-// the kind stores registers at head dimensions 64, 96 and 128 of 16-bit types (tests/unit/kernels/DefaultTilesTest.cpp holds 64 and 128);
+// Where copies go through registers, which is so on AMD's chips. No figure of a run stands behind these. They are large blocks for which no
+// such chip stores registers at head dimensions 64, 96 and 128 of 16-bit types (tests/unit/kernels/DefaultTilesTest.cpp holds 64 and 128);
 // some do at 72, 104 and beyond 128. Waves of 64 lanes have twice the registers of those of 32.
-TileConfig amdTile(const Machine& machine, DType dtype, std::int64_t width) {
+TileConfig registerCopiesTile(const Machine& machine, DType dtype, std::int64_t width) {
   const bool isLarge = machine.warp_size == 64;
   if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};
   if (width <= 64)
@@ -79,13 +79,11 @@ bool fits(const ForwardKind& kind, const TileConfig& tile, const Machine& machin
 TileConfig defaultTile(const ForwardKind& kind, const Machine& machine) {
   if (machine.isHost()) return {.block_m = 64, .block_n = 64};
   const std::int64_t width = std::max(kind.head_dim, kind.head_dim_v);
-  if (machine.chip.starts_with("amd:")) return amdTile(machine, kind.dtype, width);
-  const bool unit = machine.warp_groups && machine.chip.starts_with("nvidia:sm_90") && width >= 16 && sizeInBytes(kind.dtype) == 2;
+  if (!machine.async_copies) return registerCopiesTile(machine, kind.dtype, width);
+  const bool unit = machine.warp_groups && width >= 16 && sizeInBytes(kind.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width, kind.causal) : candidates(kind.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(kind, tile, machine); });
-  TileConfig tile = found == tiles.end() ? tiles.back() : *found;
-  if (!machine.chip.starts_with("nvidia:sm_90")) tile.schedule.clear();  // which orders there are depends on the chip
-  return tile;
+  return found == tiles.end() ? tiles.back() : *found;
 }
 
 }  // namespace fattn::kernels

@@ -14,7 +14,7 @@ std::int64_t widthOf(const Parameters& parameters) { return std::max(parameters.
 
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each.
 bool hasUnit(const Parameters& parameters, const Machine& machine) {
-  return machine.chip == "nvidia:sm_90a" && sizeInBytes(parameters.dtype("dtype")) == 2;
+  return machine.warp_groups && sizeInBytes(parameters.dtype("dtype")) == 2;
 }
 
 TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::string schedule = "") {

@@ -86,7 +86,7 @@ Machine machineOf(const ResolvedTarget& target) {
   return {.chip = std::string(row.name),
           .shared_bytes = row.shared.bytesPerBlock,
           .warp_size = row.warpSize,
-          .warp_groups = row.warpGroup.has_value() && row.copy(gpu::CopyKind::BulkTensor) != nullptr,
+          .warp_groups = row.multipliesByGroups(),
           .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr};
 }
 
@@ -108,7 +108,7 @@ void requireTarget(const std::string& target) {
 }
 
 int Machine::dotRows(DType type) const {
-  const gpu::MatrixInstruction* matrix = isHost() ? nullptr : gpu::findTarget(chip).matrixFor(type);
+  const gpu::MatrixInstruction* matrix = isHost() ? nullptr : gpu::findTarget(chip).emittedFor(type);
   return matrix == nullptr ? 0 : matrix->m / matrix->warps;
 }
 

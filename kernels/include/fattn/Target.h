@@ -29,7 +29,7 @@ struct Machine {
   std::string chip;               ///< "host", "host:avx2", "nvidia:sm_90a"
   std::int64_t shared_bytes = 0;  ///< shared memory of a program; 0 on the host
   int warp_size = 0;              ///< threads of a warp, which AMD calls a wave; 0 on the host
-  bool warp_groups = false;       ///< whether several warps can multiply as one what an engine has copied to shared memory
+  bool warp_groups = false;       ///< whether several warps multiply as one what an engine has copied to shared memory (wgmma)
   bool async_copies = false;      ///< whether a thread can copy to shared memory and go on
   bool isHost() const { return shared_bytes == 0; }
 

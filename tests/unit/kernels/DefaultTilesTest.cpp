@@ -62,8 +62,8 @@ TEST(DefaultTiles, LessSharedMemoryTakesSmallerOnes) {
     return kernels::resolve({.dtype = DType::BF16, .head_dim = 256, .target = target}).tile.toString();
   };
   EXPECT_EQ(tile("nvidia:sm_90"), "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8");
-  EXPECT_EQ(tile("nvidia:sm_80"), "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8");
-  EXPECT_EQ(tile("nvidia:sm_86"), "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4");
+  EXPECT_EQ(tile("nvidia:sm_80"), "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8,SCHEDULE=A a B1 b");
+  EXPECT_EQ(tile("nvidia:sm_86"), "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4,SCHEDULE=A a B1 b");
 }
 
 /// The loop stores nothing in local memory, and loads a few numbers there that it does not change. What comes behind it, where a block is

@@ -328,6 +328,9 @@ TEST(Target, AMachineIsWhatCodeMayUse) {
   EXPECT_EQ(ampere.shared_bytes, 166912);
   EXPECT_EQ(ampere.dotRows(DType::BF16), 16);
   EXPECT_EQ(ampere.dotRows(DType::I64), 0);
+  const Machine blackwell = machineOf("nvidia:sm_100");  // of whose instructions those with results in tensor memory are not emitted
+  EXPECT_FALSE(blackwell.warp_groups);
+  EXPECT_EQ(blackwell.dotRows(DType::BF16), 16);
   EXPECT_EQ(ampere.registers(512), 128);
   EXPECT_EQ(ampere.registers(64), 255);
   EXPECT_THROW(machineOf("nvidia:sm_1"), Error);
