@@ -23,17 +23,12 @@
 #include "compiler/cpu/HostTarget.h"
 #include "compiler/cpu/LaneAssignment.h"
 #include "compiler/cpu/Scratch.h"
+#include "compiler/cpu/TileType.h"
 #include "compiler/cpu/View.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace fattn::cpu {
-
-inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
-/// A vector of `width` elements, or the element itself where that is 1.
-inline mlir::Type vectorOr(mlir::Type element, int64_t width) {
-  return width == 1 ? element : mlir::Type(mlir::VectorType::get({width}, element));
-}
 
 class Emitter {
  public:

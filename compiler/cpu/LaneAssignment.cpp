@@ -3,6 +3,10 @@
 
 #include <map>
 
+#include "compiler/cpu/LaneCost.h"
+#include "compiler/cpu/TiedValues.h"
+#include "compiler/cpu/TileType.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -11,45 +15,21 @@ using namespace mlir;
 namespace fattn::cpu {
 namespace {
 
-constexpr double kTripsAssumed = 32;  // how often a loop of unknown length is taken to run
-
-double weight(Operation* op) {
-  double w = 1;
-  for (Operation* p = op->getParentOp(); p; p = p->getParentOp())
-    if (isa<scf::ForOp, scf::WhileOp>(p)) w *= kTripsAssumed;
-  return w;
+/// The dimension of the transposed tile that was dimension `in`.
+int laneBehind(tile::TransOp trans, int in) {
+  for (auto [i, from] : llvm::enumerate(trans.getPermutation()))
+    if (from == in) return static_cast<int>(i);
+  return -1;
 }
 
-double weightOfDefinition(Value v) {
-  if (Operation* def = v.getDefiningOp()) return weight(def);
-  Operation* parent = v.getParentBlock()->getParentOp();
-  return weight(parent) * (isa<scf::ForOp, scf::WhileOp>(parent) ? kTripsAssumed : 1);
+int laneBehind(tile::ExpandDimsOp expand, int in) { return in < 0 ? -1 : in + (in >= static_cast<int>(expand.getAxis())); }
+
+int laneBehind(tile::LoadOp load) {
+  int unit = unitStrideDim(load.getPtr());
+  return unit >= 0 ? unit : static_cast<int>(load.getResult().getType().getRank()) - 1;
 }
 
-RankedTensorType tileType(Value v) { return dyn_cast<RankedTensorType>(v.getType()); }
-
-double elements(Value v) { return tileType(v).getNumElements(); }
-
-/// The loop-carried or yielded counterparts of a loop's values: (init, iter arg, yielded, result).
-void forEachCarried(Operation* op, function_ref<void(Value, Value, Value, Value)> fn) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    auto yielded = loop.getBody()->getTerminator()->getOperands();
-    for (auto [init, arg, y, res] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), yielded, loop.getResults()))
-      fn(init, arg, y, res);
-  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    for (auto [init, arg, y] : llvm::zip_equal(loop.getInits(), loop.getBeforeArguments(), loop.getYieldOp().getOperands()))
-      fn(init, arg, y, arg);
-    for (auto [c, arg, res] : llvm::zip_equal(loop.getConditionOp().getArgs(), loop.getAfterArguments(), loop.getResults()))
-      fn(c, arg, c, res);
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    if (branch.getNumResults())
-      for (auto [t, e, res] : llvm::zip_equal(branch.thenYield().getOperands(), branch.elseYield().getOperands(), branch.getResults()))
-        fn(t, e, t, res);
-  } else if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) {
-    auto exact = lazy.getExact().front().getTerminator()->getOperands();
-    for (auto [usual, e, res] : llvm::zip_equal(lazy.getUsual(), exact, lazy.getResults())) fn(usual, e, usual, res);
-  }
-}
+int lastDim(Value tile) { return static_cast<int>(tileType(tile).getRank()) - 1; }
 
 }  // namespace
 
@@ -96,43 +76,35 @@ int LaneAssignment::laneFromOperands(Operation* op) const {
   return best;
 }
 
+void LaneAssignment::propagateReduce(tile::ReduceOp reduce) {
+  int in = lane(reduce.getInputs()[0]), axis = reduce.getAxis();
+  for (Value r : reduce.getResults()) setLane(r, in == axis ? lastDim(r) : in - (in > axis));
+}
+
+void LaneAssignment::propagateTied(Operation* op) {
+  forEachTied(op, [&](Value in, Value arg, Value yielded, Value result) {
+    int known = lane(in);
+    for (Value v : {yielded, arg, result})
+      if (known < 0) known = lane(v);
+    for (Value v : {arg, result}) setLane(v, known);
+  });
+}
+
 void LaneAssignment::propagateOp(Operation* op) {
-  if (auto dot = dyn_cast<tile::DotOp>(op)) return setLane(dot.getResult(), dotLanes[op]);
-  if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    int unit = unitStrideDim(load.getPtr());
-    return setLane(load.getResult(), unit >= 0 ? unit : load.getResult().getType().getRank() - 1);
-  }
-  if (auto trans = dyn_cast<tile::TransOp>(op)) {
-    int in = lane(trans.getInput());
-    for (auto [i, p] : llvm::enumerate(trans.getPermutation()))
-      if (p == in) setLane(trans.getResult(), i);
-    return;
-  }
-  if (auto expand = dyn_cast<tile::ExpandDimsOp>(op)) {
-    int in = lane(expand.getInput());
-    return setLane(expand.getResult(), in < 0 ? -1 : in + (in >= static_cast<int>(expand.getAxis())));
-  }
-  if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
-    int in = lane(reduce.getInputs()[0]), axis = reduce.getAxis();
-    for (Value r : reduce.getResults()) setLane(r, in == axis ? tileType(r).getRank() - 1 : in - (in > axis));
-    return;
-  }
-  if (isa<tile::ReshapeOp, tile::JoinOp, tile::SplitOp>(op)) {
-    for (Value r : op->getResults()) setLane(r, tileType(r).getRank() - 1);
-    return;
-  }
-  if (op->getNumRegions()) {
-    forEachCarried(op, [&](Value a, Value b, Value c, Value d) {
-      int l = lane(a);
-      for (Value v : {c, b, d})
-        if (l < 0) l = lane(v);
-      for (Value v : {b, d}) setLane(v, l);
-    });
-    return;
-  }
-  int in = laneFromOperands(op);
-  for (Value r : op->getResults())
-    if (tileType(r)) setLane(r, in);
+  auto any = [&](Operation* other) {
+    if (other->getNumRegions()) return propagateTied(other);
+    int in = laneFromOperands(other);
+    for (Value r : other->getResults()) setLane(r, in);
+  };
+  TypeSwitch<Operation*>(op)
+      .Case<tile::DotOp>([&](auto dot) { setLane(dot.getResult(), dotLanes[dot]); })
+      .Case<tile::LoadOp>([&](auto load) { setLane(load.getResult(), laneBehind(load)); })
+      .Case<tile::TransOp, tile::ExpandDimsOp>([&](auto view) { setLane(view.getResult(), laneBehind(view, lane(view.getInput()))); })
+      .Case<tile::ReduceOp>([&](auto reduce) { propagateReduce(reduce); })
+      .Case<tile::ReshapeOp, tile::JoinOp, tile::SplitOp>([&](auto shuffle) {
+        for (Value r : shuffle->getResults()) setLane(r, lastDim(r));
+      })
+      .Default(any);
 }
 
 void LaneAssignment::propagate() {
@@ -144,78 +116,44 @@ void LaneAssignment::propagate() {
   }
 }
 
-double LaneAssignment::dotCost(tile::DotOp dot) const {
-  int l = dotLanes.lookup(dot);
-  auto shape = cast<RankedTensorType>(dot.getType()).getShape();
-  int64_t k = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
-  double padded = static_cast<double>(llvm::divideCeil(shape[l], lanes)) * lanes;
-  double total = weight(dot) * padded * shape[1 - l] * k / lanes;  // multiply-add instructions
-  Value vectors = l == 0 ? dot.getA() : dot.getB();
-  if (lane(vectors) >= 0 && lane(vectors) != l) total += weightOfDefinition(vectors) * elements(vectors);
-  if (lane(dot.getAcc()) >= 0 && lane(dot.getAcc()) != l) total += weight(dot) * elements(dot.getAcc());
-  return total;
+double LaneAssignment::costNow() {
+  propagate();
+  return laneCost(func, *this, lanes);
 }
 
-double LaneAssignment::cost() {
-  double total = 0;
-  func.walk([&](Operation* op) {
-    if (auto dot = dyn_cast<tile::DotOp>(op)) {
-      total += dotCost(dot);
-    } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
-      int unit = unitStrideDim(store.getPtr()), l = lane(store.getValue());
-      if (l >= 0 && unit >= 0 && l != unit) total += weight(op) * elements(store.getValue());
-    } else if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
-      Value in = reduce.getInputs()[0];
-      if (lane(in) == static_cast<int>(reduce.getAxis()))
-        total += weight(op) * 8 * elements(in) / tileType(in).getDimSize(reduce.getAxis());
-    } else if (op->getNumResults() == 1 && op->getNumRegions() == 0 && tileType(op->getResult(0))) {
-      int l = lane(op->getResult(0));
-      if (!op->hasTrait<tile::MovesElements>() && !isa<tile::JoinOp, tile::SplitOp>(op))
-        for (Value v : op->getOperands())
-          if (lane(v) >= 0 && lane(v) != l) total += weight(op) * elements(v);
-    }
-    forEachCarried(op, [&](Value a, Value, Value y, Value res) {
-      for (Value v : {a, y})
-        if (lane(v) >= 0 && lane(v) != lane(res)) total += weight(op) * elements(v);
-    });
-  });
-  return total;
+void LaneAssignment::consider(Choice& best) {
+  if (double cost = costNow(); cost < best.cost) best = {cost, dotLanes};
+}
+
+void LaneAssignment::tryAll(Choice& best) {
+  for (unsigned mask = 0; mask < (1u << dots.size()); ++mask) {
+    for (size_t i = 0; i < dots.size(); ++i) dotLanes[dots[i]] = (mask >> i & 1) ? 0 : 1;
+    consider(best);
+  }
+}
+
+void LaneAssignment::tryCostliest(Choice& best) {
+  constexpr size_t kMostTried = 64;  // each try looks at the whole function
+  std::multimap<double, tile::DotOp, std::greater<>> costly;
+  for (tile::DotOp dot : dots) costly.emplace(dotCost(dot, *this, lanes), dot);
+  size_t tried = 0;
+  for (auto& [cost, dot] : costly) {
+    if (++tried > kMostTried) break;
+    dotLanes = best.dotLanes;
+    dotLanes[dot] = 0;
+    consider(best);
+  }
 }
 
 void LaneAssignment::search() {
-  // Every dot has two choices. Up to eight dots all combinations are tried, beyond that one dot after the other, the costliest ones.
-  size_t n = dots.size();
+  constexpr size_t kFewDots = 8;
   for (tile::DotOp dot : dots) dotLanes[dot] = 1;
-  auto evaluate = [&] {
-    propagate();
-    return cost();
-  };
-  double best = evaluate();
-  auto bestLanes = dotLanes;
-  auto consider = [&] {
-    if (double c = evaluate(); c < best) {
-      best = c;
-      bestLanes = dotLanes;
-    }
-  };
-  if (n <= 8) {
-    for (unsigned mask = 0; mask < (1u << n); ++mask) {
-      for (size_t i = 0; i < n; ++i) dotLanes[dots[i]] = (mask >> i & 1) ? 0 : 1;
-      consider();
-    }
-  } else {
-    constexpr size_t kMostTried = 64;  // each try looks at the whole function
-    std::multimap<double, tile::DotOp, std::greater<>> costly;
-    for (tile::DotOp dot : dots) costly.emplace(dotCost(dot), dot);
-    size_t tried = 0;
-    for (auto& [cost, dot] : costly) {
-      if (++tried > kMostTried) break;
-      dotLanes = bestLanes;
-      dotLanes[dot] = 0;
-      consider();
-    }
-  }
-  dotLanes = bestLanes;
+  Choice best{costNow(), dotLanes};
+  if (dots.size() <= kFewDots)
+    tryAll(best);
+  else
+    tryCostliest(best);
+  dotLanes = best.dotLanes;
   propagate();
   defaultLanes();
 }

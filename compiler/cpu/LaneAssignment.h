@@ -24,19 +24,32 @@ class LaneAssignment {
   int dotLane(mlir::Operation* dot) const;
 
  private:
+  using DotLanes = llvm::DenseMap<mlir::Operation*, int>;
+  struct Choice {
+    double cost;
+    DotLanes dotLanes;
+  };
+
+  // Lanes of all tiles follow from those of the dots.
   void propagate();
   void propagateOp(mlir::Operation* op);
+  void propagateReduce(tile::ReduceOp reduce);
+  void propagateTied(mlir::Operation* op);
   void setLane(mlir::Value value, int lane);
   int laneFromOperands(mlir::Operation* op) const;
-  double cost();
-  double dotCost(tile::DotOp dot) const;
-  void search();
   void defaultLanes();
+
+  // Every dot has two choices. Of few dots all combinations are tried, of many one dot after the other, the costliest ones.
+  void search();
+  void tryAll(Choice& best);
+  void tryCostliest(Choice& best);
+  void consider(Choice& best);
+  double costNow();
 
   mlir::func::FuncOp func;
   int64_t lanes;
   llvm::SmallVector<tile::DotOp> dots;
-  llvm::DenseMap<mlir::Operation*, int> dotLanes;
+  DotLanes dotLanes;
   llvm::DenseMap<mlir::Value, int> valueLanes;
 };
 
