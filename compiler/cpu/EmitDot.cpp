@@ -5,170 +5,180 @@
 //   for lane step, row step:  acc[r][v] = load         for k:  b[v] = vectors[k][lane + v*L]
 //                                                             acc[r][v] += splat(broadcast[row + r][k]) * b[v]
 //                             store acc[r][v]
-#include "compiler/cpu/Emitter.h"
+#include "compiler/cpu/Access.h"
+#include "compiler/cpu/Convert.h"
+#include "compiler/cpu/DotOperands.h"
+#include "compiler/cpu/Emission.h"
+#include "compiler/cpu/Materialize.h"
+#include "compiler/cpu/Nest.h"
+#include "compiler/cpu/Operations.h"
+#include "compiler/cpu/TileType.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace fattn::cpu {
+namespace {
 
-Emitter::DotKind Emitter::dotKind(tile::DotOp op) const {
-  auto a = cast<RankedTensorType>(op.getA().getType()), bt = cast<RankedTensorType>(op.getB().getType());
-  if (isa<IntegerType>(a.getElementType())) return DotKind::I32;
-  bool pairs = a.getElementType().isBF16() && bt.getElementType().isBF16() && a.getDimSize(1) % 2 == 0;
-  return pairs && target.bf16Dot ? DotKind::Bf16Pairs : DotKind::F32;
-}
+/// What all register blocks of a product share.
+struct Panel {
+  DotKind kind;
+  View vectors, broadcast, acc;
+  int kVector, kBroadcast;  ///< the contracted dimension of either operand
+  int64_t depth;            ///< trips of the contraction loop
+  bool zero;                ///< start from zero instead of loading the accumulators
+};
 
-Type Emitter::computeType(DotKind kind) { return kind == DotKind::F32 ? Type(b.getF32Type()) : Type(b.getI32Type()); }
-
-/// The register block with the fewest cycles for the whole product: two loads and two multiply-adds a cycle, four cycles of latency.
-Emitter::Tiling Emitter::chooseTiling(int64_t rows, int64_t laneVectors) const {
-  Tiling best{1, 1};
-  double bestCost = 1e30;
-  for (int64_t v = 1; v <= std::min<int64_t>(4, laneVectors); ++v) {
-    for (int64_t r = 1; r <= rows && (r + 1) * v + 1 <= target.registers; ++r) {
-      auto block = [](int64_t r, int64_t v) { return r && v ? std::max({(r + v) / 2.0, r * v / 2.0, 4.0}) + 0.5 : 0.0; };
-      int64_t lastRows = rows % r, lastVectors = laneVectors % v, fullRows = rows / r, fullVectors = laneVectors / v;
-      double cost =
-          fullVectors * (fullRows * block(r, v) + block(lastRows, v)) + (fullRows * block(r, lastVectors) + block(lastRows, lastVectors));
-      // A remainder is a second copy of the code: it has to pay for that.
-      cost *= 1 + 0.05 * (lastRows > 0) + 0.05 * (lastVectors > 0);
-      if (cost < bestCost - 1e-9) {
-        bestCost = cost;
-        best = {r, v};
-      }
-    }
+Value multiplyAdd(HostBuilder& b, DotKind kind, Value broadcast, Value vector, Value acc) {
+  if (kind == DotKind::F32) {
+    if (b.host.fma) return math::FmaOp::create(b, broadcast, vector, acc);
+    return arith::AddFOp::create(b, arith::MulFOp::create(b, broadcast, vector), acc);
   }
-  return best;
+  if (kind == DotKind::I32) return arith::AddIOp::create(b, arith::MulIOp::create(b, broadcast, vector), acc);
+  auto pairs = VectorType::get({2 * b.host.lanes}, b.getBF16Type());
+  Value x = LLVM::BitcastOp::create(b, pairs, vector), y = LLVM::BitcastOp::create(b, pairs, broadcast);
+  const char* name = b.host.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512" : "llvm.x86.avx512bf16.dpbf16ps.256";
+  return b.call(name, acc.getType(), {acc, x, y});
 }
 
-View Emitter::accumulator(tile::DotOp op, int lane, bool& isZero) {
+/// The accumulators t.rows x t.vectors from `row` and `lane` on, over the whole contraction.
+struct RegisterBlock {
+  HostBuilder& b;
+  const Panel& panel;
+  Tiling t;
+  Value lane, row;
+
+  void emit() const;
+
+ private:
+  static constexpr int64_t kAlign = 4;
+
+  Value plus(Value start, int64_t n) const { return b.toValue(b.add(start, b.getI64IntegerAttr(n))); }
+  Value laneOfVector(int64_t v) const { return plus(lane, v * b.host.lanes); }
+  VectorType vectorOf(Type element) const { return VectorType::get({b.host.lanes}, element); }
+  VectorType operandType() const { return vectorOf(computeType(b.getContext(), panel.kind)); }
+  Value accAddress(int64_t r, int64_t v) const;
+  Value initial(int64_t r, int64_t v) const;
+  Value loadVector(Value k, int64_t v) const;
+  Value loadBroadcast(Value k, int64_t r) const;
+  SmallVector<Value> trip(Value k, ValueRange accs) const;
+};
+
+Value RegisterBlock::accAddress(int64_t r, int64_t v) const {
+  SmallVector<Value> index(2);
+  index[1 - panel.acc.lane] = plus(row, r);
+  index[panel.acc.lane] = laneOfVector(v);
+  return addressOf(b, panel.acc, index);
+}
+
+Value RegisterBlock::initial(int64_t r, int64_t v) const {
+  VectorType type = vectorOf(panel.acc.element);
+  if (panel.zero) return arith::ConstantOp::create(b, type, b.getZeroAttr(type));
+  return LLVM::LoadOp::create(b, type, accAddress(r, v), kAlign);
+}
+
+Value RegisterBlock::loadVector(Value k, int64_t v) const {
+  SmallVector<Value> index(2);
+  index[panel.kVector] = k;
+  index[1 - panel.kVector] = laneOfVector(v);
+  return LLVM::LoadOp::create(b, operandType(), addressOf(b, panel.vectors, index), kAlign);
+}
+
+Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
+  SmallVector<Value> index(2);
+  index[panel.kBroadcast] = k;
+  index[1 - panel.kBroadcast] = plus(row, r);
+  unsigned align = panel.broadcast.element.getIntOrFloatBitWidth() / 8;
+  Value x = LLVM::LoadOp::create(b, operandType().getElementType(), addressOf(b, panel.broadcast, index), align);
+  return vector::BroadcastOp::create(b, operandType(), x);
+}
+
+SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
+  SmallVector<Value> vectors, next;
+  for (int64_t v = 0; v < t.vectors; ++v) vectors.push_back(loadVector(k, v));
+  for (int64_t r = 0; r < t.rows; ++r) {
+    Value wide = loadBroadcast(k, r);
+    for (int64_t v = 0; v < t.vectors; ++v) next.push_back(multiplyAdd(b, panel.kind, wide, vectors[v], accs[r * t.vectors + v]));
+  }
+  return next;
+}
+
+void RegisterBlock::emit() const {
+  SmallVector<Value> init;
+  for (int64_t r = 0; r < t.rows; ++r)
+    for (int64_t v = 0; v < t.vectors; ++v) init.push_back(initial(r, v));
+  SmallVector<Value> sums = b.loop(b.i64(0), b.i64(panel.depth), 1, init, [&](Value k, ValueRange accs) { return trip(k, accs); });
+  for (int64_t r = 0; r < t.rows; ++r)
+    for (int64_t v = 0; v < t.vectors; ++v) LLVM::StoreOp::create(b, sums[r * t.vectors + v], accAddress(r, v), kAlign);
+}
+
+/// Blocks of `step` of `total` things: a loop over the full ones, then what is left. `block` gets where one begins, counted in `unit` for
+/// each thing, and how many things it has.
+void forBlocks(HostBuilder& b, int64_t total, int64_t step, int64_t unit, function_ref<void(Value, int64_t)> block) {
+  int64_t full = total / step * step;
+  if (full == step)
+    block(b.i64(0), step);
+  else
+    b.loop(b.i64(0), b.i64(full * unit), step * unit, [&](Value at) { block(at, step); });
+  if (full < total) block(b.i64(full * unit), total - full);
+}
+
+void multiply(HostBuilder& b, const Panel& panel, Tiling whole) {
+  Tiling t = chooseTiling(b.host, whole.rows, whole.vectors);
+  forBlocks(b, whole.vectors, t.vectors, b.host.lanes, [&](Value lane, int64_t vectors) {
+    forBlocks(b, whole.rows, t.rows, 1, [&](Value row, int64_t rows) { RegisterBlock{b, panel, {rows, vectors}, lane, row}.emit(); });
+  });
+}
+
+/// Whether the accumulator that goes in is the sum that comes out: nobody else needs it, and its elements are as wide.
+bool sumsInPlace(Emission& e, tile::DotOp op, int lane) {
   Value acc = op.getAcc();
+  View* own = e.tiles.findOwn(acc);
+  return own && own->lane == lane && acc.getParentBlock() == op->getBlock() &&
+         tileType(acc).getElementType().getIntOrFloatBitWidth() == 32 &&
+         e.liveness.deadAfter(acc, [&](Operation* user) { return user == op; });
+}
+
+View accumulatorFor(Emission& e, tile::DotOp op, int lane, bool isZero) {
+  if (sumsInPlace(e, op, lane)) return taken(e.tiles.at(op.getAcc()));
   auto type = cast<RankedTensorType>(op.getType());
-  isZero = matchPattern(acc, m_AnyZeroFloat()) || matchPattern(acc, m_Zero());
-  if (auto it = views.find(acc); it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == lane &&
-                                 acc.getParentBlock() == op->getBlock() && type.getElementType().getIntOrFloatBitWidth() == 32 &&
-                                 deadAfter(acc, [&](Operation* user) { return user == op; })) {
-    View view = it->second;
-    it->second.slot = -1;
-    return view;
-  }
-  View view = allocate(type.getShape(), type.getElementType().isInteger() ? Type(b.getI32Type()) : Type(b.getF32Type()), lane);
-  if (!isZero) materialize(acc, view);
+  View view =
+      e.buffers.allocate(type.getShape(), type.getElementType().isInteger() ? Type(e.b.getI32Type()) : Type(e.b.getF32Type()), lane);
+  if (!isZero) materialize(e, op.getAcc(), view);
   return view;
 }
 
-Value Emitter::call(StringRef intrinsic, Type result, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(intrinsic), operands).getResult(0);
+/// The accumulator as the result's element type: an f16 sum is computed in f32 and rounded once.
+View rounded(Emission& e, View acc, Type element) {
+  if (acc.element == element) return acc;
+  View out = e.buffers.allocate(acc.shape, element, acc.lane);
+  nestOver(e, out.shape, out.lane, [&](const Point& p) { storeAt(e.b, out, p, convert(e.b, loadAt(e.b, acc, p), element)); });
+  e.buffers.release(acc);
+  return out;
 }
 
-Value Emitter::multiplyAdd(DotKind kind, Value broadcast, Value vector, Value acc) {
-  if (kind == DotKind::F32) {
-    if (target.fma) return math::FmaOp::create(b, loc, broadcast, vector, acc);
-    return arith::AddFOp::create(b, loc, arith::MulFOp::create(b, loc, broadcast, vector), acc);
-  }
-  if (kind == DotKind::I32) return arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, broadcast, vector), acc);
-  auto pairs = VectorType::get({2 * target.lanes}, b.getBF16Type());
-  Value x = LLVM::BitcastOp::create(b, loc, pairs, vector), y = LLVM::BitcastOp::create(b, loc, pairs, broadcast);
-  const char* name = target.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512" : "llvm.x86.avx512bf16.dpbf16ps.256";
-  return call(name, acc.getType(), {acc, x, y});
-}
+}  // namespace
 
-void Emitter::registerBlock(const Panel& panel, Tiling t, Value lane, Value row) {
-  int64_t n = target.lanes;
-  int laneDim = panel.acc.lane, rowDim = 1 - laneDim;
-  auto type = VectorType::get({n}, panel.acc.element);
-  auto accAt = [&](int64_t r, int64_t v) {
-    SmallVector<Value> index(2);
-    index[rowDim] = toValue(addOf(row, b.getI64IntegerAttr(r)));
-    index[laneDim] = toValue(addOf(lane, b.getI64IntegerAttr(v * n)));
-    return address(panel.acc, index);
-  };
-  SmallVector<Value> init, result;
-  for (int64_t r = 0; r < t.rows; ++r)
-    for (int64_t v = 0; v < t.vectors; ++v) {
-      if (panel.zero)
-        init.push_back(arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type)));
-      else
-        init.push_back(LLVM::LoadOp::create(b, loc, type, accAt(r, v), 4));
-    }
-  auto operandType = VectorType::get({n}, computeType(panel.kind));
-  loop(i64(0), i64(panel.depth), 1, init, &result, [&](Value k, ValueRange accs) {
-    SmallVector<Value> vectors, next;
-    for (int64_t v = 0; v < t.vectors; ++v) {
-      SmallVector<Value> index(2);
-      index[panel.kVector] = k;
-      index[1 - panel.kVector] = toValue(addOf(lane, b.getI64IntegerAttr(v * n)));
-      vectors.push_back(LLVM::LoadOp::create(b, loc, operandType, address(panel.vectors, index), 4));
-    }
-    for (int64_t r = 0; r < t.rows; ++r) {
-      SmallVector<Value> index(2);
-      index[panel.kBroadcast] = k;
-      index[1 - panel.kBroadcast] = toValue(addOf(row, b.getI64IntegerAttr(r)));
-      unsigned align = panel.broadcast.element.getIntOrFloatBitWidth() / 8;
-      Value x = LLVM::LoadOp::create(b, loc, operandType.getElementType(), address(panel.broadcast, index), align);
-      Value wide = vector::BroadcastOp::create(b, loc, operandType, x);
-      for (int64_t v = 0; v < t.vectors; ++v) next.push_back(multiplyAdd(panel.kind, wide, vectors[v], accs[r * t.vectors + v]));
-    }
-    return next;
-  });
-  for (int64_t r = 0; r < t.rows; ++r)
-    for (int64_t v = 0; v < t.vectors; ++v) LLVM::StoreOp::create(b, loc, result[r * t.vectors + v], accAt(r, v), 4);
-}
-
-LogicalResult Emitter::emitDot(tile::DotOp op) {
-  int lane = lanes.dotLane(op), rowDim = 1 - lane;
-  auto type = cast<RankedTensorType>(op.getType());
-  DotKind kind = dotKind(op);
-  // Lane 1: rows of b are the vectors; lane 0: columns of a are.
-  Value vectors = lane ? op.getB() : op.getA(), broadcast = lane ? op.getA() : op.getB();
-  int kVector = lane ? 0 : 1, kBroadcast = lane ? 1 : 0;
+void emitDot(Emission& e, tile::DotOp op) {
+  const HostTarget& host = e.b.host;
+  int lane = e.lanes.dotLane(op);
+  DotKind kind = dotKind(host, op);
   Panel panel{.kind = kind,
-              .vectors = dotOperand(vectors, kVector, kind, Role::Vectors, readsOf(op, Role::Vectors)),
-              .broadcast = dotOperand(broadcast, kBroadcast, kind, Role::Broadcast, readsOf(op, Role::Broadcast)),
+              .vectors = dotOperand(e, op, Role::Vectors),
+              .broadcast = dotOperand(e, op, Role::Broadcast),
               .acc = {},
-              .kVector = kVector,
-              .kBroadcast = kBroadcast,
+              .kVector = operandOf(op, Role::Vectors, e.lanes).second,
+              .kBroadcast = operandOf(op, Role::Broadcast, e.lanes).second,
               .depth = cast<RankedTensorType>(op.getA().getType()).getDimSize(1) / (kind == DotKind::Bf16Pairs ? 2 : 1),
-              .zero = false};
-  panel.acc = accumulator(op, lane, panel.zero);
-  int64_t rows = type.getDimSize(rowDim), laneVectors = llvm::divideCeil(type.getDimSize(lane), target.lanes);
-  Tiling t = chooseTiling(rows, laneVectors);
-  auto rowBlocks = [&](int64_t vectorsNow, Value laneAt) {
-    int64_t full = rows / t.rows * t.rows;
-    if (full == t.rows)
-      registerBlock(panel, {t.rows, vectorsNow}, laneAt, i64(0));
-    else
-      loop(i64(0), i64(full), t.rows, {}, nullptr, [&](Value r, ValueRange) {
-        registerBlock(panel, {t.rows, vectorsNow}, laneAt, r);
-        return SmallVector<Value>{};
-      });
-    if (full < rows) registerBlock(panel, {rows - full, vectorsNow}, laneAt, i64(full));
-  };
-  int64_t fullVectors = laneVectors / t.vectors * t.vectors;
-  if (fullVectors == t.vectors)
-    rowBlocks(t.vectors, i64(0));
-  else
-    loop(i64(0), i64(fullVectors * target.lanes), t.vectors * target.lanes, {}, nullptr, [&](Value l, ValueRange) {
-      rowBlocks(t.vectors, l);
-      return SmallVector<Value>{};
-    });
-  if (fullVectors < laneVectors) rowBlocks(laneVectors - fullVectors, i64(fullVectors * target.lanes));
-  for (View* operand : {&panel.vectors, &panel.broadcast}) release(*operand);
-  views[op.getResult()] = panel.acc;
-  owners.push_back(op.getResult());
-  if (panel.acc.element != type.getElementType()) {  // an f16 accumulator: computed in f32, rounded once
-    View rounded = allocate(type.getShape(), type.getElementType(), lane);
-    nestOver(rounded.shape, lane, [&](const Point& p) { storeAt(rounded, p, convert(loadAt(panel.acc, p), rounded.element)); });
-    release(panel.acc);
-    views[op.getResult()] = rounded;
-  }
-  return success();
+              .zero = matchPattern(op.getAcc(), m_AnyZeroFloat()) || matchPattern(op.getAcc(), m_Zero())};
+  panel.acc = accumulatorFor(e, op, lane, panel.zero);
+  multiply(e.b, panel, productSize(host, op, e.lanes));
+  for (View* operand : {&panel.vectors, &panel.broadcast}) e.buffers.release(*operand);
+  e.tiles.placeOwned(op.getResult(), rounded(e, panel.acc, cast<RankedTensorType>(op.getType()).getElementType()));
 }
 
 }  // namespace fattn::cpu

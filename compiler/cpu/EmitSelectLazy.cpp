@@ -4,137 +4,135 @@
 //
 //   %r = tile.select_lazy %cond usual(%u) { %e }   =>   r = u (same buffer)
 //                                                       if (any lane of cond) { e = ...; for rows: r = cond ? e : r }
-#include "compiler/cpu/Emitter.h"
+#include "compiler/cpu/Access.h"
+#include "compiler/cpu/Carried.h"
+#include "compiler/cpu/Emission.h"
+#include "compiler/cpu/Evaluate.h"
+#include "compiler/cpu/Materialize.h"
+#include "compiler/cpu/Nest.h"
+#include "compiler/cpu/Operations.h"
+#include "compiler/cpu/TileType.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
 namespace fattn::cpu {
+namespace {
+
 /// Is the condition true anywhere in the tile?
-Value Emitter::anyOf(Value condition) {
-  if (!isTile(condition)) return scalar(condition);
-  auto shape = cast<RankedTensorType>(condition.getType()).getShape();
-  int lane =
-      lanes.lane(condition) >= 0 ? lanes.lane(condition) : (shape.empty() || shape.back() == 1 ? -1 : static_cast<int>(shape.size()) - 1);
-  int64_t width = widthFor(shape, lane);
-  int inner = lane >= 0 ? lane : 0;
+Value anyOf(Emission& e, Value condition) {
+  if (!isTile(condition)) return e.scalar(condition);
+  HostBuilder& b = e.b;
+  // A condition has one dimension: one loop over its vectors.
+  auto shape = tileType(condition).getShape();
+  Space space = Space::of(b.host, shape, shape[0] == 1 ? -1 : 0);
+  space.carrying = 0;
   Value any;
-  // Rows are one-dimensional: one loop over their vectors.
-  Value start = splat(arith::ConstantOp::create(b, loc, b.getBoolAttr(false)), lane < 0 ? 1 : width);
-  nest(
-      shape, lane, width, inner, [&](const Point&) { return SmallVector<Value>{start}; },
-      [&](const Point& p, ValueRange acc) {
-        Value c = evalVector(condition, p);
-        if (p.lane >= 0 && shape[p.lane] % width) {
-          Value exists = laneExists(p, shape[p.lane]);
-          c = arith::AndIOp::create(b, loc, c, exists);
-        }
-        return SmallVector<Value>{arith::OrIOp::create(b, loc, acc[0], c)};
-      },
-      [&](const Point&, ValueRange acc) { any = acc[0]; });
-  if (isa<VectorType>(any.getType())) any = vector::ReductionOp::create(b, loc, vector::CombiningKind::OR, any);
+  Value none = b.splat(arith::ConstantOp::create(b, b.getBoolAttr(false)), space.width);
+  nest(e, space,
+       {.init = [&](const Point&) { return SmallVector<Value>{none}; },
+        .body =
+            [&](const Point& p, ValueRange found) {
+              Value c = evalVector(e, condition, p);
+              if (p.lane >= 0 && shape[p.lane] % p.width) c = arith::AndIOp::create(b, c, lanesBelow(b, p, shape[p.lane]));
+              return SmallVector<Value>{arith::OrIOp::create(b, found[0], c)};
+            },
+        .finish = [&](const Point&, ValueRange found) { any = found[0]; }});
+  if (isa<VectorType>(any.getType())) any = vector::ReductionOp::create(b, vector::CombiningKind::OR, any);
   return any;
 }
 
 /// The buffer of a result: the usual value's own if nobody needs that afterwards, else a copy of it.
-View Emitter::usualPlace(tile::SelectLazyOp op, Value usual, Value result) {
-  auto nestedUse = [&](Operation* user) { return user == op || op->isProperAncestor(user); };
-  auto it = views.find(usual);
-  if (it != views.end() && it->second.slot >= 0 && !it->second.shared && it->second.lane == lanes.lane(result) &&
-      usual.getParentBlock() == op->getBlock() && llvm::count(op.getUsual(), usual) == 1 && deadAfter(usual, nestedUse))
-    return it->second;
-  auto type = cast<RankedTensorType>(usual.getType());
-  View view = allocate(type.getShape(), type.getElementType(), lanes.lane(result));
-  materialize(usual, view);
-  return view;
+View usualPlace(Emission& e, tile::SelectLazyOp op, Value usual, Value result) {
+  auto nestedUse = [&](Operation* user) { return op->isAncestor(user); };
+  View* own = e.tiles.findOwn(usual);
+  if (own && own->lane == e.lanes.lane(result) && usual.getParentBlock() == op->getBlock() && llvm::count(op.getUsual(), usual) == 1 &&
+      e.liveness.deadAfter(usual, nestedUse))
+    return *own;
+  return materialized(e, usual, e.lanes.lane(result));
 }
 
-LogicalResult Emitter::emitSelectLazy(tile::SelectLazyOp op) {
-  SmallVector<View> results;
-  SmallVector<Value> scalarsUsual;
-  SmallVector<Type> scalarTypes;
-  for (auto [usual, result] : llvm::zip_equal(op.getUsual(), op.getResults())) {
-    flatten(usual, scalarsUsual);
-    flattenTypes(usual, scalarTypes);
-    if (isTile(usual)) results.push_back(usualPlace(op, usual, result));
+/// The exact tiles, all of them before any result is overwritten: they may read the usual ones.
+SmallVector<View> exactTiles(Emission& e, tile::SelectLazyOp op, ArrayRef<View> results) {
+  SmallVector<View> exact;
+  for (Value v : op.getExact().front().getTerminator()->getOperands()) {
+    if (!isTile(v)) continue;
+    View* view = e.tiles.find(v);
+    bool aliases = !view || llvm::any_of(results, [&](const View& r) { return r.slot == view->slot; });
+    exact.push_back(aliases ? materialized(e, v, results[exact.size()].lane) : borrowed(*view));
   }
-  Value any = anyOf(op.getCondition());
-  auto branch = scf::IfOp::create(b, loc, scalarTypes, any, /*withElseRegion=*/!scalarTypes.empty());
-  Block& exact = op.getExact().front();
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Block* then = branch.thenBlock();
-    if (!then->empty()) then->back().erase();
-    b.setInsertionPointToEnd(then);
-    if (failed(emitBlock(exact))) return failure();
-    mergeExact(op, results);
-    SmallVector<Value> parts;
-    for (Value v : exact.getTerminator()->getOperands()) flatten(v, parts);
-    done.insert(exact.getTerminator());
-    releaseDead(exact);
-    scf::YieldOp::create(b, loc, parts);
-    if (!scalarTypes.empty()) {
-      b.setInsertionPointToEnd(branch.elseBlock());
-      scf::YieldOp::create(b, loc, scalarsUsual);
-    }
-  }
-  ValueRange parts = branch.getResults();
-  size_t tile = 0;
-  for (auto [usual, r] : llvm::zip_equal(op.getUsual(), op.getResults())) {
-    unflatten(r, parts, nullptr);
-    if (!isTile(r)) continue;
-    if (auto it = views.find(usual); it != views.end() && it->second.slot == results[tile].slot) it->second.slot = -1;
-    views[r] = results[tile++];
-    owners.push_back(r);
-  }
-  return success();
+  return exact;
+}
+
+/// Where the condition holds: `rows` has it for each row of the tile; without them it is one for all.
+Value conditionAt(Emission& e, Value condition, const View& rows, const Point& p) {
+  if (!rows.base) return e.scalar(condition);
+  return loadAt(e.b, rows, Point{.index = {p.index[0]}, .lane = p.lane == 0 ? 0 : -1, .width = p.width});
 }
 
 /// Inside the rare branch: rows where the condition holds take what the exact side yielded.
-void Emitter::mergeExact(tile::SelectLazyOp op, ArrayRef<View> results) {
+void mergeExact(Emission& e, tile::SelectLazyOp op, ArrayRef<View> results) {
+  HostBuilder& b = e.b;
   Value condition = op.getCondition();
-  size_t tile = 0;
-  SmallVector<View> exactViews;
-  SmallVector<Value> yielded;
-  for (Value v : op.getExact().front().getTerminator()->getOperands())
-    if (isTile(v)) yielded.push_back(v);
-  // The exact values may read the usual ones: all of them are computed before any is overwritten.
-  for (Value v : yielded) {
-    auto it = views.find(v);
-    bool aliases = it == views.end() || llvm::any_of(results, [&](const View& r) { return r.slot == it->second.slot; });
-    if (!aliases) {
-      exactViews.push_back(it->second);
-      exactViews.back().slot = -1;
-      continue;
-    }
-    auto type = cast<RankedTensorType>(v.getType());
-    exactViews.push_back(allocate(type.getShape(), type.getElementType(), results[exactViews.size()].lane));
-    materialize(v, exactViews.back());
-  }
+  SmallVector<View> exact = exactTiles(e, op, results);
   View rows;
-  if (isTile(condition)) {
-    auto type = cast<RankedTensorType>(condition.getType());
-    rows = allocate(type.getShape(), type.getElementType(), lanes.lane(condition));
-    materialize(condition, rows);
-  }
-  for (const View& into : results) {
-    View& from = exactViews[tile++];
-    nestOver(into.shape, into.lane, [&](const Point& p) {
-      int64_t width = p.lane < 0 ? 1 : p.width;
-      Value e = splat(loadAt(from, p), width), u = splat(loadAt(into, p), width), take;
-      if (rows.base) {
-        Point row{.index = {p.index[0]}, .lane = p.lane == 0 ? 0 : -1, .width = p.width};
-        take = splat(loadAt(rows, row), width);
-      } else {
-        take = splat(scalar(condition), width);
-      }
-      storeAt(into, p, arith::SelectOp::create(b, loc, take, e, u));
+  if (isTile(condition)) rows = materialized(e, condition, e.lanes.lane(condition));
+  for (auto [from, into] : llvm::zip_equal(exact, results)) {
+    nestOver(e, into.shape, into.lane, [&](const Point& p) {
+      int64_t width = p.elements();
+      Value rare = b.splat(loadAt(b, from, p), width), usual = b.splat(loadAt(b, into, p), width);
+      Value take = b.splat(conditionAt(e, condition, rows, p), width);
+      storeAt(b, into, p, arith::SelectOp::create(b, take, rare, usual));
     });
-    release(from);
+    e.buffers.release(from);
   }
-  if (rows.base) release(rows);
+  if (rows.base) e.buffers.release(rows);
+}
+
+/// The rare branch: computes the exact values and puts the tiles among them into `results`.
+LogicalResult emitExact(Emission& e, tile::SelectLazyOp op, Block& into, ArrayRef<View> results) {
+  Block& exact = op.getExact().front();
+  if (!into.empty()) into.back().erase();
+  e.b.setInsertionPointToEnd(&into);
+  if (failed(emitBlock(e, exact))) return failure();
+  mergeExact(e, op, results);
+  SmallVector<Value> parts;
+  for (Value v : exact.getTerminator()->getOperands()) appendParts(e, v, parts);
+  e.liveness.markDone(exact.getTerminator());
+  releaseDead(e, exact);
+  scf::YieldOp::create(e.b, parts);
+  return success();
+}
+
+}  // namespace
+
+LogicalResult emitSelectLazy(Emission& e, tile::SelectLazyOp op) {
+  SmallVector<View> results;
+  SmallVector<Value> usualParts;
+  SmallVector<Type> types;
+  for (auto [usual, result] : llvm::zip_equal(op.getUsual(), op.getResults())) {
+    appendParts(e, usual, usualParts);
+    appendPartTypes(usual, types);
+    if (isTile(usual)) results.push_back(usualPlace(e, op, usual, result));
+  }
+  Value any = anyOf(e, op.getCondition());
+  auto branch = scf::IfOp::create(e.b, types, any, /*withElseRegion=*/!types.empty());
+  {
+    OpBuilder::InsertionGuard guard(e.b);
+    if (failed(emitExact(e, op, *branch.thenBlock(), results))) return failure();
+    if (!types.empty()) {
+      e.b.setInsertionPointToEnd(branch.elseBlock());
+      scf::YieldOp::create(e.b, usualParts);
+    }
+  }
+  // A buffer that was the usual value's is the result's now.
+  for (Value usual : op.getUsual())
+    if (View* view = e.tiles.find(usual); view && llvm::any_of(results, [&](const View& r) { return r.slot == view->slot; }))
+      view->slot = -1;
+  bind(e, op.getResults(), branch.getResults(), results);
+  ownTiles(e, op.getResults());
+  return success();
 }
 
 }  // namespace fattn::cpu

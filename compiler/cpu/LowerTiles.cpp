@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass around Emitter: gives every kernel the host's entry signature and replaces its body.
+// The pass around emitKernel(): gives every kernel the host's entry signature and replaces its body.
 //
 //   func.func @k(%x: !tile.ptr<f32>, %n: i32) attributes {tile.kernel}
 //   =>
 //   func.func @k(%args: !llvm.ptr, %grid: !llvm.ptr, %scratch: !llvm.ptr) attributes {fattn.scratch_bytes = 16384 : i64}
 //
 // `args` holds the arguments in slots of eight bytes, `grid` program ids and counts (x, y, z each, i32).
-#include "compiler/cpu/Emitter.h"
+#include "compiler/cpu/EmitKernel.h"
 #include "compiler/cpu/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -20,22 +20,6 @@ namespace fattn::cpu {
 
 #define GEN_PASS_DEF_LOWERTILESPASS
 #include "compiler/cpu/Passes.h.inc"
-
-Emitter::Emitter(func::FuncOp source, const HostTarget& target, OpBuilder builder)
-    : source(source), target(target), b(builder), loc(source.getLoc()), lanes(source, target.lanes) {}
-
-LogicalResult Emitter::emit(Value args, Value grid, Value scratchPointer) {
-  scratchBase = scratchPointer;
-  gridBase = grid;
-  for (auto [i, arg] : llvm::enumerate(source.getArguments())) {
-    Type type = isa<tile::PtrType>(arg.getType()) ? Type(LLVM::LLVMPointerType::get(b.getContext())) : arg.getType();
-    Type memory = type.isInteger(1) ? Type(b.getI8Type()) : type;
-    Value at = LLVM::GEPOp::create(b, loc, args.getType(), b.getI64Type(), args, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    Value v = LLVM::LoadOp::create(b, loc, memory, at);
-    scalars.map(arg, type == memory ? v : convert(v, type));
-  }
-  return emitBlock(source.getBody().front());
-}
 
 namespace {
 
@@ -57,9 +41,10 @@ class LowerTilesPass : public impl::LowerTilesPassBase<LowerTilesPass> {
     b.setInsertionPointToStart(block);
     auto end = func::ReturnOp::create(b, kernel.getLoc());
     b.setInsertionPoint(end);
-    Emitter emitter(kernel, target, b);
-    if (failed(emitter.emit(block->getArgument(0), block->getArgument(1), block->getArgument(2)))) return failure();
-    entry->setAttr("fattn.scratch_bytes", b.getI64IntegerAttr(emitter.scratchBytes()));
+    EntryPointers pointers{.args = block->getArgument(0), .grid = block->getArgument(1), .scratch = block->getArgument(2)};
+    FailureOr<int64_t> scratchBytes = emitKernel(kernel, target, b, pointers);
+    if (failed(scratchBytes)) return failure();
+    entry->setAttr("fattn.scratch_bytes", b.getI64IntegerAttr(*scratchBytes));
     kernel.erase();
     return success();
   }

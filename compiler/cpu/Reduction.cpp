@@ -3,7 +3,6 @@
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -60,14 +59,6 @@ TypedAttr identityOf(ReductionKind kind, Type element) {
     default:
       return IntegerAttr::get(element, APInt::getZero(bits));
   }
-}
-
-Value laneIndices(OpBuilder& b, Location loc, Value first, int64_t width) {
-  SmallVector<int64_t> iota(width);
-  for (int64_t i = 0; i < width; ++i) iota[i] = i;
-  auto type = VectorType::get({width}, b.getI64Type());
-  Value steps = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, llvm::ArrayRef(iota)));
-  return arith::AddIOp::create(b, loc, vector::BroadcastOp::create(b, loc, type, first), steps);
 }
 
 }  // namespace fattn::cpu

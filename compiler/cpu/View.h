@@ -36,6 +36,9 @@ struct Point {
   llvm::SmallVector<mlir::Value> index;
   int lane = -1;
   int64_t width = 1;
+
+  /// How many elements of a tile stand at this point.
+  int64_t elements() const { return lane < 0 ? 1 : width; }
 };
 
 }  // namespace fattn::cpu
