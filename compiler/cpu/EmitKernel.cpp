@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cpu/EmitKernel.h"
 
-#include "compiler/cpu/Convert.h"
-#include "compiler/cpu/Emission.h"
-#include "compiler/cpu/Operations.h"
+#include "compiler/cpu/builder/Convert.h"
+#include "compiler/cpu/operations/Operations.h"
+#include "compiler/cpu/state/Emission.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;

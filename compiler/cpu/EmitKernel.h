@@ -15,8 +15,12 @@
 // Assumptions: A1 block pointers are made in the function, or carried through scf.for and only advanced (strides known).
 // A2 one program is run by one thread; `scratch` is private to it. Tests: tests/lit/cpu, tests/unit/cpu.
 //
-// Where to read on. Emission.h: what is known while a kernel is emitted. Operations.h: one function for each operation, and the walk over
-// a block that calls them (EmitBlock.cpp). Groups.h: elementwise values and reductions. Evaluate.h: one value at one point of a nest.
+// Where to read on, from the top down; each folder knows only those below it:
+//   operations/  what each operation becomes (Operations.h), in program order (EmitBlock.cpp)
+//   nests/       groups, their loop nests, and the value of a tile at one point of a nest (Groups.h, Nest.h, Evaluate.h)
+//   state/       what is known while a kernel is emitted (Emission.h): memory of tiles, who still needs a value
+//   lanes/       which dimension of each tile runs along the vectors, chosen beforehand (LaneAssignment.h)
+//   builder/     code made from values alone: elements in memory, conversions, windows of arrays (HostBuilder.h)
 #ifndef FATTN_COMPILER_CPU_EMITKERNEL_H
 #define FATTN_COMPILER_CPU_EMITKERNEL_H
 

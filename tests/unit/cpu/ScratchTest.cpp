@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "compiler/cpu/Scratch.h"
+#include "compiler/cpu/state/Scratch.h"
 
 namespace fattn::cpu {
 namespace {
