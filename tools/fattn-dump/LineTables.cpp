@@ -149,29 +149,50 @@ bool isTemporaryLabel(std::string_view line) { return line.starts_with(".Ltmp") 
 /// Whether a `.section` directive opens debug information, which is data from there to the next section.
 bool isDebugSection(std::string_view line) { return line.starts_with(".section") && line.find(".debug_") != std::string_view::npos; }
 
-void readAssembly(Stage& stage) {
+/// PTX names its files below their first use, so all of them are read before any line.
+std::map<unsigned, std::string> filesOf(const std::vector<std::string_view>& lines) {
   std::map<unsigned, std::string> files;
+  for (std::string_view line : lines)
+    if (trimmed(line).starts_with(".file")) addFile(files, trimmed(line));
+  return files;
+}
+
+bool namesNumberedFile(std::string_view word) { return word.starts_with(".file") && numberAt(trimmed(word.substr(5))); }
+
+bool isLocation(std::string_view word) { return word.starts_with(".loc\t") || word.starts_with(".loc "); }
+
+/// `.loc FILE LINE ...`; nothing where the file has no name.
+std::optional<SourceLine> locationAt(std::string_view word, const std::map<unsigned, std::string>& files) {
+  const std::string_view numbers = trimmed(word.substr(4));
+  const auto file = numberAt(numbers);
+  const auto line = numberAt(trimmed(numbers.substr(std::min(numbers.find_first_of(" \t"), numbers.size()))));
+  if (!file || !line || !files.contains(*file)) return std::nullopt;
+  return SourceLine{files.at(*file), *line};
+}
+
+bool endsFunction(std::string_view word) { return word.starts_with(".cfi_endproc") || word == "}"; }
+
+/// Neither a directive nor a comment nor a label.
+bool isInstruction(std::string_view word) {
+  return !word.empty() && std::string_view(".#/").find(word.front()) == std::string_view::npos && word.back() != ':';
+}
+
+void readAssembly(Stage& stage) {
+  const std::vector<std::string_view> lines = linesOf(stage.text);
+  const std::map<unsigned, std::string> files = filesOf(lines);
   std::optional<SourceLine> current;
   bool skipping = false;
-  const std::vector<std::string_view> lines = linesOf(stage.text);
-  for (std::string_view line : lines)  // PTX names its files below their first use
-    if (trimmed(line).starts_with(".file")) addFile(files, trimmed(line));
   Rewriter out(stage);
   for (std::string_view line : lines) {
     const std::string_view word = trimmed(line);
     if (word.starts_with(".section") || word.starts_with(".text")) skipping = isDebugSection(word);
-    if (skipping) continue;
-    if (word.starts_with(".file") && numberAt(trimmed(word.substr(5)))) continue;
-    if (word.starts_with(".loc\t") || word.starts_with(".loc ")) {
-      const std::string_view numbers = trimmed(word.substr(4));
-      const auto file = numberAt(numbers);
-      const auto number = numberAt(trimmed(numbers.substr(std::min(numbers.find_first_of(" \t"), numbers.size()))));
-      current = file && number && files.contains(*file) ? std::optional(SourceLine{files[*file], *number}) : std::nullopt;
-    } else if (!isTemporaryLabel(word)) {
-      if (word.starts_with(".cfi_endproc") || word == "}") current.reset();
-      const bool code = !word.empty() && word.front() != '.' && word.front() != '#' && word.front() != '/' && word.back() != ':';
-      out.keep(line, code ? current : std::nullopt);
+    if (skipping || namesNumberedFile(word) || isTemporaryLabel(word)) continue;
+    if (isLocation(word)) {
+      current = locationAt(word, files);
+      continue;
     }
+    if (endsFunction(word)) current.reset();
+    out.keep(line, isInstruction(word) ? current : std::nullopt);
   }
   out.finish();
 }

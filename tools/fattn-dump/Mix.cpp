@@ -118,36 +118,60 @@ Sum sumOf(const std::vector<Line>& code, const std::vector<int>& lines) {
   return sum;
 }
 
-void addInnerLoop(const std::vector<Line>& code, Mix& mix) {
+/// A loop, what its lines have together, and how much of the kernel's work that is.
+struct WeighedLoop {
+  CodeLoop loop;
+  Sum sum;
+  double weight = 0;  ///< products of the matrix unit; instructions of arithmetic where no loop has products
+};
+
+std::vector<WeighedLoop> weighedLoops(const std::vector<Line>& code) {
   std::vector<CodeLine> lines;
   for (const Line& each : code) lines.push_back(each.code);
-  std::vector<std::pair<CodeLoop, Sum>> loops;
-  bool hasDots = false;
+  std::vector<WeighedLoop> loops;
   for (CodeLoop& loop : loopsOf(lines)) {
     const Sum sum = sumOf(code, loop.lines);
-    hasDots |= sum.products > 0;
-    loops.emplace_back(std::move(loop), sum);
+    loops.push_back({std::move(loop), sum});
   }
-  const auto weightOf = [&](const Sum& sum) {
-    return hasDots ? sum.products : static_cast<double>(sum.counts.of[static_cast<std::size_t>(Work::Float)]);
-  };
-  const std::pair<CodeLoop, Sum>* best = nullptr;
-  for (const auto& each : loops) {
-    const double weight = weightOf(each.second), most = best == nullptr ? 0 : weightOf(best->second);
-    const bool hasSmaller = std::ranges::any_of(loops, [&](const auto& other) {
-      return other.first.lines.size() < each.first.lines.size() && weightOf(other.second) * 4 > weight &&
-             std::ranges::includes(each.first.lines, other.first.lines);
-    });
-    if (weight == 0 || hasSmaller) continue;
-    if (weight > most || (weight == most && each.second.counts.total() < best->second.counts.total())) best = &each;
+  const bool hasProducts = std::ranges::any_of(loops, [](const WeighedLoop& each) { return each.sum.products > 0; });
+  for (WeighedLoop& each : loops)
+    each.weight = hasProducts ? each.sum.products : static_cast<double>(each.sum.counts.of[static_cast<std::size_t>(Work::Float)]);
+  return loops;
+}
+
+/// Whether a smaller loop within this one has more than a quarter of its work.
+bool worksInSmallerLoop(const WeighedLoop& loop, const std::vector<WeighedLoop>& all) {
+  return std::ranges::any_of(all, [&](const WeighedLoop& other) {
+    return other.loop.lines.size() < loop.loop.lines.size() && other.weight * 4 > loop.weight &&
+           std::ranges::includes(loop.loop.lines, other.loop.lines);
+  });
+}
+
+/// More work, or the same in fewer instructions.
+bool isBusier(const WeighedLoop& a, const WeighedLoop& b) {
+  return a.weight > b.weight || (a.weight == b.weight && a.sum.counts.total() < b.sum.counts.total());
+}
+
+/// The line of the source that the first dot comes from, or else the first instruction.
+std::optional<compiler::SourceLine> sourceOf(const std::vector<int>& lines, const std::vector<Line>& code) {
+  for (int line : lines)
+    if (code[line].source && code[line].products > 0) return code[line].source;
+  for (int line : lines)
+    if (code[line].source && code[line].counts.total() > 0) return code[line].source;
+  return std::nullopt;
+}
+
+void addInnerLoop(const std::vector<Line>& code, Mix& mix) {
+  const std::vector<WeighedLoop> loops = weighedLoops(code);
+  const WeighedLoop* inner = nullptr;
+  for (const WeighedLoop& each : loops) {
+    if (each.weight == 0 || worksInSmallerLoop(each, loops)) continue;
+    if (inner == nullptr || isBusier(each, *inner)) inner = &each;
   }
-  if (best == nullptr) return;
-  mix.loop = best->first.label;
-  mix.inLoop = best->second.counts;
-  for (const bool wantsDot : {true, false})
-    for (int line : best->first.lines)
-      if (!mix.line && code[line].source && (wantsDot ? code[line].products > 0 : code[line].counts.total() > 0))
-        mix.line = code[line].source;
+  if (inner == nullptr) return;
+  mix.loop = inner->loop.label;
+  mix.inLoop = inner->sum.counts;
+  mix.line = sourceOf(inner->loop.lines, code);
 }
 
 int percent(int part, int whole) { return whole == 0 ? 0 : static_cast<int>(std::lround(100.0 * part / whole)); }

@@ -126,35 +126,50 @@ std::vector<Kind> parseEmit(const std::string& text, const std::string& target) 
   return kinds;
 }
 
-void interpret(const Text& text, Options& options) {
-  const bool kernel = options.causal || !(text.dtype + text.headDim + text.headDimV).empty();
-  if (!options.file.empty() && kernel)
+DType parseElementType(const std::string& text) {
+  const auto type = parseDType(text);
+  if (!type || (*type != DType::F32 && *type != DType::F16 && *type != DType::BF16))
+    fail(fmt::format("--dtype '{}': expected f32, f16 or bf16", text.substr(0, 40)));
+  return *type;
+}
+
+/// A file, a template and the options of the forward each say which kernel is dumped: only one of them may.
+void checkOneKernel(const Text& text, const Options& options) {
+  const bool forward = options.causal || !(text.dtype + text.headDim + text.headDimV).empty();
+  const bool file = !options.file.empty(), fromTemplate = !options.fromTemplate.empty();
+  if (file && forward)
     fail("--dtype, --head-dim, --head-dim-v and --causal describe the kernel that is dumped without a file", "leave them or the file out");
-  if (!options.fromTemplate.empty() && (kernel || !options.file.empty()))
+  if (fromTemplate && (forward || file))
     fail("--template names a kernel of its own", "its element type and sizes are parameters: --param dtype=bf16 --param head_dim=128");
-  if (!text.parameters.empty() && options.fromTemplate.empty()) fail("--param is a parameter of a template", "name one with --template");
+  if (!text.parameters.empty() && !fromTemplate) fail("--param is a parameter of a template", "name one with --template");
+}
+
+void interpretKernel(const Text& text, Options& options) {
+  checkOneKernel(text, options);
   for (const std::string& parameter : text.parameters) options.parameters.push_back(tool::parsePair("--param", parameter));
-  if (!text.dtype.empty()) {
-    const auto type = parseDType(text.dtype);
-    if (!type || (*type != DType::F32 && *type != DType::F16 && *type != DType::BF16))
-      fail(fmt::format("--dtype '{}': expected f32, f16 or bf16", text.dtype.substr(0, 40)));
-    options.dtype = *type;
-  }
+  if (!text.dtype.empty()) options.dtype = parseElementType(text.dtype);
   if (!text.headDim.empty()) options.headDim = parseDim(text.headDim, "--head-dim");
   if (!text.headDimV.empty()) options.headDimV = parseDim(text.headDimV, "--head-dim-v");
   if (!text.target.empty()) options.target = text.target;
   options.config = TileConfig::parse(text.config);
+}
+
+bool showsPasses(const Options& options) { return options.allPasses || !options.after.empty(); }
+
+void checkPasses(const Options& options) {
   if (options.allPasses && !options.after.empty()) fail("--after and --all-passes exclude each other", "--all-passes shows that pass, too");
-  if (options.diff && options.after.empty() && !options.allPasses)
-    fail("--diff shows what passes changed", "name one with --after, or give --all-passes");
-  const bool wantsStages = !text.emit.empty() || !options.after.empty() || options.allPasses || options.html;
+  if (options.diff && !showsPasses(options)) fail("--diff shows what passes changed", "name one with --after, or give --all-passes");
+}
+
+void interpretOutput(const Text& text, Options& options) {
+  checkPasses(options);
+  const bool wantsStages = !text.emit.empty() || showsPasses(options) || options.html;
   if (options.remarks && (wantsStages || !options.folder.empty()))
     fail("--remarks is printed alone", "leave --emit, --after, --all-passes, --html and -o out");
   const bool wantsDefault = !wantsStages && !options.remarks;
-  options.emit.clear();
   kindsOf(options.target);  // says what is wrong with the target
   if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? "tile" : text.emit, options.target);
-  if (options.html && options.folder.empty() && (!options.emit.empty() || !options.after.empty() || options.allPasses))
+  if (options.html && options.folder.empty() && (!options.emit.empty() || showsPasses(options)))
     fail("--html holds every stage; --emit, --after and --all-passes go with it only where there is a folder", "give one with -o");
 }
 
@@ -193,7 +208,8 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   app.allow_extras();
   auto shown = tool::readWords(app, arguments, [&] {
     if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failExtra(app, extras.front());
-    interpret(text, options);
+    interpretKernel(text, options);
+    interpretOutput(text, options);
   });
   if (!shown) return std::unexpected(shown.error());
   options.text = std::move(*shown);

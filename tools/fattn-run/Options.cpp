@@ -201,38 +201,54 @@ void interpretCommon(const Text& text, Options& options) {
   }
 }
 
-void interpret(const Text& text, Options& options) {
+/// The inputs come from three files, or none of them does.
+void checkInputs(const Text& text, const Options& options) {
+  const int files = (options.q ? 1 : 0) + (options.k ? 1 : 0) + (options.v ? 1 : 0);
+  if (files == 0) return;
+  if (files != 3) {
+    const char* missing = !options.q ? "--q" : !options.k ? "--k" : "--v";
+    fail(fmt::format("{} is missing: --q, --k and --v belong together", missing), "give all three files, or --shape for random inputs");
+  }
+  if (!text.shape.empty()) fail("--shape is for random inputs; with --q, --k and --v the files give the shape", "leave one of them out");
+}
+
+/// Where a .safetensors file is given without names, the results have two that differ.
+bool overwrite(const io::FileSpec& out, const io::FileSpec& lse) {
+  if (out.path != lse.path) return false;
+  return out.format == io::FileFormat::Npy || (out.tensor == lse.tensor && !out.tensor.empty());
+}
+
+void interpretFiles(const Text& text, Options& options) {
   options.q = parseFile("--q", text.q);
   options.k = parseFile("--k", text.k);
   options.v = parseFile("--v", text.v);
   options.out = parseFile("--out", text.out);
   options.lse = parseFile("--lse", text.lse);
-  const int files = (options.q ? 1 : 0) + (options.k ? 1 : 0) + (options.v ? 1 : 0);
-  if (files != 0 && files != 3)
-    fail(fmt::format("{} is missing: --q, --k and --v belong together", !options.q   ? "--q"
-                                                                        : !options.k ? "--k"
-                                                                                     : "--v"),
-         "give all three files, or --shape for random inputs");
-  if (files != 0 && !text.shape.empty())
-    fail("--shape is for random inputs; with --q, --k and --v the files give the shape", "leave one of them out");
-  if (options.out && options.lse && options.out->path == options.lse->path &&
-      (options.out->format == io::FileFormat::Npy || options.out->tensor == options.lse->tensor))
-    if (options.out->format == io::FileFormat::Npy || !options.out->tensor.empty())
-      fail(fmt::format("--out and --lse both write {}", options.out->path),
-           "an .npy file holds one array, a .safetensors file any number of names");
+  checkInputs(text, options);
+  if (options.out && options.lse && overwrite(*options.out, *options.lse))
+    fail(fmt::format("--out and --lse both write {}", options.out->path),
+         "an .npy file holds one array, a .safetensors file any number of names");
+}
 
+io::Layout parseLayout(const std::string& text) {
+  if (text != "bhsd" && text != "bshd") fail(fmt::format("--layout {}: expected bhsd or bshd", io::quote(text)));
+  return text == "bhsd" ? io::Layout::BHSD : io::Layout::BSHD;
+}
+
+DType parseElementType(const std::string& text) {
+  const auto type = parseDType(text);
+  if (!type || (*type != DType::F32 && *type != DType::F16 && *type != DType::BF16))
+    fail(fmt::format("--dtype {}: expected f32, f16 or bf16", io::quote(text)));
+  return *type;
+}
+
+void interpret(const Text& text, Options& options) {
+  interpretFiles(text, options);
   const bool causal = options.shape.causal;
   options.shape = parseShape(text.shape.empty() ? "1,8,1024,64" : text.shape, 0);
   options.shape.causal = causal;
-  if (!text.layout.empty()) {
-    if (text.layout != "bhsd" && text.layout != "bshd") fail(fmt::format("--layout {}: expected bhsd or bshd", io::quote(text.layout)));
-    options.layout = text.layout == "bhsd" ? io::Layout::BHSD : io::Layout::BSHD;
-  }
-  if (!text.dtype.empty()) {
-    options.dtype = parseDType(text.dtype);
-    if (!options.dtype || (*options.dtype != DType::F32 && *options.dtype != DType::F16 && *options.dtype != DType::BF16))
-      fail(fmt::format("--dtype {}: expected f32, f16 or bf16", io::quote(text.dtype)));
-  }
+  if (!text.layout.empty()) options.layout = parseLayout(text.layout);
+  if (!text.dtype.empty()) options.dtype = parseElementType(text.dtype);
   checkSizes(options.shape, options.dtype.value_or(DType::F32));
   if (options.out && options.out->format == io::FileFormat::Npy && options.dtype == DType::BF16)
     fail("--out: an .npy file cannot hold bf16", "write a .safetensors file, or choose --dtype f32 or f16");
