@@ -60,13 +60,25 @@ class Checker {
   }
 
   Result run() {
+    addDivergences();
+    mostTrips = tripsToTry(emitted);
+    runScenarios();
+    countUnsettled();
+    result.faults = std::move(faults.list);
+    return std::move(result);
+  }
+
+ private:
+  void addDivergences() {
     for (const Divergence& found : divergences(emitted.function)) {
       Step at{.op = found.op}, under{.op = found.under};
       faults.add("divergence", &at, &under, "needs all warps of the block, but stands under a condition that differs between warps",
                  "the condition");
     }
+  }
+
+  void runScenarios() {
     const Program& shape = before ? *before : emitted;
-    mostTrips = tripsToTry(emitted);
     Scenarios scenarios(shape, mostTrips, emitted.repeats);
     Owners inOrder(shape, options.agent);
     int64_t longest = 0;
@@ -85,15 +97,16 @@ class Checker {
       idle = fresh ? 0 : idle + 1;
       if (fresh || result.runs < kLeastRuns) compare(scenario, source);
     }
-    for (const Body& block : emitted.blocks)
-      for (const Step& step : block.steps)
-        if (step.loop >= 0 && !hasFixedTrips(cast<scf::ForOp>(step.op)) && !settled[static_cast<size_t>(step.loop)])
-          ++(most[static_cast<size_t>(step.loop)] >= mostTrips ? result.unsettled : result.shallow);
-    result.faults = std::move(faults.list);
-    return std::move(result);
   }
 
- private:
+  void countUnsettled() {
+    for (const Body& block : emitted.blocks)
+      for (const Step& step : block.steps) {
+        if (step.loop < 0 || hasFixedTrips(cast<scf::ForOp>(step.op)) || settled[static_cast<size_t>(step.loop)]) continue;
+        ++(most[static_cast<size_t>(step.loop)] >= mostTrips ? result.unsettled : result.shallow);
+      }
+  }
+
   void compare(const Scenario& scenario, const SourceRun& source) {
     EmittedRun run(emitted, scenario, owners, 50 * kBudget, before ? &source : nullptr, steps, faults);
     Outcome outcome = run.run();

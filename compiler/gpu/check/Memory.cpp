@@ -12,6 +12,23 @@ Hazard hazardOf(bool earlierWrites, bool laterWrites, bool global) {
   return global ? Hazard::GlobalWriteAfterWrite : Hazard::WriteAfterWrite;
 }
 
+template <typename List, typename Entry>
+void addMissing(List& list, const Entry& entry) {
+  if (!llvm::is_contained(list, entry)) list.push_back(entry);
+}
+
+/// Adds copies, or dots, that another state has in flight. Of what is in flight in both, the smaller number of younger ones is certain.
+template <typename Flight>
+void joinFlights(std::vector<Flight>& flights, const std::vector<Flight>& others) {
+  for (const Flight& other : others) {
+    auto same = llvm::find_if(flights, [&](const Flight& mine) { return mine.step == other.step && mine.slot == other.slot; });
+    if (same == flights.end())
+      flights.push_back(other);
+    else
+      same->younger = std::min(same->younger, other.younger);
+  }
+}
+
 }  // namespace
 
 bool Memory::overlap(int a, int b) const { return a == b || llvm::is_contained(program->overlaps[static_cast<size_t>(a)], b); }
@@ -223,29 +240,15 @@ void Memory::forget(int slot) {
 
 void Memory::join(const Memory& other) {
   for (size_t slot = 0; slot < contents.size(); ++slot) {
-    for (const Instance& what : other.contents[slot])
-      if (!llvm::is_contained(contents[slot], what)) contents[slot].push_back(what);
+    for (const Instance& what : other.contents[slot]) addMissing(contents[slot], what);
     if (!writers[slot]) writers[slot] = other.writers[slot];
     if (!unfenced[slot]) unfenced[slot] = other.unfenced[slot];
     if (!unread[slot]) unread[slot] = other.unread[slot];
   }
-  for (const InFlight& copy : other.inFlight) {
-    auto same = llvm::find_if(inFlight, [&](const InFlight& mine) { return mine.step == copy.step && mine.slot == copy.slot; });
-    if (same == inFlight.end())
-      inFlight.push_back(copy);
-    else
-      same->younger = std::min(same->younger, copy.younger);
-  }
-  for (const Dot& dot : other.dots) {
-    auto same = llvm::find_if(dots, [&](const Dot& mine) { return mine.step == dot.step && mine.slot == dot.slot; });
-    if (same == dots.end())
-      dots.push_back(dot);
-    else
-      same->younger = std::min(same->younger, dot.younger);
-  }
+  joinFlights(inFlight, other.inFlight);
+  joinFlights(dots, other.dots);
   for (const Access& access : other.recent) note(access);
-  for (const auto& entry : other.unreleased)
-    if (!llvm::is_contained(unreleased, entry)) unreleased.push_back(entry);
+  for (const auto& entry : other.unreleased) addMissing(unreleased, entry);
   for (const GlobalAccess& access : other.recentGlobal) noteGlobal(access);
 }
 

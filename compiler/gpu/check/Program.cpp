@@ -96,37 +96,54 @@ class Flattener {
     program.blocks.emplace_back();
     Body result;
     for (BlockArgument argument : source.getArguments()) result.arguments.push_back(number(argument));
-    for (Operation& op : source.without_terminator()) {
-      if (isa<tilegpu::AllocOp>(op)) {
-        result.buffers.push_back(static_cast<int>(program.buffers.size()));
-        addBuffer(cast<tilegpu::AllocOp>(op));
-        continue;
-      }
-      if (auto dot = dyn_cast<tilegpu::DotAsyncOp>(op)) {
-        readsOf(dot, result);
-        continue;
-      }
-      if (isMadeElsewhere(&op)) continue;
-      program.roles |= isa<tilegpu::IsCopierOp>(op);
-      program.repeats |= isa<tilegpu::EachProgramOp>(op);
-      Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
-      if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) continue;
-      for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
-      for (Value value : op.getResults()) step.results.push_back(number(value));
-      if (step.kind == StepKind::Access) access(step);
-      if (isa<scf::ForOp>(op)) step.loop = program.loops++;
-      if (step.kind >= StepKind::For)
-        for (Region& region : op.getRegions()) {
-          if (!region.empty() && !region.hasOneBlock()) return op.emitError("cannot be checked: a region has several blocks"), -1;
-          step.blocks.push_back(region.empty() ? -1 : regionOf(step, region));
-          if (!region.empty() && step.blocks.back() < 0) return -1;
-        }
-      result.steps.push_back(std::move(step));
-    }
+    for (Operation& op : source.without_terminator())
+      if (failed(add(op, result))) return -1;
     result.terminator = source.getTerminator();
     for (Value value : result.terminator->getOperands()) result.yields.push_back(number(value));
     program.blocks[index] = std::move(result);
     return index;
+  }
+
+  /// What an operation means to the checker: a buffer, steps, or nothing.
+  LogicalResult add(Operation& op, Body& body) {
+    if (auto alloc = dyn_cast<tilegpu::AllocOp>(op)) {
+      body.buffers.push_back(static_cast<int>(program.buffers.size()));
+      addBuffer(alloc);
+      return success();
+    }
+    if (auto dot = dyn_cast<tilegpu::DotAsyncOp>(op)) {
+      readsOf(dot, body);
+      return success();
+    }
+    return isMadeElsewhere(&op) ? success() : addStep(op, body);
+  }
+
+  LogicalResult addStep(Operation& op, Body& body) {
+    program.roles |= isa<tilegpu::IsCopierOp>(op);
+    program.repeats |= isa<tilegpu::EachProgramOp>(op);
+    Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
+    if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) return success();
+    for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
+    for (Value value : op.getResults()) step.results.push_back(number(value));
+    if (step.kind == StepKind::Access) access(step);
+    if (isa<scf::ForOp>(op)) step.loop = program.loops++;
+    if (step.kind >= StepKind::For && failed(addRegions(step))) return failure();
+    body.steps.push_back(std::move(step));
+    return success();
+  }
+
+  LogicalResult addRegions(Step& step) {
+    for (Region& region : step.op->getRegions()) {
+      if (region.empty()) {
+        step.blocks.push_back(-1);
+        continue;
+      }
+      if (!region.hasOneBlock()) return step.op->emitError("cannot be checked: a region has several blocks");
+      int index = regionOf(step, region);
+      if (index < 0) return failure();
+      step.blocks.push_back(index);
+    }
+    return success();
   }
 
   /// A copy that warps of their own make stands in their part of the program, too.
