@@ -34,6 +34,40 @@ void verifyNode(const Node& node) {
          "every extent is at least 1");
 }
 
+void verifyLimits(const LoopModel& loop) {
+  if (loop.nodes.empty() || loop.nodes.size() > kMaxNodes)
+    fail(fmt::format("the loop has {} nodes", loop.nodes.size()),
+         fmt::format("a loop model has 1 to {} nodes; join arithmetic that belongs together", kMaxNodes));
+  if (loop.groups < 1 || loop.groups > kMaxGroups)
+    fail(fmt::format("the loop runs in {} groups", loop.groups), fmt::format("legal are 1 to {}", kMaxGroups));
+  if (loop.threads < 1 || loop.threads > 1024) fail(fmt::format("a group has {} threads", loop.threads), "legal are 1 to 1024");
+  if (loop.fixedRegisters < 0 || loop.fixedShared < 0 || (loop.registerLimit && *loop.registerLimit < 1))
+    fail("fixed registers, fixed shared memory and the limit cannot be negative");
+  if (loop.copyBytesPerCycle && !(*loop.copyBytesPerCycle > 0)) fail("copies move more than 0 bytes a cycle");
+}
+
+void verifyNodes(const std::vector<Node>& nodes) {
+  std::set<std::string> names;
+  for (const Node& node : nodes) {
+    verifyNode(node);
+    if (!names.insert(node.name).second) fail(fmt::format("two nodes are called {}", node.name));
+  }
+}
+
+void verifyEdge(const Edge& edge, const std::vector<Node>& nodes) {
+  const int count = static_cast<int>(nodes.size());
+  if (edge.from < 0 || edge.from >= count || edge.to < 0 || edge.to >= count)
+    fail(fmt::format("an edge from node {} to node {}, of {}", edge.from, edge.to, count));
+  const Node &from = nodes[edge.from], &to = nodes[edge.to];
+  const std::string text = fmt::format("the edge from {} to {}", from.name, to.name);
+  if (edge.distance < 0 || edge.distance > 1)
+    fail(fmt::format("{} has distance {}", text, edge.distance), "legal are 0 (the same iteration) and 1 (the one before)");
+  if (edge.reuse && to.kind != NodeKind::Arithmetic)
+    fail(fmt::format("{} reuses registers", text), "only arithmetic takes over its operand's registers");
+  if (edge.chained && (from.kind != NodeKind::Dot || to.kind != NodeKind::Dot))
+    fail(fmt::format("{} is chained", text), "only dots hand an accumulator on");
+}
+
 /// A cycle of edges within one iteration, in which every node would have to come before itself; empty where there is none.
 std::vector<std::string> cycleWithinIteration(const LoopModel& loop) {
   const int count = static_cast<int>(loop.nodes.size());
@@ -132,32 +166,9 @@ std::optional<int> LoopModel::find(std::string_view node) const {
 }
 
 void LoopModel::verify() const {
-  const int count = static_cast<int>(nodes.size());
-  if (count < 1 || count > kMaxNodes)
-    fail(fmt::format("the loop has {} nodes", count),
-         fmt::format("a loop model has 1 to {} nodes; join arithmetic that belongs together", kMaxNodes));
-  if (groups < 1 || groups > kMaxGroups)
-    fail(fmt::format("the loop runs in {} groups", groups), fmt::format("legal are 1 to {}", kMaxGroups));
-  if (threads < 1 || threads > 1024) fail(fmt::format("a group has {} threads", threads), "legal are 1 to 1024");
-  if (fixedRegisters < 0 || fixedShared < 0 || (registerLimit && *registerLimit < 1))
-    fail("fixed registers, fixed shared memory and the limit cannot be negative");
-  if (copyBytesPerCycle && !(*copyBytesPerCycle > 0)) fail("copies move more than 0 bytes a cycle");
-  std::set<std::string> names;
-  for (const Node& node : nodes) {
-    verifyNode(node);
-    if (!names.insert(node.name).second) fail(fmt::format("two nodes are called {}", node.name));
-  }
-  for (const Edge& edge : edges) {
-    if (edge.from < 0 || edge.from >= count || edge.to < 0 || edge.to >= count)
-      fail(fmt::format("an edge from node {} to node {}, of {}", edge.from, edge.to, count));
-    const std::string text = fmt::format("the edge from {} to {}", nodes[edge.from].name, nodes[edge.to].name);
-    if (edge.distance < 0 || edge.distance > 1)
-      fail(fmt::format("{} has distance {}", text, edge.distance), "legal are 0 (the same iteration) and 1 (the one before)");
-    if (edge.reuse && nodes[edge.to].kind != NodeKind::Arithmetic)
-      fail(fmt::format("{} reuses registers", text), "only arithmetic takes over its operand's registers");
-    if (edge.chained && (nodes[edge.from].kind != NodeKind::Dot || nodes[edge.to].kind != NodeKind::Dot))
-      fail(fmt::format("{} is chained", text), "only dots hand an accumulator on");
-  }
+  verifyLimits(*this);
+  verifyNodes(nodes);
+  for (const Edge& edge : edges) verifyEdge(edge, nodes);
   if (const auto cycle = cycleWithinIteration(*this); !cycle.empty())
     fail(fmt::format("within one iteration {} needs its own result", fmt::join(cycle, " -> ")),
          "one of these edges has to have distance 1");

@@ -24,6 +24,57 @@ class Covered {
   std::array<int, 2> upTo_ = {std::numeric_limits<int>::min() / 2, std::numeric_limits<int>::min() / 2};
 };
 
+/// Writes one trip after another; what an earlier wait covers needs none.
+class TripWriter {
+ public:
+  TripWriter(const CostedLoop& loop, const Schedule& schedule) : loop_(loop), schedule_(schedule), at_(schedule.positions()) {
+    program_.reserve(4 * kMaxNodes);
+  }
+
+  void writeTrip() {
+    program_.clear();
+    for (int place = 0; place < schedule_.size; ++place) {
+      const int node = schedule_.order[place];
+      addWaitsOf(node);
+      add(loop_.nodes[node].queued ? StepKind::Issue : StepKind::Work, node);
+    }
+    if (loop_.dotsEndInTrip) addWaitForLastDot();
+    covered_.nextTrip(schedule_.size);
+  }
+
+  Program take() { return std::move(program_); }
+
+ private:
+  void add(StepKind kind, int node, int back = 0) {
+    program_.push_back({kind, static_cast<std::int8_t>(node), static_cast<std::int8_t>(back)});
+  }
+
+  void addWaitsOf(int node) {
+    const int size = schedule_.size;
+    for (const Edge& edge : loop_.edges) {
+      if (edge.to != node || edge.chained || !loop_.nodes[edge.from].queued) continue;
+      const int back = schedule_.stage[edge.to] + edge.distance - schedule_.stage[edge.from];
+      if (covered_.add(loop_.nodes[edge.from].copy, at_[edge.from] % size - back * size)) add(StepKind::Wait, edge.from, back);
+    }
+  }
+
+  /// Dots complete in order: the last one's wait is everybody's.
+  void addWaitForLastDot() {
+    for (int place = schedule_.size - 1; place >= 0; --place) {
+      const int node = schedule_.order[place];
+      if (!loop_.nodes[node].queued || loop_.nodes[node].copy) continue;
+      if (covered_.add(false, place)) add(StepKind::Wait, node);
+      return;
+    }
+  }
+
+  const CostedLoop& loop_;
+  const Schedule& schedule_;
+  const std::array<int, kMaxNodes> at_;  ///< of each node, its position
+  Covered covered_;
+  Program program_;
+};
+
 void insertTurns(const CostedLoop& loop, Program& program) {
   const auto isDot = [&](const Step& step) { return step.kind == StepKind::Issue && !loop.nodes[step.node].copy; };
   const auto first = std::ranges::find_if(program, isDot);
@@ -45,32 +96,10 @@ bool canTakeTurns(const CostedLoop& loop) {
 }
 
 Program makeProgram(const CostedLoop& loop, const Schedule& schedule, bool turns) {
-  const int size = schedule.size;
-  const auto at = schedule.positions();
-  Program program;
-  program.reserve(4 * kMaxNodes);
-  Covered covered;
-  for (int pass = 0; pass < 2; ++pass) {  // the first one finds out what the trip before covers
-    program.clear();
-    for (int place = 0; place < size; ++place) {
-      const int node = schedule.order[place];
-      for (const auto& [from, to, distance, chained, reuse, order] : loop.edges) {
-        if (to != node || chained || !loop.nodes[from].queued) continue;
-        const int back = schedule.stage[to] + distance - schedule.stage[from];
-        if (covered.add(loop.nodes[from].copy, at[from] % size - back * size))
-          program.push_back({StepKind::Wait, static_cast<std::int8_t>(from), static_cast<std::int8_t>(back)});
-      }
-      program.push_back({loop.nodes[node].queued ? StepKind::Issue : StepKind::Work, static_cast<std::int8_t>(node), 0});
-    }
-    // Dots complete in order: the last one's wait is everybody's.
-    for (int place = size - 1; loop.dotsEndInTrip && place >= 0; --place) {
-      const NodeCost& cost = loop.nodes[schedule.order[place]];
-      if (!cost.queued || cost.copy) continue;
-      if (covered.add(false, place)) program.push_back({StepKind::Wait, static_cast<std::int8_t>(schedule.order[place]), 0});
-      break;
-    }
-    covered.nextTrip(size);
-  }
+  TripWriter writer(loop, schedule);
+  writer.writeTrip();  // finds out what the trip before covers
+  writer.writeTrip();
+  Program program = writer.take();
   if (turns && canTakeTurns(loop)) insertTurns(loop, program);
   return program;
 }
