@@ -11,49 +11,78 @@ namespace fattn::tilegpu {
 
 using layout::kRegister, layout::kWarp, layout::LinearLayout;
 
-/// The dimension as runs of neighbouring bits that threads choose, or registers: lowest first.
-bool LanePartials::split(const LinearLayout& layout, int axis) {
+namespace {
+
+/// A part of a dimension that threads alone or registers alone choose.
+struct Run {
+  int64_t size;
+  bool byThreads;
+};
+
+void extend(SmallVectorImpl<Run>& runs, int64_t size, bool byThreads) {
+  if (runs.empty() || runs.back().byThreads != byThreads) runs.push_back({.size = 1, .byThreads = byThreads});
+  runs.back().size *= size;
+}
+
+/// The bits of the dimension that threads choose; 0 where they choose none, or registers choose some of the same.
+uint64_t bitsOfThreads(const LinearLayout& layout, int axis) {
   uint64_t byThreads = 0, byRegisters = 0;
   for (const layout::Axis& in : layout.inputs())
     for (int bit = 0; bit < in.bits; ++bit) {
       auto image = static_cast<uint64_t>(layout.linearPart().at({{in.name, int64_t{1} << bit}})[static_cast<size_t>(axis)]);
       (in.name == kRegister ? byRegisters : byThreads) |= image;
     }
-  if (byThreads == 0 || (byThreads & byRegisters) != 0) return false;
+  return (byThreads & byRegisters) == 0 ? byThreads : 0;
+}
+
+/// The dimension as runs, lowest first; none where it has no such parts.
+SmallVector<Run> runsOf(const LinearLayout& layout, int axis) {
+  const uint64_t byThreads = bitsOfThreads(layout, axis);
+  if (byThreads == 0) return {};
   const layout::Axis& out = layout.outputs()[static_cast<size_t>(axis)];
-  SmallVector<std::pair<int64_t, bool>> runs;
-  auto extend = [&](int64_t size, bool threads) {
-    if (runs.empty() || runs.back().second != threads) runs.emplace_back(1, threads);
-    runs.back().first *= size;
-  };
-  for (int bit = 0; bit < out.bits; ++bit) extend(2, (byThreads >> bit & 1) != 0);
+  SmallVector<Run> runs;
+  for (int bit = 0; bit < out.bits; ++bit) extend(runs, 2, (byThreads >> bit & 1) != 0);
   for (const layout::Repeat& repeat : layout.repeats()) {
     if (repeat.out != out.name) continue;
-    if (repeat.in != kRegister) return false;
-    extend(repeat.count, false);
+    if (repeat.in != kRegister) return {};
+    extend(runs, repeat.count, false);
   }
-  // The other dimensions, then the runs of threads, then those of registers; the highest run of each first.
-  layout::Coords shape = layout.outputShape();
-  auto count = static_cast<int64_t>(runs.size());
-  SmallVector<int64_t> threads, registers;
-  int64_t parts = 1, rest = 1;
-  for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
-    if (d != axis) {
-      order_.push_back(static_cast<int64_t>(split_.size()));
-      joined_.push_back(shape[static_cast<size_t>(d)]);
-      split_.push_back(shape[static_cast<size_t>(d)]);
+  return runs;
+}
+
+/// Appends the runs of threads, or those of registers, to the order of dimensions, the highest first. Returns how many elements they have.
+/// `first`: the dimension that the highest run of all became.
+int64_t appendRuns(SmallVectorImpl<int64_t>& order, ArrayRef<Run> runs, int64_t first, bool byThreads) {
+  int64_t size = 1;
+  for (auto [i, run] : llvm::enumerate(llvm::reverse(runs))) {
+    if (run.byThreads != byThreads) continue;
+    order.push_back(first + static_cast<int64_t>(i));
+    size *= run.size;
+  }
+  return size;
+}
+
+}  // namespace
+
+/// Cuts the dimension into its runs, and puts behind all others those of threads, then those of registers.
+bool LanePartials::split(const LinearLayout& layout, int axis) {
+  const SmallVector<Run> runs = runsOf(layout, axis);
+  if (runs.empty()) return false;
+  int64_t first = 0;
+  for (auto [d, extent] : llvm::enumerate(layout.outputShape())) {
+    auto at = static_cast<int64_t>(split_.size());
+    if (static_cast<int>(d) == axis) {
+      first = at;
+      for (const Run& run : llvm::reverse(runs)) split_.push_back(run.size);
       continue;
     }
-    for (auto [size, byThread] : llvm::reverse(runs)) {
-      (byThread ? threads : registers).push_back(static_cast<int64_t>(split_.size()));
-      (byThread ? parts : rest) *= size;
-      split_.push_back(size);
-    }
+    order_.push_back(at);
+    joined_.push_back(extent);
+    split_.push_back(extent);
   }
-  llvm::append_range(order_, threads);
-  llvm::append_range(order_, registers);
-  joined_.append({parts, rest});
-  return count > 0;
+  joined_.push_back(appendRuns(order_, runs, first, /*byThreads=*/true));
+  joined_.push_back(appendRuns(order_, runs, first, /*byThreads=*/false));
+  return true;
 }
 
 std::optional<LanePartials> LanePartials::of(tile::ReduceOp reduce, LayoutPool& pool) {

@@ -89,6 +89,12 @@ bool canRunAhead(scf::ForOp loop, Operation* fetch, int64_t ahead, transforms::A
          mayMove(loop, reads, ahead + 1, /*late=*/1, aliasing);
 }
 
+/// Whether what uses a load's result reads shared memory in the load's place: a matrix unit does, and a transposition is only another view.
+bool readsInPlace(OpOperand& use) {
+  auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+  return isa<tile::TransOp>(use.getOwner()) || (dot && isReadFromShared(dot, use.getOperandNumber()));
+}
+
 class Pipeliner {
  public:
   Pipeliner(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute)
@@ -255,34 +261,44 @@ class Pipeliner {
         if (Operation* op = inBody(loop, load)) load.getSlotMutable().assign(counter(stage.at(op), slots));
   }
 
-  /// Behind the last reader of the last stage the slot is free for the engine. A matrix unit reads where its dot stands.
-  void release(AllocOp alloc, int64_t slots) {
-    Place behind = order.end();
-    unsigned last = readStages(alloc).second;
+  /// Operations of the body that may read what is loaded from shared memory: the load itself, and dots of a matrix unit.
+  SmallVector<Operation*> readersOf(LoadBufferOp load) {
+    SmallVector<Operation*> readers;
+    if (Operation* op = inBody(loop, load)) readers.push_back(op);
+    for (size_t i = 0; i < readers.size(); ++i)
+      for (OpOperand& use : readers[i]->getUses()) {
+        Operation* reader = inBody(loop, use.getOwner());
+        if (reader && readsInPlace(use)) readers.push_back(reader);
+      }
+    return readers;
+  }
+
+  /// The last place in that stage where the buffer is read; the end of the order where there is none.
+  Place lastReader(AllocOp alloc, unsigned when) {
+    Place last = order.end();
     for (Operation* user : alloc.getResult().getUsers()) {
       auto load = dyn_cast<LoadBufferOp>(user);
-      Operation* op = load ? inBody(loop, load) : nullptr;
-      if (!op) continue;
-      SmallVector<Operation*> readers = {op};
-      for (size_t i = 0; i < readers.size(); ++i)
-        for (OpOperand& use : readers[i]->getUses()) {
-          Operation* reader = inBody(loop, use.getOwner());
-          auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-          if (isa<tile::TransOp>(use.getOwner()) || (dot && isReadFromShared(dot, use.getOperandNumber())))
-            if (reader) readers.push_back(reader);
-        }
-      for (Operation* reader : readers) {
+      if (!load) continue;
+      for (Operation* reader : readersOf(load)) {
         Place place = find(reader);
-        if (place != order.end() && place->second == last && (behind == order.end() || place > behind)) behind = place;
+        if (place == order.end() || place->second != when) continue;
+        if (last == order.end() || place > last) last = place;
       }
     }
-    if (behind == order.end()) return;
+    return last;
+  }
+
+  /// Behind the last reader of the last stage the slot is free for the engine.
+  void release(AllocOp alloc, int64_t slots) {
+    unsigned last = readStages(alloc).second;
+    Place reader = lastReader(alloc, last);
+    if (reader == order.end()) return;
     OpBuilder b(loop.getBody()->getTerminator());
     auto op = ReleaseOp::create(b, alloc.getLoc(), alloc.getResult(), arith::ConstantIntOp::create(b, alloc.getLoc(), 0, 32));
     Operation* zero = op.getSlot().getDefiningOp();
     zero->moveBefore(loop);
     stage[op] = last;
-    order.insert(std::next(behind), {op, last});
+    order.insert(std::next(reader), {op, last});
     op.getSlotMutable().assign(counter(last, slots));
   }
 
