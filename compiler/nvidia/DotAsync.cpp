@@ -93,7 +93,8 @@ class SharedTile {
     return stride | swizzle << 30;
   }
 
-  bool kContiguous() const { return kContiguous_; }
+  /// What the instruction calls the operand: 0 for K-major, 1 for MN-major.
+  int major() const { return kContiguous_ ? 0 : 1; }
 
  private:
   bool kContiguous_ = true;
@@ -149,38 +150,11 @@ class AsyncDotEmitter {
       : to_(to), op_(op), c_(*tilegpu::layoutOf(op.getAcc().getType()), layout::nvidia::mma(Operand::C, kDepth, 16)) {}
 
   LogicalResult emit() {
-    if (failed(verify())) return failure();
-    bool inRegisters = !op_.getASlot();
-    FailureOr<SharedTile> a, b = SharedTile::create(to_, op_, op_.getB(), op_.getBSlot(), op_.getTransposedB());
-    if (failed(b)) return failure();
-    if (!inRegisters) {
-      a = SharedTile::create(to_, op_, op_.getA(), op_.getASlot(), !op_.getTransposedA());
-      if (failed(a)) return failure();
-    }
+    if (failed(verify()) || failed(findTiles())) return failure();
     number();
     Assembly assembly(order_.size());
-    std::string text = "{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; ";
-    auto step = [&](const char* into, const std::string& start, const SharedTile& tile, int64_t bytes) {
-      return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
-    };
-    if (grid_.columns > 1 && !b->hasSteps(grid_.columnStep, grid_.columns))
-      return op_.emitOpError() << "shares the columns of " << op_.getB().getType()
-                               << " among groups, whose parts begin within swizzled ones";
-    auto [rowGroup, columnGroup] = groupOf();
-    std::string fromA = inRegisters ? "" : assembly.input(a->descriptor(to_, rowGroup, grid_.rowStep), "r");
-    std::string fromB = assembly.input(b->descriptor(to_, columnGroup, grid_.columnStep), "r");
-    for (int64_t row : c_.places(0))
-      for (int64_t k = 0; k < depth(); k += kDepth) {
-        std::string left = "da";
-        if (inRegisters)
-          left = fragmentOfA(assembly, row, k);
-        else
-          text += step("da", fromA, *a, a->offset(row, k));
-        text += step("db", fromB, *b, b->offset(0, k)) +
-                fmt::format("{} {}, {}, db, {}, 1, 1{}, {}; ", instruction(), accumulator(row), left, k == 0 && startsFromZero() ? 0 : 1,
-                            inRegisters ? "" : (a->kContiguous() ? ", 0" : ", 1"), b->kContiguous() ? 0 : 1);
-      }
-    text += "wgmma.commit_group.sync.aligned; }";
+    std::string text =
+        "{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; " + instructions(assembly) + "wgmma.commit_group.sync.aligned; }";
     Registers tied;
     if (!startsFromZero())
       for (int64_t r : order_) tied.push_back(to_.registers(op_.getAcc())[static_cast<size_t>(r)]);
@@ -191,6 +165,44 @@ class AsyncDotEmitter {
   }
 
  private:
+  LogicalResult findTiles() {
+    FailureOr<SharedTile> b = SharedTile::create(to_, op_, op_.getB(), op_.getBSlot(), op_.getTransposedB());
+    if (failed(b)) return failure();
+    b_ = *b;
+    if (op_.getASlot()) {
+      FailureOr<SharedTile> a = SharedTile::create(to_, op_, op_.getA(), op_.getASlot(), !op_.getTransposedA());
+      if (failed(a)) return failure();
+      a_ = *a;
+    }
+    if (grid_.columns == 1 || b_.hasSteps(grid_.columnStep, grid_.columns)) return success();
+    return op_.emitOpError() << "shares the columns of " << op_.getB().getType() << " among groups, whose parts begin within swizzled ones";
+  }
+
+  /// One for each 64 rows of a warp group and each step along k.
+  std::string instructions(Assembly& assembly) {
+    auto [rowGroup, columnGroup] = groupOf();
+    std::string fromA = a_ ? assembly.input(a_->descriptor(to_, rowGroup, grid_.rowStep), "r") : "";
+    std::string fromB = assembly.input(b_.descriptor(to_, columnGroup, grid_.columnStep), "r");
+    std::string text;
+    for (int64_t row : c_.places(0))
+      for (int64_t k = 0; k < depth(); k += kDepth) {
+        if (a_) text += describe("da", fromA, *a_, a_->offset(row, k));
+        text += describe("db", fromB, b_, b_.offset(0, k));
+        text += multiply(row, a_ ? "da" : fragmentOfA(assembly, row, k), k > 0 || !startsFromZero());
+      }
+    return text;
+  }
+
+  /// Makes the descriptor of what lies `bytes` behind a tile's start, whose descriptor has the lower word `start`.
+  static std::string describe(const char* into, const std::string& start, const SharedTile& tile, int64_t bytes) {
+    return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
+  }
+
+  std::string multiply(int64_t row, const std::string& left, bool accumulates) const {
+    std::string majorOfA = a_ ? fmt::format(", {}", a_->major()) : "";  // only memory has one
+    return fmt::format("{} {}, {}, db, {}, 1, 1{}, {}; ", instruction(), accumulator(row), left, accumulates ? 1 : 0, majorOfA, b_.major());
+  }
+
   int64_t depth() const {
     if (auto tile = dyn_cast<RankedTensorType>(op_.getA().getType())) return tile.getDimSize(1);
     return cast<tilegpu::BufferType>(op_.getA().getType()).getShape()[op_.getTransposedA() ? 0 : 1];
@@ -258,6 +270,8 @@ class AsyncDotEmitter {
   Lowering& to_;
   mutable tilegpu::DotAsyncOp op_;  // whose accessors are not const
   Fragments c_;
+  std::optional<SharedTile> a_;  ///< nothing where it is in registers
+  SharedTile b_;
   gpu::GroupGrid grid_;              ///< of the warp groups
   SmallVector<int64_t> order_;       ///< registers of the tile as the instructions count them
   std::map<int64_t, size_t> first_;  ///< of each 64 rows, in that order

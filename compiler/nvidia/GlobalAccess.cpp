@@ -71,6 +71,39 @@ int64_t bytesOf(Type type) {
   return getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8 * (vector ? vector.getNumElements() : 1);
 }
 
+/// "@$2 " for a predicate that is the operand of this number; nothing without one.
+std::string guardOf(Value predicate, size_t operand) { return predicate ? fmt::format("@${} ", operand) : ""; }
+
+/// How an addition of this type is written in PTX.
+std::string additionOf(Type type) {
+  if (type.isF16()) return "add.noftz.f16";
+  if (type.isBF16()) return "add.noftz.bf16";
+  if (type.isF32()) return "add.f32";
+  if (type.isF64()) return "add.f64";
+  return type.isInteger(32) ? "add.u32" : "add.u64";
+}
+
+/// Adds without asking for what was there. Such an addition acquires nothing.
+void addOnly(ImplicitLocOpBuilder& b, const std::string& addition, Value address, Value value, Value predicate) {
+  SmallVector<Value> operands = {address, value};
+  if (predicate) operands.push_back(predicate);
+  call(b, {}, operands, guardOf(predicate, 2) + "red.relaxed.gpu.global." + addition + " [$0], $1;",
+       "l," + notationOf(value.getType()).constraint.str() + (predicate ? ",b" : ""));
+}
+
+/// Adds and gives what was there, or 0 where the predicate does not hold. `order`: "relaxed" or "acq_rel".
+Value fetchAndAdd(ImplicitLocOpBuilder& b, const std::string& order, const std::string& addition, Value address, Value value,
+                  Value predicate) {
+  Type type = value.getType();
+  std::string constraint = notationOf(type).constraint.str(), constraints = "=" + constraint + ",l," + constraint;
+  SmallVector<Value> operands = {address, value};
+  if (predicate) {
+    operands.append({predicate, arith::ConstantOp::create(b, b.getZeroAttr(type))});
+    constraints += ",b,0";
+  }
+  return call(b, type, operands, guardOf(predicate, 3) + "atom." + order + ".gpu.global." + addition + " $0, [$1], $2;", constraints);
+}
+
 /// An addition that the chip does not know: LLVM makes a loop of compare-and-swap of it. The branch around it takes the value from an
 /// opaque instruction, so that nothing moves into it.
 Value addByComparing(ImplicitLocOpBuilder& b, Value address, Value value, Value predicate, LLVM::AtomicOrdering order) {
@@ -141,31 +174,12 @@ Value Machine::atomicAdd(ImplicitLocOpBuilder& b, Value address, Value value, Va
   bool half = type.isF16() || type.isBF16(), orders = order != tile::MemoryOrder::relaxed;
   if (type.isBF16() && capability_ < 90)
     return addByComparing(b, address, value, predicate, orders ? LLVM::AtomicOrdering::acq_rel : LLVM::AtomicOrdering::monotonic);
-  std::string kind = type.isF16()         ? "noftz.f16"
-                     : type.isBF16()      ? "noftz.bf16"
-                     : type.isF32()       ? "f32"
-                     : type.isF64()       ? "f64"
-                     : type.isInteger(32) ? "u32"
-                                          : "u64";
-  Type inRegister = half ? b.getI16Type() : type;
-  if (half) value = LLVM::BitcastOp::create(b, inRegister, value);
-  std::string constraint = notationOf(inRegister).constraint.str();
-  SmallVector<Value> operands = {address, value};
-  auto guard = [&](int at) { return predicate ? "@$" + std::to_string(at) + " " : std::string(); };
-  if (predicate) operands.push_back(predicate);
-  std::string on = predicate ? ",b" : "";
-  if (!used && !orders) {  // "red" acquires nothing
-    call(b, {}, operands, guard(2) + "red.relaxed.gpu.global.add." + kind + " [$0], $1;", "l," + constraint + on);
+  if (half) value = LLVM::BitcastOp::create(b, b.getI16Type(), value);
+  if (!used && !orders) {
+    addOnly(b, additionOf(type), address, value, predicate);
     return {};
   }
-  std::string tied;
-  if (predicate) {
-    operands.push_back(arith::ConstantOp::create(b, b.getZeroAttr(inRegister)));
-    tied = ",0";
-  }
-  Value old =
-      call(b, inRegister, operands, guard(3) + "atom." + (orders ? "acq_rel" : "relaxed") + ".gpu.global.add." + kind + " $0, [$1], $2;",
-           "=" + constraint + ",l," + constraint + on + tied);
+  Value old = fetchAndAdd(b, orders ? "acq_rel" : "relaxed", additionOf(type), address, value, predicate);
   return half ? LLVM::BitcastOp::create(b, type, old).getResult() : old;
 }
 
@@ -192,7 +206,7 @@ void Machine::accumulateGlobal(gpu::Lowering& to, Value address, ValueRange elem
       operands.push_back(words[first + i]);
       constraints += constraint;
     }
-    const std::string guard = predicate ? fmt::format("@${} ", operands.size()) : "";
+    const std::string guard = guardOf(predicate, operands.size());
     if (predicate) {
       operands.push_back(predicate);
       constraints += ",b";
