@@ -101,6 +101,16 @@ Value beforeExtension(Value v) {
   return v;
 }
 
+/// The value that is multiplied with a constant, or shifted by one, and the factor; a null value where there is no such constant.
+std::pair<Value, uint64_t> scaledValue(Operation* product) {
+  bool shifts = isa<arith::ShLIOp>(product);
+  Value x = product->getOperand(0), y = product->getOperand(1);
+  if (!shifts && !constantOf(y)) std::swap(x, y);
+  std::optional<uint64_t> constant = constantOf(y);
+  if (!constant || (shifts && *constant > 31)) return {};
+  return {x, shifts ? uint64_t{1} << *constant : *constant};
+}
+
 /// The counter of a loop where the quotient is the number of its trip: (counter - lower bound) / step, computed in 64 bits.
 Value dividedCounter(Operation* division) {
   if (division->getResult(0).getType().isInteger(32)) return {};
@@ -214,43 +224,50 @@ uint64_t Aliasing::Form::factorOf(Value v) const {
 const Aliasing::Form& Aliasing::formOf(Value v, int depth) {
   if (auto it = forms_.find(v); it != forms_.end()) return it->second;
   Form form = makeForm(v, depth);
-  if (form.terms.size() > kMostTerms) form = Form{.terms = {{v, 1}}};
+  if (form.terms.size() > kMostTerms) form = Form::of(v);
   return forms_[v] = form;
 }
 
 Aliasing::Form Aliasing::makeForm(Value v, int depth) {
-  Form form, opaque{.terms = {{v, 1}}};
-  if (!isWide(v.getType())) return opaque;
-  if (auto constant = constantOf(v)) return Form{.terms = {}, .constant = *constant};
-  if (depth == kMostDepth) return opaque;
-  auto of = [&](Value operand) { return formOf(operand, depth + 1); };
-  if (auto argument = dyn_cast<BlockArgument>(v)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    std::optional<int64_t> step = loop && v == loop.getInductionVar() ? getConstantIntValue(loop.getStep()) : std::nullopt;
-    if (!step) return opaque;
-    form = of(loop.getLowerBound());
-    form.add(opaque, static_cast<uint64_t>(*step));
-    return form;
-  }
-  Operation* op = v.getDefiningOp();
+  if (!isWide(v.getType())) return Form::of(v);
+  if (auto constant = constantOf(v)) return {.terms = {}, .constant = *constant};
+  if (depth == kMostDepth) return Form::of(v);
+  if (auto argument = dyn_cast<BlockArgument>(v)) return formOfArgument(argument, depth);
+  return formOfResult(cast<OpResult>(v), depth);
+}
+
+Aliasing::Form Aliasing::formOfArgument(BlockArgument argument, int depth) {
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  std::optional<int64_t> step = loop && argument == loop.getInductionVar() ? getConstantIntValue(loop.getStep()) : std::nullopt;
+  if (!step) return Form::of(argument);
+  Form form = formOf(loop.getLowerBound(), depth + 1);
+  form.add(Form::of(argument), static_cast<uint64_t>(*step));
+  return form;
+}
+
+Aliasing::Form Aliasing::formOfResult(OpResult result, int depth) {
+  Operation* op = result.getOwner();
   if (isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, tile::AssumeDivisibleOp>(op))
-    return isWide(op->getOperand(0).getType()) ? of(op->getOperand(0)) : opaque;
-  if (isa<arith::AddIOp, arith::SubIOp>(op)) {
-    form = of(op->getOperand(0));
-    form.add(of(op->getOperand(1)), isa<arith::AddIOp>(op) ? 1 : ~uint64_t{0});
-    return form;
-  }
-  if (isa<arith::MulIOp, arith::ShLIOp>(op)) {
-    Value x = op->getOperand(0), y = op->getOperand(1);
-    if (isa<arith::MulIOp>(op) && !constantOf(y)) std::swap(x, y);
-    std::optional<uint64_t> factor = constantOf(y);
-    if (!factor || (isa<arith::ShLIOp>(op) && *factor > 31)) return opaque;
-    form.add(of(x), isa<arith::ShLIOp>(op) ? uint64_t{1} << *factor : *factor);
-    return form;
-  }
+    return isWide(op->getOperand(0).getType()) ? formOf(op->getOperand(0), depth + 1) : Form::of(result);
+  if (isa<arith::AddIOp, arith::SubIOp>(op)) return formOfSum(op, depth);
+  if (isa<arith::MulIOp, arith::ShLIOp>(op)) return formOfProduct(op, depth);
   if (isa<arith::DivSIOp, arith::FloorDivSIOp>(op))
-    if (Value counter = dividedCounter(op)) return Form{.terms = {{counter, 1}}};
-  return opaque;
+    if (Value counter = dividedCounter(op)) return Form::of(counter);
+  return Form::of(result);
+}
+
+Aliasing::Form Aliasing::formOfSum(Operation* sum, int depth) {
+  Form form = formOf(sum->getOperand(0), depth + 1);
+  form.add(formOf(sum->getOperand(1), depth + 1), isa<arith::AddIOp>(sum) ? 1 : ~uint64_t{0});
+  return form;
+}
+
+Aliasing::Form Aliasing::formOfProduct(Operation* product, int depth) {
+  auto [value, factor] = scaledValue(product);
+  if (!value) return Form::of(product->getResult(0));
+  Form form;
+  form.add(formOf(value, depth + 1), factor);
+  return form;
 }
 
 const std::optional<Aliasing::Window>& Aliasing::windowOf(Value pointer) {

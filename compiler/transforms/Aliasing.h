@@ -69,6 +69,7 @@ class Aliasing {
   struct Form {
     llvm::SmallVector<std::pair<mlir::Value, uint64_t>, 4> terms;
     uint64_t constant = 0;
+    static Form of(mlir::Value v) { return {.terms = {{v, 1}}}; }
     void add(const Form& other, uint64_t factor);
     uint64_t factorOf(mlir::Value v) const;
   };
@@ -92,6 +93,10 @@ class Aliasing {
   Roots collectRoots(mlir::Value pointer);
   const Form& formOf(mlir::Value v, int depth);
   Form makeForm(mlir::Value v, int depth);
+  Form formOfArgument(mlir::BlockArgument argument, int depth);
+  Form formOfResult(mlir::OpResult result, int depth);
+  Form formOfSum(mlir::Operation* sum, int depth);
+  Form formOfProduct(mlir::Operation* product, int depth);
   const std::optional<Window>& windowOf(mlir::Value pointer);
   static bool sameArray(mlir::Value first, mlir::Value second, const Executions& executions);
   static Difference difference(const Form& first, const Form& second, const Executions& executions);
