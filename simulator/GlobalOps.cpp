@@ -89,41 +89,48 @@ void accessBuffer(Wave& wave, const Instruction& instruction) {
   accessGlobal(wave, instruction, places, &instruction.operands[0]);
 }
 
-/// The wave's own memory: an offset of each lane, a scalar one, a constant.
-void accessScratch(Wave& wave, const Instruction& instruction) {
-  GlobalForm form = formOf(instruction);
-  const Access& access = instruction.access;
-  wave.checkDefined(*form.address, "the address");
-  if (form.base != nullptr) wave.checkDefined(*form.base, "the address");
+void checkScratch(const Scratch& scratch, const Access& access, std::int64_t offset, int lane) {
+  if (offset < 0 || offset + access.bytes > scratch.bytesPerLane)
+    violate(fmt::format("accesses {} bytes of its own memory at {}, of {} that a lane has", access.bytes, offset, scratch.bytesPerLane),
+            lane);
+}
+
+/// Which of Scratch::bytes a lane's memory has at the offset.
+std::size_t scratchIndex(const Scratch& scratch, std::int64_t offset, int lane) {
+  return static_cast<std::size_t>(lane) * scratch.bytesPerLane + static_cast<std::size_t>(offset);
+}
+
+std::byte* scratchPlace(Scratch& scratch, std::size_t at) { return reinterpret_cast<std::byte*>(scratch.bytes.data() + at); }
+
+/// What is undefined in registers stays so in memory.
+void storeScratch(Wave& wave, const Access& access, int data, std::int64_t offset, int lane) {
   Scratch& scratch = wave.scratch;
-  std::array<std::uint64_t, 4> undefined{};  // lanes, of each register that is loaded
-  std::int64_t common = instruction.offset;
-  if (form.base != nullptr && form.base->kind == Operand::Scalar) common += wave.scalar(*form.base);
-  for (int lane = 0; lane < wave.lanes; ++lane) {
-    if (!wave.active(lane)) continue;
-    std::int64_t offset = common + (form.address->kind == Operand::Vector ? wave.row(form.address->index)[lane] : 0);
-    if (offset < 0 || offset + access.bytes > scratch.bytesPerLane)
-      violate(fmt::format("accesses {} bytes of its own memory at {}, of {} that a lane has", access.bytes, offset, scratch.bytesPerLane),
-              lane);
-    auto at = static_cast<std::size_t>(lane) * scratch.bytesPerLane + static_cast<std::size_t>(offset);
-    auto* place = reinterpret_cast<std::byte*>(scratch.bytes.data() + at);
-    if (access.kind == Access::Store) {
-      sendLane(wave, access, form.data->index, lane, place);
-      for (std::size_t i = 0; i < access.bytes; ++i) {
-        bool isUndefined = (wave.undefined(form.data->index + static_cast<int>(i / 4)) >> lane & 1) != 0;
-        scratch.states[at + i] = isUndefined ? Scratch::Byte::Undefined : Scratch::Byte::Defined;
-      }
-      continue;
-    }
-    for (std::size_t i = 0; i < access.bytes; ++i) {
-      Scratch::Byte state = scratch.states[at + i];
-      if (state == Scratch::Byte::Unwritten)
-        violate(fmt::format("reads byte {} of its own memory, which it has not written", offset + static_cast<std::int64_t>(i)), lane);
-      if (state == Scratch::Byte::Undefined) undefined[i / 4] |= std::uint64_t{1} << lane;
-    }
-    receiveLane(wave, access, instruction.operands[0].index, lane, place);
+  const std::size_t at = scratchIndex(scratch, offset, lane);
+  sendLane(wave, access, data, lane, scratchPlace(scratch, at));
+  for (std::size_t i = 0; i < access.bytes; ++i) {
+    bool isUndefined = (wave.undefined(data + static_cast<int>(i / 4)) >> lane & 1) != 0;
+    scratch.states[at + i] = isUndefined ? Scratch::Byte::Undefined : Scratch::Byte::Defined;
   }
-  if (access.kind == Access::Load) {
+}
+
+using UndefinedLanes = std::array<std::uint64_t, 4>;  ///< of each register that is loaded
+
+void loadScratch(Wave& wave, const Instruction& instruction, std::int64_t offset, int lane, UndefinedLanes& undefined) {
+  Scratch& scratch = wave.scratch;
+  const Access& access = instruction.access;
+  const std::size_t at = scratchIndex(scratch, offset, lane);
+  for (std::size_t i = 0; i < access.bytes; ++i) {
+    Scratch::Byte state = scratch.states[at + i];
+    if (state == Scratch::Byte::Unwritten)
+      violate(fmt::format("reads byte {} of its own memory, which it has not written", offset + static_cast<std::int64_t>(i)), lane);
+    if (state == Scratch::Byte::Undefined) undefined[i / 4] |= std::uint64_t{1} << lane;
+  }
+  receiveLane(wave, access, instruction.operands[0].index, lane, scratchPlace(scratch, at));
+}
+
+/// Behind all lanes of an access: who waits for it, and which registers are undefined now.
+void issueScratch(Wave& wave, const Instruction& instruction, const UndefinedLanes& undefined) {
+  if (instruction.access.kind == Access::Load) {
     receiveIssued(wave, instruction, Counters::bit(Counter::Loads), true);
     for (std::size_t word = 0; word < instruction.operands[0].dwords; ++word)
       wave.undefined(instruction.operands[0].index + static_cast<int>(word)) |= undefined[word];
@@ -131,6 +138,27 @@ void accessScratch(Wave& wave, const Instruction& instruction) {
   }
   wave.counters.issue(
       {.counters = Counters::bit(wave.chip().storesCountAsLoads() ? Counter::Loads : Counter::Stores), .source = &instruction});
+}
+
+/// The wave's own memory: an offset of each lane, a scalar one, a constant.
+void accessScratch(Wave& wave, const Instruction& instruction) {
+  GlobalForm form = formOf(instruction);
+  const Access& access = instruction.access;
+  wave.checkDefined(*form.address, "the address");
+  if (form.base != nullptr) wave.checkDefined(*form.base, "the address");
+  UndefinedLanes undefined{};
+  std::int64_t common = instruction.offset;
+  if (form.base != nullptr && form.base->kind == Operand::Scalar) common += wave.scalar(*form.base);
+  for (int lane = 0; lane < wave.lanes; ++lane) {
+    if (!wave.active(lane)) continue;
+    std::int64_t offset = common + (form.address->kind == Operand::Vector ? wave.row(form.address->index)[lane] : 0);
+    checkScratch(wave.scratch, access, offset, lane);
+    if (access.kind == Access::Store)
+      storeScratch(wave, access, form.data->index, offset, lane);
+    else
+      loadScratch(wave, instruction, offset, lane, undefined);
+  }
+  issueScratch(wave, instruction, undefined);
 }
 
 Row globalOrBufferRow(Handler handler, const Access& access) {
