@@ -34,6 +34,10 @@ std::string encodeWithin(TuneRecord& record, std::size_t bytes) {
   return file;
 }
 
+void sayIgnored(const std::string& why) {
+  if (log::enabled(log::Level::Info)) log::write(log::Level::Info, "the cache ignores " + why);
+}
+
 }  // namespace
 
 TunedStore::TunedStore(Directory& directory, std::uint64_t bytes, double settledSeconds)
@@ -94,31 +98,41 @@ void TunedStore::adopt(const fs::path& folder, TuneRecord& own, std::vector<fs::
   }
 }
 
+std::vector<std::string> TunedStore::filesIn(const fs::path& folder) const {
+  std::vector<std::string> names = directory_.entries(folder);
+  std::erase_if(names, [&](const std::string& name) { return kindOfName(folder / name) != NameKind::File; });
+  if (names.size() > kMaxTunedFiles) names.resize(kMaxTunedFiles);
+  return names;
+}
+
+std::optional<TuneRecord> TunedStore::readFile(const fs::path& folder, const std::string& name, const TuneKey* key, bool& moved) const {
+  const std::expected<std::string, Refusal> file = directory_.read(folder / name, kMaxTunedFile);
+  if (!file) {
+    if (file.error().absent())
+      moved = true;
+    else
+      sayIgnored(file.error().why);
+    return std::nullopt;
+  }
+  std::optional<TuneRecord> record = decodeTuned(*file, key);
+  if (record && (key != nullptr || folderOf(record->key) == folder)) return record;
+  sayIgnored((directory_.path() / folder / name).string() + ": it is no whole file of its kind");
+  return std::nullopt;
+}
+
 TuneRecord TunedStore::readFolder(const fs::path& folder, const TuneKey* key) const {
   TuneRecord merged;
-  for (int attempt = 0; attempt < 8; ++attempt) {
+  bool moved = true;
+  for (int attempt = 0; moved && attempt < 8; ++attempt) {
     merged = key != nullptr ? TuneRecord{.key = *key, .points = {}, .winner = {}} : TuneRecord{};
-    std::vector<std::string> names = directory_.entries(folder);
-    std::erase_if(names, [&](const std::string& name) { return kindOfName(folder / name) != NameKind::File; });
-    if (names.size() > kMaxTunedFiles) names.resize(kMaxTunedFiles);
-    bool moved = false;
-    for (const std::string& name : names) {
-      const std::expected<std::string, Refusal> file = directory_.read(folder / name, kMaxTunedFile);
-      moved |= !file && file.error().absent();
-      std::optional<TuneRecord> record = file ? decodeTuned(*file, key) : std::nullopt;
-      if (record && key == nullptr && folderOf(record->key) != folder) record.reset();
-      if (!record) {
-        if ((file || !file.error().absent()) && log::enabled(log::Level::Info))
-          log::write(log::Level::Info,
-                     "the cache ignores " +
-                         (file ? (directory_.path() / folder / name).string() + ": it is no whole file of its kind" : file.error().why));
-        continue;
-      }
+    moved = false;
+    for (const std::string& name : filesIn(folder)) {
+      const std::optional<TuneRecord> record = readFile(folder, name, key, moved);
+      if (!record) continue;
       if (key == nullptr) merged.key = record->key;
       sayDropped(*record, directory_.path() / folder / name);
       merge(merged, *record);
     }
-    if (!moved) break;  // else a file was taken over while we looked: its points are in another one now
   }
   return merged;
 }

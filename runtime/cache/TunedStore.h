@@ -38,6 +38,10 @@ class TunedStore {
   static std::filesystem::path folderOf(const TuneKey& key);
 
  private:
+  std::vector<std::string> filesIn(const std::filesystem::path& folder) const;
+  /// The record in a file of a folder; null `key`: of any key whose folder this is. `moved` becomes true where the file has gone since the
+  /// folder was listed: another process has taken it over, and its points are in another file now.
+  std::optional<TuneRecord> readFile(const std::filesystem::path& folder, const std::string& name, const TuneKey* key, bool& moved) const;
   TuneRecord readFolder(const std::filesystem::path& folder, const TuneKey* key) const;
   void adopt(const std::filesystem::path& folder, TuneRecord& own, std::vector<std::filesystem::path>& adopted);
   std::string writer() const;
