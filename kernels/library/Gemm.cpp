@@ -111,18 +111,32 @@ TileConfig gemmTileFor(const Parameters& parameters, const Machine& machine, std
   return tile;
 }
 
+// What the search chooses from; 0 where the host has no such thing.
+struct GemmChoices {
+  std::vector<std::int32_t> m, n, k, stages, warps;
+};
+
+GemmChoices gemmChoices(const Parameters& parameters, const Machine& machine) {
+  const std::vector<std::int32_t> columns = {32, 64, 128, 256};
+  if (machine.isHost()) return {.m = {16, 32, 64, 128, 192, 256}, .n = columns, .k = {32, 64, 128, 256}, .stages = {0}, .warps = {0}};
+  GemmChoices choices{.m = {16, 64, 128, 256}, .n = columns, .k = {32, 64, 128}, .stages = {2, 3, 4}, .warps = {4, 8}};
+  if (sizeInBytes(parameters.dtype("dtype")) == 4) choices.k = {8, 16, 32};
+  return choices;
+}
+
+// The default comes first.
 std::vector<TileConfig> gemmSpace(const Parameters& parameters, const Machine& machine) {
-  const bool host = machine.isHost(), wide = sizeInBytes(parameters.dtype("dtype")) == 4;
-  const std::vector<std::int32_t> none = {0};
-  std::vector<TileConfig> space = {gemmTile(parameters, machine)};
-  for (const std::int32_t m : host ? std::vector{16, 32, 64, 128, 192, 256} : std::vector{16, 64, 128, 256})
-    for (const std::int32_t n : {32, 64, 128, 256})
-      for (const std::int32_t k : host ? std::vector{32, 64, 128, 256} : wide ? std::vector{8, 16, 32} : std::vector{32, 64, 128})
-        for (const std::int32_t stages : host ? none : std::vector{2, 3, 4})
-          for (const std::int32_t warps : host ? none : std::vector{4, 8}) {
-            const TileConfig tile{.block_m = m, .block_n = n, .block_k = k, .stages = stages, .warps = warps};
-            if (tile != space.front()) space.push_back(tile);
-          }
+  const GemmChoices choices = gemmChoices(parameters, machine);
+  std::vector<TileConfig> space;
+  for (const std::int32_t m : choices.m)
+    for (const std::int32_t n : choices.n)
+      for (const std::int32_t k : choices.k)
+        for (const std::int32_t stages : choices.stages)
+          for (const std::int32_t warps : choices.warps)
+            space.push_back({.block_m = m, .block_n = n, .block_k = k, .stages = stages, .warps = warps});
+  const TileConfig standard = gemmTile(parameters, machine);
+  std::erase(space, standard);
+  space.insert(space.begin(), standard);
   return space;
 }
 

@@ -57,7 +57,8 @@ std::int64_t wrapped(std::uint64_t value, std::string_view type) {
   }
 }
 
-std::optional<bool> compare(std::string_view how, std::int64_t a, std::int64_t b) {
+/// 1 where it holds, else 0.
+std::optional<std::int64_t> compare(std::string_view how, std::int64_t a, std::int64_t b) {
   if (how == "eq") return a == b;
   if (how == "ne") return a != b;
   if (how == "lt" || how == "lo") return a < b;
@@ -67,32 +68,71 @@ std::optional<bool> compare(std::string_view how, std::int64_t a, std::int64_t b
   return std::nullopt;
 }
 
+using Word = std::uint64_t;
+constexpr Word signedMin(Word a, Word b) { return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) ? a : b; }
+constexpr Word signedMax(Word a, Word b) { return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b) ? b : a; }
+
+/// What computes a word of up to three others. A register shifted by all of its bits or more is 0.
+struct Operation {
+  std::string_view name;
+  Word (*of)(Word a, Word b, Word c);
+};
+constexpr Operation kOperations[] = {
+    {"mov", [](Word a, Word, Word) { return a; }},
+    {"cvt", [](Word a, Word, Word) { return a; }},
+    {"add", [](Word a, Word b, Word) { return a + b; }},
+    {"sub", [](Word a, Word b, Word) { return a - b; }},
+    {"mul", [](Word a, Word b, Word) { return a * b; }},
+    {"mad", [](Word a, Word b, Word c) { return a * b + c; }},
+    {"and", [](Word a, Word b, Word) { return a & b; }},
+    {"or", [](Word a, Word b, Word) { return a | b; }},
+    {"xor", [](Word a, Word b, Word) { return a ^ b; }},
+    {"not", [](Word a, Word, Word) { return ~a; }},
+    {"neg", [](Word a, Word, Word) { return 0 - a; }},
+    {"shl", [](Word a, Word b, Word) { return b > 63 ? 0 : a << b; }},
+    {"shr", [](Word a, Word b, Word) { return b > 63 ? 0 : a >> b; }},
+    {"bfe", [](Word a, Word b, Word c) { return a >> b & ((Word{1} << c) - 1); }},
+    {"min", [](Word a, Word b, Word) { return signedMin(a, b); }},
+    {"max", [](Word a, Word b, Word) { return signedMax(a, b); }},
+    {"selp", [](Word a, Word b, Word c) { return (c & 1) != 0 ? a : b; }},
+};
+
+/// The cases of these operations that are not computed: upper halves of products, shifts of what is negative, fields beyond a register.
+bool isBeyond(const std::vector<std::string_view>& opcode, Word a, Word b, Word c) {
+  const std::string_view op = opcode[0];
+  const bool isNegative = static_cast<std::int64_t>(a) < 0;
+  if (op == "mul" || op == "mad") return opcode[1] == "hi";
+  if (op == "shr") return isNegative;
+  return op == "bfe" && (isNegative || b > 63 || c > 63);
+}
+
 /// One lane. Operands are wrapped to the operation's type.
 std::optional<std::int64_t> evaluate(const std::vector<std::string_view>& opcode, const std::vector<std::int64_t>& in) {
-  const std::string_view op = opcode[0];
-  const auto at = [&](std::size_t i) { return i < in.size() ? static_cast<std::uint64_t>(in[i]) : 0; };
-  const std::uint64_t a = at(0), b = at(1), c = at(2);
-  const auto shifted = [&](bool left) { return b > 63 ? 0 : left ? a << b : a >> b; };
-  const auto result = [](std::uint64_t value) { return std::optional(static_cast<std::int64_t>(value)); };
-  if (op == "mov" || op == "cvt") return result(a);
-  if (op == "add") return result(a + b);
-  if (op == "sub") return result(a - b);
-  if (op == "mul") return opcode[1] == "hi" ? std::nullopt : result(a * b);
-  if (op == "mad") return opcode[1] == "hi" ? std::nullopt : result(a * b + c);
-  if (op == "and") return result(a & b);
-  if (op == "or") return result(a | b);
-  if (op == "xor") return result(a ^ b);
-  if (op == "not") return result(~a);
-  if (op == "neg") return result(0 - a);
-  if (op == "shl") return result(shifted(true));
-  if (op == "shr") return in[0] < 0 ? std::nullopt : result(shifted(false));
-  if (op == "bfe") return b > 63 || c > 63 || in[0] < 0 ? std::nullopt : result(a >> b & ((std::uint64_t{1} << c) - 1));
-  if (op == "min") return std::min(in[0], static_cast<std::int64_t>(b));
-  if (op == "max") return std::max(in[0], static_cast<std::int64_t>(b));
-  if (op == "selp") return result((c & 1) != 0 ? a : b);
-  if (op != "setp" || opcode.size() != 3) return std::nullopt;
-  const auto holds = compare(opcode[1], in[0], static_cast<std::int64_t>(b));
-  return holds ? std::optional<std::int64_t>(*holds ? 1 : 0) : std::nullopt;
+  const auto at = [&](std::size_t i) { return i < in.size() ? static_cast<Word>(in[i]) : 0; };
+  if (opcode[0] == "setp" && opcode.size() == 3) return compare(opcode[1], in[0], static_cast<std::int64_t>(at(1)));
+  const auto* found = std::ranges::find(kOperations, opcode[0], &Operation::name);
+  if (found == std::end(kOperations) || isBeyond(opcode, at(0), at(1), at(2))) return std::nullopt;
+  return static_cast<std::int64_t>(found->of(at(0), at(1), at(2)));
+}
+
+bool hasWord(const std::vector<std::string_view>& opcode, std::string_view word) { return std::ranges::find(opcode, word) != opcode.end(); }
+
+/// The result has twice the bits of the factors.
+bool isWide(const std::vector<std::string_view>& opcode) { return opcode.size() > 1 && opcode[1] == "wide"; }
+
+/// An operand that is not of the operation's type: a predicate, or what is added to a wide product.
+bool hasOwnType(const std::vector<std::string_view>& opcode, std::size_t operand) {
+  return operand == 2 && (opcode[0] == "selp" || (opcode[0] == "mad" && isWide(opcode)));
+}
+
+/// One lane. Operands are what registers hold, and so is the result.
+std::optional<std::int64_t> evaluateTyped(const std::vector<std::string_view>& opcode, std::vector<std::int64_t> in) {
+  const std::string_view type = opcode.back();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (!hasOwnType(opcode, i)) in[i] = wrapped(static_cast<Word>(in[i]), opcode[0] == "cvt" ? "s64" : type);
+  const auto value = evaluate(opcode, in);
+  if (!value || opcode[0] == "setp" || isWide(opcode)) return value;
+  return wrapped(static_cast<Word>(*value), type);
 }
 
 /// Whether an unknown addend of an operand is one of the result.
@@ -145,36 +185,32 @@ std::optional<PtxLanes::Value> PtxLanes::valueOf(std::string_view operand) const
 
 std::optional<PtxLanes::Value> PtxLanes::compute(const PtxInstruction& instruction) const {
   const std::vector<std::string_view>& opcode = instruction.opcode;
-  const std::string_view op = opcode[0], type = opcode.back();
-  if (op == "ld" && std::ranges::find(opcode, "param") != opcode.end()) return Value{.isExact = false};
-  if (bitsOf(type) == 0 || instruction.operands.size() < 2) return std::nullopt;
-  if (op == "shfl" && std::ranges::find(opcode, "idx") != opcode.end()) {  // every lane takes that of one, whichever it is
+  if (opcode[0] == "ld" && hasWord(opcode, "param")) return Value{.isExact = false};
+  if (bitsOf(opcode.back()) == 0 || instruction.operands.size() < 2) return std::nullopt;
+  if (opcode[0] == "shfl" && hasWord(opcode, "idx")) {  // every lane takes that of one, whichever it is
     const auto from = valueOf(instruction.operands[1]);
     return from && from->isUniform() ? from : std::nullopt;
   }
-  const bool isWide = opcode.size() > 1 && opcode[1] == "wide";
   std::vector<Value> in;
   for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
     const auto value = valueOf(instruction.operands[i]);
     if (!value) return std::nullopt;
     in.push_back(*value);
   }
-  Value result;
-  const bool isExact = std::ranges::all_of(in, &Value::isExact);
-  const bool isUniform = std::ranges::all_of(in, &Value::isUniform);
-  result.isExact = isExact;
+  return computeLanes(opcode, in);
+}
+
+std::optional<PtxLanes::Value> PtxLanes::computeLanes(const std::vector<std::string_view>& opcode, const std::vector<Value>& in) {
+  Value result{.isExact = std::ranges::all_of(in, &Value::isExact)};
   // Of what is the same for all threads it need not be known what it is; else only of what is added.
-  if (isUniform && !isExact) return result;
-  if (!isExact && !keepsAddends(op)) return std::nullopt;
+  if (!result.isExact && std::ranges::all_of(in, &Value::isUniform)) return result;
+  if (!result.isExact && !keepsAddends(opcode[0])) return std::nullopt;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     std::vector<std::int64_t> values;
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const bool isOther = (op == "selp" && i == 2) || (isWide && op == "mad" && i == 2);  // of a type of its own
-      values.push_back(isOther ? in[i].lanes[lane] : wrapped(static_cast<std::uint64_t>(in[i].lanes[lane]), op == "cvt" ? "s64" : type));
-    }
-    const auto value = evaluate(opcode, values);
+    for (const Value& each : in) values.push_back(each.lanes[lane]);
+    const auto value = evaluateTyped(opcode, std::move(values));
     if (!value) return std::nullopt;
-    result.lanes[lane] = op == "setp" || isWide ? *value : wrapped(static_cast<std::uint64_t>(*value), type);
+    result.lanes[lane] = *value;
   }
   return result;
 }

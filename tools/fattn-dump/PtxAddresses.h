@@ -45,6 +45,7 @@ class PtxLanes {
   };
   std::optional<Value> valueOf(std::string_view operand) const;
   std::optional<Value> compute(const PtxInstruction& instruction) const;
+  static std::optional<Value> computeLanes(const std::vector<std::string_view>& opcode, const std::vector<Value>& in);
 
   std::map<std::string, std::optional<Value>, std::less<>> values_;
 };

@@ -169,35 +169,62 @@ std::int64_t batchOf(const Text& text, std::int64_t length) {
   return std::max<std::int64_t>(1, parseNumber(text.tokens, "--tokens") / length);
 }
 
+// What the lists on the command line hold; 0 among `dimsV` and `lengthsK`: that of the queries.
+struct Lists {
+  std::vector<DType> types;
+  std::vector<std::int64_t> dims, dimsV, lengths, lengthsK, heads;
+  std::vector<bool> masks;
+
+  std::size_t problems() const {
+    return types.size() * dims.size() * dimsV.size() * masks.size() * heads.size() * lengths.size() * lengthsK.size();
+  }
+};
+
+Lists parseLists(const Text& text) {
+  const std::vector<std::int64_t> none = {0};
+  Lists lists;
+  for (const std::string& word : tool::split(given(text.dtype, "bf16"), ',')) lists.types.push_back(parseType(word));
+  lists.dims = parseNumbers(given(text.headDim, "64,128"), "--head-dim");
+  lists.dimsV = text.headDimV.empty() ? none : parseNumbers(text.headDimV, "--head-dim-v");
+  lists.lengths = parseNumbers(given(text.seqlen, "2048"), "--seqlen");
+  lists.lengthsK = text.seqlenK.empty() ? none : parseNumbers(text.seqlenK, "--seqlen-k");
+  lists.heads = parseNumbers(given(text.heads, "32"), "--heads");
+  lists.masks = parseCausal(text.causal);
+  return lists;
+}
+
+std::vector<AttentionConfig> kernelsOf(const Lists& lists, const std::string& target) {
+  std::vector<AttentionConfig> kernels;
+  for (DType type : lists.types)
+    for (std::int64_t dim : lists.dims)
+      for (std::int64_t dimV : lists.dimsV)
+        for (bool causal : lists.masks)
+          kernels.push_back({.dtype = type, .head_dim = dim, .head_dim_v = dimV, .causal = causal, .target = target, .shape = {}});
+  return kernels;
+}
+
+std::vector<ShapeHint> shapesOf(const Lists& lists, const Text& text) {
+  std::vector<ShapeHint> shapes;
+  for (std::int64_t heads : lists.heads)
+    for (std::int64_t length : lists.lengths)
+      for (std::int64_t lengthK : lists.lengthsK)
+        shapes.push_back({.batch = batchOf(text, length), .heads = heads, .seq_q = length, .seq_k = lengthK != 0 ? lengthK : length});
+  return shapes;
+}
+
 // The kernel varies slowest: problems of one kernel share its compiled candidates.
 std::vector<AttentionConfig> parseProblems(const Text& text) {
   if (!text.batch.empty() && !text.tokens.empty()) fail("--batch and --tokens exclude each other", "leave one of them out");
-  std::vector<DType> types;
-  for (const std::string& word : tool::split(given(text.dtype, "bf16"), ',')) types.push_back(parseType(word));
-  const std::vector<std::int64_t> dims = parseNumbers(given(text.headDim, "64,128"), "--head-dim"), none = {0};
-  const std::vector<std::int64_t> dimsV = text.headDimV.empty() ? none : parseNumbers(text.headDimV, "--head-dim-v");
-  const std::vector<std::int64_t> lengths = parseNumbers(given(text.seqlen, "2048"), "--seqlen");
-  const std::vector<std::int64_t> lengthsK = text.seqlenK.empty() ? none : parseNumbers(text.seqlenK, "--seqlen-k");
-  const std::vector<std::int64_t> heads = parseNumbers(given(text.heads, "32"), "--heads");
-  const std::vector<bool> masks = parseCausal(text.causal);
-  const std::size_t count = types.size() * dims.size() * dimsV.size() * masks.size() * heads.size() * lengths.size() * lengthsK.size();
-  if (count > kMostProblems) fail(fmt::format("the lists make {} problems; {} can be tuned in one run", count, kMostProblems));
+  const Lists lists = parseLists(text);
+  if (lists.problems() > kMostProblems)
+    fail(fmt::format("the lists make {} problems; {} can be tuned in one run", lists.problems(), kMostProblems));
+  const std::vector<ShapeHint> shapes = shapesOf(lists, text);
   std::vector<AttentionConfig> problems;
-  for (DType type : types)
-    for (std::int64_t dim : dims)
-      for (std::int64_t dimV : dimsV)
-        for (bool causal : masks)
-          for (std::int64_t h : heads)
-            for (std::int64_t length : lengths)
-              for (std::int64_t lengthK : lengthsK)
-                problems.push_back(
-                    {.dtype = type,
-                     .head_dim = dim,
-                     .head_dim_v = dimV,
-                     .causal = causal,
-                     .target = text.target,
-                     .shape =
-                         ShapeHint{.batch = batchOf(text, length), .heads = h, .seq_q = length, .seq_k = lengthK != 0 ? lengthK : length}});
+  for (AttentionConfig& problem : kernelsOf(lists, text.target))
+    for (const ShapeHint& shape : shapes) {
+      problem.shape = shape;
+      problems.push_back(problem);
+    }
   return problems;
 }
 
