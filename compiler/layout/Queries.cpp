@@ -99,11 +99,12 @@ ReductionPlan planReduction(const LinearLayout& input, int d) {
   return plan;
 }
 
-std::optional<std::vector<ScanDigit>> scanDigits(const LinearLayout& layout, int d) {
-  f2::Columns units = dimensionUnits(layout, d);
+/// For each bit of a dimension the lane that chooses it, or 0 for a register; -1 for what nothing chooses. Nothing where a bit is chosen by
+/// a warp, twice, or together with others.
+static std::optional<std::vector<std::int64_t>> lanesOfBits(const LinearLayout& layout, const f2::Columns& units) {
   f2::Vector along = 0;
   for (f2::Vector unit : units) along |= unit;
-  std::vector<std::int64_t> lanes(units.size(), -1);  // of each bit of the dimension: the lane's, or 0 for a register's
+  std::vector<std::int64_t> lanes(units.size(), -1);
   for (const Axis& axis : layout.inputs()) {
     f2::Columns columns = layout.columns(axis.name);
     for (std::size_t bit = 0; bit < columns.size(); ++bit) {
@@ -115,20 +116,28 @@ std::optional<std::vector<ScanDigit>> scanDigits(const LinearLayout& layout, int
       lane = axis.name == kLane ? std::int64_t{1} << bit : 0;
     }
   }
+  return lanes;
+}
+
+/// Neighbouring digits of registers are one.
+static void addDigit(std::vector<ScanDigit>& digits, const ScanDigit& digit) {
+  if (!digit.lane && !digits.empty() && !digits.back().lane)
+    digits.back().count *= digit.count;
+  else
+    digits.push_back(digit);
+}
+
+std::optional<std::vector<ScanDigit>> scanDigits(const LinearLayout& layout, int d) {
+  const f2::Columns units = dimensionUnits(layout, d);
+  const std::optional<std::vector<std::int64_t>> lanes = lanesOfBits(layout, units);
+  if (!lanes) return std::nullopt;
   std::vector<ScanDigit> digits;
-  auto add = [&](std::int64_t below, std::int64_t count, std::int64_t lane) {
-    if (!lane && !digits.empty() && !digits.back().lane) {
-      digits.back().count *= count;
-    } else {
-      digits.push_back({below, count, lane});
-    }
-  };
-  for (std::size_t bit = 0; bit < units.size(); ++bit) add(std::int64_t{1} << bit, 2, lanes[bit]);
+  for (std::size_t bit = 0; bit < units.size(); ++bit) addDigit(digits, {std::int64_t{1} << bit, 2, (*lanes)[bit]});
   std::int64_t below = std::int64_t{1} << units.size();
   for (const Repeat& repeat : layout.repeats()) {
     if (repeat.out != dim(d)) continue;
     if (repeat.in != kRegister) return std::nullopt;
-    add(below, repeat.count, 0);
+    addDigit(digits, {below, repeat.count, 0});
     below *= repeat.count;
   }
   return digits;

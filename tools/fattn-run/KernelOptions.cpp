@@ -146,6 +146,33 @@ DecodeOptions interpretDecode(const KernelText& text) {
   return options;
 }
 
+std::vector<std::int64_t> interpretExtents(const std::string& text, bool gemm) {
+  if (gemm) return text.empty() ? std::vector<std::int64_t>{1024, 1024, 1024} : parseExtents(text, 3, "M,N,K");
+  return text.empty() ? std::vector<std::int64_t>{4096, 1024} : parseExtents(text, 2, "ROWS,COLUMNS");
+}
+
+DType parseOperandType(const std::string& text, bool gemm) {
+  std::vector<DType> types = {DType::F32, DType::F16, DType::BF16};
+  if (gemm) types.push_back(DType::I8);
+  const auto type = parseDType(text);
+  if (!type || std::ranges::find(types, *type) == types.end())
+    failKernel(fmt::format("--dtype {}: expected {}", io::quote(text), gemm ? "f32, f16, bf16 or i8" : "f32, f16 or bf16"));
+  return *type;
+}
+
+void interpretFactors(const std::string& layout, KernelOptions& options) {
+  const std::vector<std::string> legal = {"nn", "nt", "tn", "tt"};
+  if (std::ranges::find(legal, layout) == legal.end()) failKernel(fmt::format("--layout {}: expected nn, nt, tn or tt", io::quote(layout)));
+  options.aColumns = layout[0] == 't', options.bColumns = layout[1] == 't';
+}
+
+std::string parseActivation(const std::string& text, DType type) {
+  if (text != "none" && text != "gelu" && text != "silu")
+    failKernel(fmt::format("--activation {}: expected none, gelu or silu", io::quote(text)));
+  if (text != "none" && type == DType::I8) failKernel(fmt::format("--activation {}: there is none of i32", text), "choose another --dtype");
+  return text;
+}
+
 }  // namespace
 
 const std::vector<std::string>& kernelNames() {
@@ -189,38 +216,17 @@ CLI::App* declareKernel(CLI::App& app, const std::string& kernel, KernelText& te
 
 KernelOptions interpretKernel(const std::string& kernel, const KernelText& text) {
   KernelOptions options{.kernel = kernel, .extents = {}, .bias = text.bias, .residual = text.residual};
-  const bool gemm = isGemm(kernel);
   if (isDecode(kernel))
     options.decode = interpretDecode(text);
   else if (isVarlen(kernel))
     options.varlen = interpretVarlen(text);
   else if (isBackward(kernel))
     options.backward = interpretBackward(text);
-  else if (gemm)
-    options.extents = text.shape.empty() ? std::vector<std::int64_t>{1024, 1024, 1024} : parseExtents(text.shape, 3, "M,N,K");
   else
-    options.extents = text.shape.empty() ? std::vector<std::int64_t>{4096, 1024} : parseExtents(text.shape, 2, "ROWS,COLUMNS");
-  std::vector<DType> types = {DType::F32, DType::F16, DType::BF16};
-  if (gemm) types.push_back(DType::I8);
-  if (!text.dtype.empty()) {
-    const auto type = parseDType(text.dtype);
-    if (!type || std::ranges::find(types, *type) == types.end())
-      failKernel(fmt::format("--dtype {}: expected {}", io::quote(text.dtype), gemm ? "f32, f16, bf16 or i8" : "f32, f16 or bf16"));
-    options.dtype = *type;
-  }
-  if (!text.layout.empty()) {
-    const std::vector<std::string> legal = {"nn", "nt", "tn", "tt"};
-    if (std::ranges::find(legal, text.layout) == legal.end())
-      failKernel(fmt::format("--layout {}: expected nn, nt, tn or tt", io::quote(text.layout)));
-    options.aColumns = text.layout[0] == 't', options.bColumns = text.layout[1] == 't';
-  }
-  if (!text.activation.empty()) {
-    if (text.activation != "none" && text.activation != "gelu" && text.activation != "silu")
-      failKernel(fmt::format("--activation {}: expected none, gelu or silu", io::quote(text.activation)));
-    if (text.activation != "none" && options.dtype == DType::I8)
-      failKernel(fmt::format("--activation {}: there is none of i32", text.activation), "choose another --dtype");
-    options.activation = text.activation;
-  }
+    options.extents = interpretExtents(text.shape, isGemm(kernel));
+  if (!text.dtype.empty()) options.dtype = parseOperandType(text.dtype, isGemm(kernel));
+  if (!text.layout.empty()) interpretFactors(text.layout, options);
+  if (!text.activation.empty()) options.activation = parseActivation(text.activation, options.dtype);
   return options;
 }
 
