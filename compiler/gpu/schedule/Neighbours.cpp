@@ -33,8 +33,8 @@ std::vector<Schedule> neighbours(const CostedLoop& loop, const Schedule& schedul
   const int size = schedule.size;
   for (int node = 0; node < size; ++node) {
     const Others others = without(schedule, node);
-    // A stage of -1 stands for the others' being one higher each.
-    for (int stage = -1; stage < stages; ++stage)
+    // Below 0 the canonical form makes the others' stages higher; where the node was the first one, it makes them lower.
+    for (int stage = -stages; stage <= stages; ++stage)
       for (int place = 0; place < size; ++place) {
         std::array<int, kMaxNodes> at{};
         for (int i = 0; i < others.size; ++i) at[others.order[i]] = schedule.stage[others.order[i]] * size + i + (i >= place ? 1 : 0);

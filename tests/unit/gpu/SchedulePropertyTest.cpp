@@ -122,19 +122,22 @@ TEST(ScheduleProperty, NeighboursAreLegalAndDifferInOneNode) {
   }
 }
 
-/// A walk that looks at a third of the schedules, where there are many, finds one that is nearly as good as the best.
+/// A walk that looks at a third of the schedules finds mostly the best one, and never one that is much worse (docs/schedule.md).
 TEST(ScheduleProperty, AWalkFindsNearlyTheBest) {
-  int compared = 0;
-  for (unsigned seed = 0; seed < 400; ++seed) {
-    const CostedLoop loop = cost(randomLoop(seed, 9), findTarget("nvidia:sm_90a"));
+  int compared = 0, best = 0;
+  for (unsigned seed = 0; compared < 25 && seed < 3000; ++seed) {
+    const CostedLoop loop = cost(randomLoop(seed, 10), findTarget("nvidia:sm_90a"));
     const std::size_t legal = enumerate(loop, 2, 10000).schedules.size();
-    if (legal < 1000 || legal == 10000) continue;
+    if (legal < 2000 || legal == 10000) continue;
     const SearchResult all = search(loop), walked = search(loop, {.limit = 1, .walk = legal / 3});
     ASSERT_TRUE(all.complete && !walked.complete);
-    EXPECT_LE(walked.best.front().score(), all.best.front().score() * 1.03) << seed << ": " << print(loop, walked.best.front().schedule);
-    if (++compared == 25) break;
+    const double ratio = walked.best.front().score() / all.best.front().score();
+    EXPECT_LE(ratio, 1.03) << seed << ": " << print(loop, walked.best.front().schedule);
+    best += ratio < 1.0005 ? 1 : 0;
+    ++compared;
   }
   EXPECT_EQ(compared, 25);
+  EXPECT_GE(best, 20);
 }
 
 TEST(ScheduleProperty, TheSimulatorNeverBeatsTheBusiestUnitNorOneGroupAlone) {

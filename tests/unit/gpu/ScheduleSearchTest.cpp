@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search on loops whose best schedules are known from hand-written kernels.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <set>
 
 #include "compiler/gpu/schedule/Enumerate.h"
@@ -162,6 +164,23 @@ TEST(ScheduleSearch, AWalkEndsAndSaysThatItLookedAtAPart) {
     EXPECT_FALSE(illegalEdge(loop, c.schedule).has_value()) << print(loop, c.schedule);
     EXPECT_LE(found.best.front().score(), c.score() + 1);
   }
+}
+
+/// Prints what docs/schedule.md quotes. The limit is loose, as processors differ.
+TEST(ScheduleSearch, AWalkOfFifteenNodesIsFast) {
+  double most = 0, sum = 0;
+  int loops = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    const CostedLoop loop = hopper(randomLoop(seed, 15));
+    if (loop.size() != 15) continue;
+    const std::clock_t begin = std::clock();
+    EXPECT_FALSE(search(loop).complete) << seed;
+    const double ms = 1000.0 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    most = std::max(most, ms), sum += ms, ++loops;
+  }
+  ASSERT_GT(loops, 5);
+  fmt::print("{} loops of 15 nodes: {:.0f} ms of CPU time in the mean, {:.0f} at most\n", loops, sum / loops, most);
+  EXPECT_LT(most, 250);
 }
 
 TEST(ScheduleSearch, AWalkThatFindsNothingThatFitsSaysWhatTheSmallestNeeds) {
