@@ -153,14 +153,14 @@ mlir::LogicalResult lowerOperation(Lowering& to, mlir::Operation* op);
 mlir::LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op);      // Programs.cpp
 mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);         // arith, math on tiles: Elementwise.cpp
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
-/// Shapes.cpp: splat, arange, expand_dims, ..., slice; nothing where the operation is none of these.
-std::optional<mlir::LogicalResult> lowerShape(Lowering& to, mlir::Operation* op);
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp
 mlir::LogicalResult lowerCumsum(Lowering& to, tile::CumsumOp op);                // Cumsum.cpp
 mlir::LogicalResult lowerConversion(Lowering& to, tilegpu::ConvertLayoutOp op);  // Conversions.cpp
 mlir::LogicalResult lowerPointers(Lowering& to, mlir::Operation* op);   // make_block_ptr, advance, addptr, program_id: Pointers.cpp
 mlir::LogicalResult lowerGlobal(Lowering& to, mlir::Operation* op);     // tile.load, store: Global.cpp
 mlir::LogicalResult lowerScattered(Lowering& to, mlir::Operation* op);  // tile.gather, scatter, atomic_add: Scattered.cpp
+/// Shapes.cpp: splat, arange, expand_dims, ..., slice; nothing where the operation is none of these.
+std::optional<mlir::LogicalResult> lowerShape(Lowering& to, mlir::Operation* op);
 
 /// Whether a reduction says for select_lazy, and nothing else, where any lane of a warp has a condition: the branch asks all lanes anyway,
 /// so that lowerReduce() leaves it out. (Reduce.cpp)

@@ -82,8 +82,8 @@ std::vector<Target> amd() {
   Target gfx1201 = rdna("amd:gfx1201");
   gfx1201.matrix = {square("wmma", "wmma.gfx12", {F16, BF16}, 16, 16, 8),
                     square("wmma", "wmma.gfx12", {F8E4M3, F8E5M2}, 16, 16, 4)};  // [D] 1024, 2048
-  gfx1201.barriers.split = true;     // [I] s_barrier_signal, s_barrier_wait
-  gfx1201.barriers.counters = true;  // [I] s_wait_dscnt, s_wait_loadcnt, s_wait_storecnt
+  gfx1201.barriers.split = true;                                                 // [I] s_barrier_signal, s_barrier_wait
+  gfx1201.barriers.counters = true;                                              // [I] s_wait_dscnt, s_wait_loadcnt, s_wait_storecnt
   return {gfx942, gfx950, gfx1100, gfx1201};
 }
 

@@ -91,7 +91,8 @@ bool isCheapOperation(mlir::Operation* op);
 bool isCheapValue(mlir::Value v, llvm::DenseMap<mlir::Value, bool>& known);
 /// What a cheap operation's operands (or those of any that only rearranges) need to be so that it comes out in `result`.
 Placement placeCheap(mlir::Operation* op, LayoutId result, LayoutPool& pool);
-/// Whether an operation is placed so wherever it stands, and has no other placement: it only moves elements, which it finds by their indices.
+/// Whether an operation is placed so wherever it stands, and has no other placement: it only moves elements, which it finds by their
+/// indices.
 bool isPlacedByResult(mlir::Operation* op);
 /// Once more, with these operands and in this layout.
 mlir::Value cloneInLayout(mlir::OpBuilder& b, mlir::Operation* op, mlir::ValueRange operands, const layout::LinearLayout& layout);
