@@ -30,14 +30,14 @@ io::HostTensor draw(const std::vector<std::int64_t>& shape, std::uint64_t stream
   return t;
 }
 
-using Cell = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
+using TutorialCell = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, bool>;
 
-std::string cellName(const Cell& cell) {
+std::string tutorialCellName(const TutorialCell& cell) {
   const auto& [z, h, n, d, causal] = cell;
   return fmt::format("Z{}_H{}_N{}_D{}_{}", z, h, n, d, causal ? "causal" : "full");
 }
 
-class TutorialGrid : public testing::TestWithParam<Cell> {
+class TutorialGrid : public testing::TestWithParam<TutorialCell> {
  protected:
   void SetUp() override {
     if (testedTarget() == "host") GTEST_SKIP() << "the tutorial is a GPU's: set FATTN_NUMERICS_TARGET=cuda";
@@ -81,7 +81,7 @@ TEST_P(TutorialGrid, IsWithinItsTolerance) {
 INSTANTIATE_TEST_SUITE_P(Grid, TutorialGrid,
                          testing::Combine(testing::Values(1, 4), testing::Values(2, 48), testing::Values(128, 1024, 4096),
                                           testing::Values(64, 128), testing::Bool()),
-                         [](const testing::TestParamInfo<Cell>& info) { return cellName(info.param); });
+                         [](const testing::TestParamInfo<TutorialCell>& info) { return tutorialCellName(info.param); });
 
 }  // namespace
 }  // namespace fattn::numerics

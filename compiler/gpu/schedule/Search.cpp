@@ -99,8 +99,8 @@ class Searcher {
   SearchResult run() {
     const Enumeration all = enumerate(loop_, options_.stages, options_.limit);
     SearchResult result{.legal = all.schedules.size(), .complete = all.complete, .bound = loop_.bound(), .busiest = loop_.busiest()};
-    for (Entry& entry : all.complete ? bestOf(all.schedules, result) : walk(all.schedules.front(), result))
-      result.best.push_back(std::move(entry.candidate));
+    for (const Entry& entry : all.complete ? bestOf(all.schedules, result) : walk(all.schedules.front(), result))
+      result.best.push_back(entry.candidate);
     return result;
   }
 

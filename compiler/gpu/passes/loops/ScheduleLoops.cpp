@@ -146,9 +146,10 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
       const gpu::CostedLoop unranked = gpu::costWithoutDots(graph.model, targetOf(loop));
       choice.schedule = forcedFor(loop, unranked);
       if (choice.schedule) choice.text = gpu::print(unranked, *choice.schedule);
-    } catch (const Error&) {  // as the one before
+      return choice.schedule.has_value();
+    } catch (const Error&) {  // more than figures is missing, which the caller says
+      return false;
     }
-    return choice.schedule.has_value();
   }
 
   /// Tools see the objects that the choice was made with.
