@@ -94,7 +94,7 @@ struct Barriers {
   int named = 1;          ///< block barriers with a number
   bool mbarrier = false;  ///< barrier objects in shared memory with a phase
   bool split = false;     ///< arrive and wait are two instructions
-  bool counters = false;  ///< loads, stores and shared memory each have a counter of their own, and a wait names one
+  bool counters = false;  ///< instructions of their own wait for loads, for stores, and for shared memory
 };
 
 /// Lane operations an SM does in a cycle.

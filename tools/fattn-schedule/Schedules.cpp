@@ -60,8 +60,8 @@ double utilization(const CostedLoop& loop, const Candidate& c) { return c.cycles
 
 std::string printTable(const CostedLoop& loop, const SearchResult& found, const Options& options) {
   const std::string limits = fmt::format("{} registers and {} bytes of shared memory", loop.registerLimit, loop.sharedLimit);
-  std::string text = options.force.empty() ? fmt::format("{}: {} legal schedules{}, {} within {}\n", loop.target, found.legal,
-                                                         found.complete ? "" : " looked at, of more", found.fitting, limits)
+  std::string text = options.force.empty() ? fmt::format("{}: {}{} legal schedules, {} within {}\n", loop.target,
+                                                         found.complete ? "" : "looked at ", found.legal, found.fitting, limits)
                                            : fmt::format("{}: a forced schedule; the limits are {}\n", loop.target, limits);
   text += fmt::format("busiest unit: {}, {:.0f} cycles a trip of {} group{}\n", name(found.busiest), found.bound, loop.groups,
                       loop.groups == 1 ? "" : "s");

@@ -19,7 +19,7 @@ Others without(const Schedule& schedule, int node) {
   return others;
 }
 
-/// Whether the edges of a node are kept; those between the others are, as only places between theirs change.
+/// Whether the edges of a node are kept. Edges between other nodes always are: these keep their stages and their order.
 bool isLegal(const CostedLoop& loop, int node, const std::array<int, kMaxNodes>& at) {
   return std::ranges::all_of(loop.edges, [&](const Edge& edge) {
     return (edge.from != node && edge.to != node) || at[edge.from] < at[edge.to] + edge.distance * loop.size();
@@ -33,7 +33,7 @@ std::vector<Schedule> neighbours(const CostedLoop& loop, const Schedule& schedul
   const int size = schedule.size;
   for (int node = 0; node < size; ++node) {
     const Others others = without(schedule, node);
-    // Below 0 the canonical form makes the others' stages higher; where the node was the first one, it makes them lower.
+    // canonical() moves all stages so that the lowest is 0: the node may stand before all others, or behind them.
     for (int stage = -stages; stage <= stages; ++stage)
       for (int place = 0; place < size; ++place) {
         std::array<int, kMaxNodes> at{};

@@ -5,7 +5,7 @@
 // busiest unit, none with more moves is simulated at all.
 //
 // A loop with more schedules than the limit is walked: from a legal schedule to its neighbours, of which the best one that has been found
-// so far goes next. What needs more than the limits is only a way to what does not.
+// so far goes next. Schedules beyond the limits lead on until one is found that fits.
 #include "compiler/gpu/schedule/Search.h"
 
 #include <fmt/format.h>
@@ -80,16 +80,16 @@ class Searcher {
     return true;
   }
 
-  /// The simulation of all groups; false where they block each other, or where `hopeless` says after the first of two that the rest need
-  /// not be known.
-  template <typename Hopeless>
-  bool finish(Candidate& c, Hopeless hopeless) const {
+  /// The simulation of all groups; false where they block each other, or where the first of two simulations shows that the entry cannot be
+  /// among the best.
+  bool finish(Entry& entry, const std::vector<Entry>& best) const {
+    Candidate& c = entry.candidate;
     const Program program = makeProgram(loop_, c.schedule, options_.turns);
     const auto plain = simulate(loop_, program, options_.overheads);
     if (!plain) return false;
     c.cycles = std::max(c.cycles, *plain);
     c.stressed = std::max(c.stressed, c.cycles);
-    if (hopeless()) return false;
+    if (isHopeless(entry, best)) return false;
     const auto stressed = simulate(loop_, program, options_.overheads.stressed());
     if (!stressed) return false;
     c.stressed = std::max(c.stressed, *stressed);
@@ -147,7 +147,7 @@ class Searcher {
     for (Entry& entry : prepared) {
       if (isHopeless(entry, best)) break;
       ++result.simulated;
-      if (finish(entry.candidate, [&] { return isHopeless(entry, best); })) keep(entry, best);
+      if (finish(entry, best)) keep(entry, best);
     }
   }
 
@@ -200,7 +200,7 @@ class Searcher {
     ++result.fitting;
     if (isHopeless(leastWith(entry.candidate.resources.moves), best) || !prepare(entry) || isHopeless(entry, best)) return false;
     ++result.simulated;
-    if (!finish(entry.candidate, [&] { return isHopeless(entry, best); })) return false;
+    if (!finish(entry, best)) return false;
     keep(entry, best);
     return true;
   }
@@ -241,6 +241,7 @@ class Searcher {
 };
 
 void verify(const SearchOptions& options) {
+  if (options.limit < 1) throw Error(ErrorCode::InvalidArgument, "no schedule may be enumerated", "a walk begins at the first one");
   if (options.best < 1) throw Error(ErrorCode::InvalidArgument, fmt::format("{} schedules to keep", options.best), "keep at least 1");
   if (options.stages < 1 || options.stages > kMaxStages)
     throw Error(ErrorCode::InvalidArgument, fmt::format("schedules of {} stages", options.stages),
@@ -258,7 +259,7 @@ Candidate evaluate(const CostedLoop& loop, const Schedule& schedule, const Searc
   verify(options);
   const Searcher searcher(loop, options);
   Entry entry{.candidate = {.schedule = schedule, .resources = resources(loop, schedule)}};
-  if (!searcher.prepare(entry) || !searcher.finish(entry.candidate, [] { return false; }))
+  if (!searcher.prepare(entry) || !searcher.finish(entry, {}))
     throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: the groups wait for each other for ever", print(loop, schedule)),
                 "schedule it without turns");
   return entry.candidate;

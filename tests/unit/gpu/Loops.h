@@ -53,7 +53,8 @@ inline LoopModel backwardLoop(int d, int m, int groups) {
   return loop;
 }
 
-/// A random loop of 2 to `most` nodes: a DAG within an iteration, and edges to the next one.
+/// A random loop of 2 to `most` nodes: a DAG within an iteration, and edges to the next one. Numbers are drawn one statement after the
+/// other, so that every compiler makes the same loops.
 inline LoopModel randomLoop(unsigned seed, int most) {
   std::mt19937 random(seed);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
@@ -62,13 +63,16 @@ inline LoopModel randomLoop(unsigned seed, int most) {
   for (int i = 0; i < count; ++i) {
     const std::string name(1, static_cast<char>('a' + i));
     const double e = 64.0 * pick(1, 200);
-    if (const int kind = pick(0, 4); kind < 2)
-      loop.nodes.push_back(dotNode(name, 8 * pick(1, 32), 16 * pick(1, 16), pick(0, 1) == 1, pick(0, 64)));
-    else if (kind == 2 && i == 0)
+    if (const int kind = pick(0, 4); kind < 2) {
+      const int registers = pick(0, 64), aInShared = pick(0, 1), k = 16 * pick(1, 16), n = 8 * pick(1, 32);
+      loop.nodes.push_back(dotNode(name, n, k, aInShared == 1, registers));
+    } else if (kind == 2 && i == 0) {
       loop.nodes.push_back(Node{.name = name, .kind = NodeKind::Copy, .bytes = 16 * e, .shared = 1024});
-    else
-      loop.nodes.push_back(workNode(
-          name, {.exp2 = pick(0, 1) * e, .fma = pick(0, 3) * e, .convert = pick(0, 1) * e, .latency = 10.0 * pick(0, 9)}, pick(0, 64)));
+    } else {
+      const int registers = pick(0, 64);
+      const ArithmeticWork work{.exp2 = pick(0, 1) * e, .fma = pick(0, 3) * e, .convert = pick(0, 1) * e, .latency = 10.0 * pick(0, 9)};
+      loop.nodes.push_back(workNode(name, work, registers));
+    }
   }
   for (int to = 0; to < count; ++to)
     for (int from = 0; from < count; ++from) {

@@ -105,7 +105,7 @@ TEST(ScheduleProperty, IllegalSchedulesAreToldFromLegalOnes) {
   }
 }
 
-TEST(ScheduleProperty, NeighboursAreLegalAndDifferInOneNode) {
+TEST(ScheduleProperty, NeighboursAreLegalAndHaveAWayBack) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const CostedLoop loop = cost(randomLoop(seed, 6), findTarget("nvidia:sm_90a"));
     for (const Schedule& schedule : enumerate(loop, 2, 50).schedules) {
@@ -122,8 +122,7 @@ TEST(ScheduleProperty, NeighboursAreLegalAndDifferInOneNode) {
   }
 }
 
-/// A walk that looks at a third of the schedules finds mostly the best one, and none that is much worse (docs/schedule.md). The loops
-/// are others where another compiler evaluates arguments in another order.
+/// A walk that looks at a third of the schedules finds mostly the best one, and none that is much worse (docs/schedule.md).
 TEST(ScheduleProperty, AWalkFindsNearlyTheBest) {
   int compared = 0, best = 0;
   for (unsigned seed = 0; compared < 25 && seed < 3000; ++seed) {
@@ -133,7 +132,7 @@ TEST(ScheduleProperty, AWalkFindsNearlyTheBest) {
     const SearchResult all = search(loop), walked = search(loop, {.limit = 1, .walk = legal / 3});
     ASSERT_TRUE(all.complete && !walked.complete);
     const double ratio = walked.best.front().score() / all.best.front().score();
-    EXPECT_LE(ratio, 1.10) << seed << ": " << print(loop, walked.best.front().schedule);
+    EXPECT_LE(ratio, 1.03) << seed << ": " << print(loop, walked.best.front().schedule);
     best += ratio < 1.0005 ? 1 : 0;
     ++compared;
   }

@@ -91,8 +91,7 @@ bool isCheapOperation(mlir::Operation* op);
 bool isCheapValue(mlir::Value v, llvm::DenseMap<mlir::Value, bool>& known);
 /// What a cheap operation's operands (or those of any that only rearranges) need to be so that it comes out in `result`.
 Placement placeCheap(mlir::Operation* op, LayoutId result, LayoutPool& pool);
-/// Whether an operation is placed so wherever it stands, and has no other placement: it only moves elements, which it finds by their
-/// indices.
+/// Whether placeCheap() is the only way to place an operation: each element of its result is one of the operand's, found by the index.
 bool isPlacedByResult(mlir::Operation* op);
 /// Once more, with these operands and in this layout.
 mlir::Value cloneInLayout(mlir::OpBuilder& b, mlir::Operation* op, mlir::ValueRange operands, const layout::LinearLayout& layout);
