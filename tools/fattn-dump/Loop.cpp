@@ -66,7 +66,10 @@ void addLimits(const ScheduledLoop& loop, LinedText& text) {
       fmt::format("  {} thread{} in a program, {} program{} side by side; copies run {} trip{} ahead; {} registers are carried or fixed",
                   loop.model.threads, loop.model.threads == 1 ? "" : "s", loop.model.groups, loop.model.groups == 1 ? "" : "s", loop.ahead,
                   loop.ahead == 1 ? "" : "s", loop.model.fixedRegisters));
-  if (!loop.costed) return;
+  if (!loop.costed) {
+    if (loop.schedule) text.add("  the table has no cycles of its dots: nothing is simulated");
+    return;
+  }
   text.add(fmt::format("  {}: {} registers a thread and {} bytes of shared memory; busiest unit: {}, {:.0f} cycles a trip",
                        loop.costed->target, loop.costed->registerLimit, loop.costed->sharedLimit, gpu::name(loop.costed->busiest()),
                        loop.costed->bound()));
@@ -76,7 +79,7 @@ void addLimits(const ScheduledLoop& loop, LinedText& text) {
 
 /// The search's best; of a schedule that was asked for what the model says of it.
 std::vector<gpu::Candidate> candidatesOf(const ScheduledLoop& loop) try {
-  if (!loop.found.best.empty() || !loop.schedule) return loop.found.best;
+  if (!loop.found.best.empty() || !loop.schedule || !loop.costed) return loop.found.best;
   return {gpu::evaluate(*loop.costed, *loop.schedule)};
 } catch (const Error&) {
   return {};  // its groups wait for each other for ever
@@ -88,18 +91,18 @@ void addSearch(const ScheduledLoop& loop, LinedText& text) {
   text.add(fmt::format("  {:>6} {:>7} {:>9} {:>9}  schedule", "cycles", "slowed", "one group", "registers"));
   for (const gpu::Candidate& each : candidates)
     text.add(fmt::format("  {:6.0f} {:7.0f} {:9.0f} {:9}  {}{}", each.cycles, each.stressed, each.alone, each.resources.registers,
-                         gpu::print(*loop.costed, each.schedule), loop.schedule && *loop.schedule == each.schedule ? "  (taken)" : ""));
+                         gpu::print(loop.model, each.schedule), loop.schedule && *loop.schedule == each.schedule ? "  (taken)" : ""));
 }
 
 void addLoop(const ScheduledLoop& loop, int number, LinedText& text) {
   const std::string why = loop.why.empty() ? "as the tile configuration says" : loop.why;
-  text.add(loop.schedule ? fmt::format("loop {}: schedule {}, {}", number, gpu::print(*loop.costed, *loop.schedule), why)
+  text.add(loop.schedule ? fmt::format("loop {}: schedule {}, {}", number, gpu::print(loop.model, *loop.schedule), why)
                          : fmt::format("loop {} keeps the order of its text: {}", number, why));
   if (loop.model.nodes.empty()) return;
   addLimits(loop, text);
   addNodes(loop, text);
   addSearch(loop, text);
-  if (loop.schedule) text.addLines(gpu::drawGantt(*loop.costed, *loop.schedule, /*turns=*/false));
+  if (loop.schedule && loop.costed) text.addLines(gpu::drawGantt(*loop.costed, *loop.schedule, /*turns=*/false));
 }
 
 }  // namespace

@@ -17,6 +17,18 @@ std::optional<int> findNode(const CostedLoop& loop, std::string_view name) {
   return static_cast<int>(found - loop.names.begin());
 }
 
+template <typename NameOf>
+std::string printNodes(const Schedule& schedule, NameOf nameOf) {
+  std::string text;
+  for (int place = 0; place < schedule.size; ++place) {
+    const int node = schedule.order[place];
+    if (place != 0) text += ' ';
+    text += nameOf(node);
+    if (schedule.stage[node] != 0) text += std::to_string(schedule.stage[node]);
+  }
+  return text;
+}
+
 [[noreturn]] void fail(std::string_view text, std::string what, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: {}", text, what), std::move(hint));
 }
@@ -30,14 +42,11 @@ std::array<int, kMaxNodes> Schedule::positions() const {
 }
 
 std::string print(const CostedLoop& loop, const Schedule& schedule) {
-  std::string text;
-  for (int place = 0; place < schedule.size; ++place) {
-    const int node = schedule.order[place];
-    if (place != 0) text += ' ';
-    text += loop.names[node];
-    if (schedule.stage[node] != 0) text += std::to_string(schedule.stage[node]);
-  }
-  return text;
+  return printNodes(schedule, [&](int node) { return loop.names[node]; });
+}
+
+std::string print(const LoopModel& loop, const Schedule& schedule) {
+  return printNodes(schedule, [&](int node) { return loop.nodes[node].name; });
 }
 
 Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {

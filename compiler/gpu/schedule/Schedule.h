@@ -35,6 +35,7 @@ struct Schedule {
 
 /// "S PV1 E L".
 std::string print(const CostedLoop& loop, const Schedule& schedule);
+std::string print(const LoopModel& loop, const Schedule& schedule);
 
 /// Reads a line as print() writes it; every node once. Throws InvalidArgument; says nothing about legality.
 Schedule parseSchedule(const CostedLoop& loop, std::string_view text);

@@ -24,7 +24,8 @@ struct ScheduledLoop {
   LoopModel model;
   std::vector<NodeOrigin> origins;   ///< of each node of the model
   int ahead = 0;                     ///< trips that the copies from global memory run ahead of their use; they are no nodes
-  std::optional<CostedLoop> costed;  ///< priced, with the limits that the search kept; none where the table cannot price the loop
+  std::optional<CostedLoop> costed;  ///< priced, with the limits that the search kept; none where the table cannot price the loop, which
+                                     ///< may have a schedule by name
   std::optional<Schedule> schedule;  ///< the one taken; none: the loop keeps the order of its text
   SearchResult found;                ///< what the search said; `best` is empty where nothing was searched
   std::string why;  ///< "of 7 legal, 3 that fit", "of 2011 legal that a walk looked at, 900 that fit", or why the order of the text stays;

@@ -106,6 +106,21 @@ TEST_F(LoopTest, ALoopThatTheTableCannotPriceSaysWhy) {
   EXPECT_FALSE(chartOf(loop));
 }
 
+/// The table of sm_100 has no cycles of its dots; an order that is named is taken all the same.
+TEST_F(LoopTest, AnOrderThatIsNamedIsShownWithoutFigures) {
+  Options options;
+  options.headDim = options.headDimV = 64;
+  options.target = "nvidia:sm_100";
+  options.emit = {Kind::Schedule};
+  options.config = TileConfig::parse("BLOCK_M=64,BLOCK_N=64,WARPS=4,SCHEDULE=A B1 a b");
+  const Compilation compilation = compileStages(options);
+  const Stage* stage = stageCalled(compilation, kScheduleStage);
+  ASSERT_NE(stage, nullptr);
+  EXPECT_TRUE(stage->text.starts_with("loop 1: schedule A B1 a b, as the tile configuration says\n")) << stage->text;
+  EXPECT_NE(stage->text.find("the table has no cycles of its dots: nothing is simulated\n"), std::string::npos) << stage->text;
+  EXPECT_FALSE(chartOf(compilation.loops.front()));
+}
+
 TEST_F(LoopTest, TheBusiestLoopHasTheMostDotsAndOfTheseTheFewestOperations) {
   const auto loop = [](int dots, int operations) {
     gpu::ScheduledLoop made;
