@@ -30,9 +30,25 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 # One precompiled header for everything that includes MLIR, made once (fattn_mlir_pch) and reused.
-add_library(fattn_mlir_pch OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
-target_link_libraries(fattn_mlir_pch PRIVATE fattn_options fattn_mlir)
-target_precompile_headers(fattn_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
+function(fattn_precompiled_header name)
+  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
+  target_link_libraries(${name} PRIVATE fattn_options fattn_mlir)
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
+endfunction()
+set(FATTN_MLIR_PCH fattn_mlir_pch)
+fattn_precompiled_header(fattn_mlir_pch)
+
+# For a directory whose code, under the sanitizers, takes longer to compile than to run: without optimization it compiles in two fifths of the
+# time. A precompiled header serves one level of optimization only, so there is a second one. Other builds stay as they are.
+macro(fattn_sanitize_unoptimized)
+  if(FATTN_SANITIZE)
+    add_compile_options(-O0)
+    set(FATTN_MLIR_PCH fattn_mlir_pch_unoptimized)
+    if(NOT TARGET fattn_mlir_pch_unoptimized)
+      fattn_precompiled_header(fattn_mlir_pch_unoptimized)
+    endif()
+  endif()
+endmacro()
 
 # Debian's fmt is a shared library only; a relocatable tool takes the same headers with an archive of its own (FmtArchive.cpp).
 if(FATTN_STATIC_LLVM)
@@ -61,7 +77,7 @@ function(fattn_library name)
   fattn_link(${name} PRIVATE $<BUILD_INTERFACE:fattn_options> ${A_LINK_PRIVATE})
   if(A_MLIR)
     target_link_libraries(${name} PUBLIC fattn_mlir)
-    target_precompile_headers(${name} REUSE_FROM fattn_mlir_pch)
+    target_precompile_headers(${name} REUSE_FROM ${FATTN_MLIR_PCH})
   endif()
 endfunction()
 
@@ -75,7 +91,7 @@ function(fattn_tool name)
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${name} PRIVATE -fPIC)
     target_link_libraries(${name} PRIVATE fattn_mlir)
-    target_precompile_headers(${name} REUSE_FROM fattn_mlir_pch)
+    target_precompile_headers(${name} REUSE_FROM ${FATTN_MLIR_PCH})
   endif()
 endfunction()
 
