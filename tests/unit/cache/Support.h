@@ -64,8 +64,14 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
                                           .boxColumns = 64,
                                           .boxRows = 128}},
                           .nonNegative = {1}};
+  // Few random bytes again and again, so that programs that are killed after some milliseconds spend them on writing. Their number is odd:
+  // pages that changed places would show.
+  constexpr std::size_t kPeriod = 251;
   std::minstd_rand random(static_cast<unsigned>(number) + 1);
-  for (std::size_t i = 0; i < size; ++i) binary.bytes += static_cast<char>(random());
+  std::string bytes;
+  for (std::size_t i = 0; i < kPeriod; ++i) bytes += static_cast<char>(random());
+  while (binary.bytes.size() < size) binary.bytes += bytes;
+  binary.bytes.resize(size);
   return binary;
 }
 
