@@ -64,8 +64,7 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
                                           .boxColumns = 64,
                                           .boxRows = 128}},
                           .nonNegative = {1}};
-  // Few random bytes again and again, so that programs that are killed after some milliseconds spend them on writing. Their number is odd:
-  // pages that changed places would show.
+  // Random bytes are slow to draw, so few are drawn and repeated. No page is a multiple of the period, so that exchanged pages differ.
   constexpr std::size_t kPeriod = 251;
   std::minstd_rand random(static_cast<unsigned>(number) + 1);
   std::string bytes;
