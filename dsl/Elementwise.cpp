@@ -187,14 +187,13 @@ detail::Handle fusedMultiplyAdd(const AnyArg& a, const AnyArg& b, const AnyArg& 
   return step.wrap(step.create<math::FmaOp>(values[0], values[1], values[2]));
 }
 
-detail::Handle select(const AnyArg& condition, const AnyArg& a, const AnyArg& b) {
-  Step step("where", condition.loc);
+mlir::Value select(Step& step, const AnyArg& condition, const AnyArg& a, const AnyArg& b) {
   mlir::Value test = valueOf(step, condition);
   if (!mlir::getElementTypeOrSelf(test.getType()).isInteger(1))
     step.fail(fmt::format("the condition must be i1; got {}", spell(test.getType())), "compare with 0");
   auto values = unify(step, {&a, &b});
   auto testTile = mlir::dyn_cast<mlir::RankedTensorType>(test.getType());
-  if (!testTile) return step.wrap(step.create<arith::SelectOp>(test, values[0], values[1]));
+  if (!testTile) return step.create<arith::SelectOp>(test, values[0], values[1]);
 
   // The condition's shape and that of the values broadcast to each other.
   llvm::SmallVector<int64_t> shape(testTile.getShape());
@@ -207,7 +206,19 @@ detail::Handle select(const AnyArg& condition, const AnyArg& a, const AnyArg& b)
       if (shape[index] == 1) shape[index] = extent;
   }
   for (mlir::Value& value : values) value = broadcastTo(step, value, shape, "a value");
-  return step.wrap(step.create<arith::SelectOp>(broadcastTo(step, test, shape, "the condition"), values[0], values[1]));
+  return step.create<arith::SelectOp>(broadcastTo(step, test, shape, "the condition"), values[0], values[1]);
+}
+
+detail::Handle select(const AnyArg& condition, const AnyArg& a, const AnyArg& b) {
+  Step step("where", condition.loc);
+  return step.wrap(select(step, condition, a, b));
+}
+
+detail::Handle selectOrSkip(const AnyArg& condition, const AnyArg& a, const AnyArg& b) {
+  Step step("where_or_skip", condition.loc);
+  mlir::Value result = select(step, condition, a, b);
+  result.getDefiningOp()->setAttr(tile::kSkippableAttr, step.builder().getUnitAttr());
+  return step.wrap(result);
 }
 
 }  // namespace
@@ -221,6 +232,7 @@ Scalar where(ScalarArg condition, ScalarArg a, ScalarArg b) { return Scalar(sele
 Tile where(TileArg condition, AnyArg a, AnyArg b) { return Tile(select(condition, a, b)); }
 Tile where(ScalarArg condition, TileArg a, AnyArg b) { return Tile(select(condition, a, b)); }
 Tile where(ScalarArg condition, ScalarArg a, TileArg b) { return Tile(select(condition, a, b)); }
+Tile where_or_skip(TileArg condition, AnyArg a, AnyArg b) { return Tile(selectOrSkip(condition, a, b)); }
 
 namespace {
 

@@ -50,6 +50,7 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;            // BoxCopies.cpp
   mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;          // Roles.cpp
   mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;        // Roles.cpp
+  mlir::LogicalResult groupLast(gpu::Lowering& to, tilegpu::GroupLastOp op) override;        // Roles.cpp
   mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;  // Roles.cpp
   mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;          // Roles.cpp
   mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;          // Roles.cpp

@@ -53,6 +53,20 @@ LogicalResult Machine::warpLeast(Lowering& to, tilegpu::WarpLeastOp op) {
   return success();
 }
 
+LogicalResult Machine::groupLast(Lowering& to, tilegpu::GroupLastOp op) {
+  Value group = groupNumber(to, op), result;
+  for (auto [number, last] : llvm::enumerate(op.byGroup())) {
+    Value mine = to.i32(last);
+    if (result) {
+      Value is = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, group, to.i32(static_cast<int64_t>(number)));
+      mine = arith::SelectOp::create(to.b, is, mine, result);
+    }
+    result = mine;
+  }
+  to.setScalar(op.getResult(), result);
+  return success();
+}
+
 LogicalResult Machine::setRegisters(Lowering& to, tilegpu::SetRegistersOp op) {
   auto action = op.getMore() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
   NVVM::SetMaxRegisterOp::create(to.b, static_cast<uint32_t>(op.getCount()), action);

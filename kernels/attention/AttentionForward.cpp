@@ -124,7 +124,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
                           Tile column = columns + n;
                           // What a row below seqQ sees ends with the last key; rows behind are not stored.
                           Tile visible = rows.causal ? column <= numbers : broadcast(column < seqK, {M, N});
-                          Tile s = where(visible, products, hidden);
+                          // A row that sees none of these keys adds zeros.
+                          Tile s = where_or_skip(visible, products, hidden);
                           Tile p = exp2(fma(s, scale, -expand(m, 1)));
                           Tile sum = reduce_sum(p, 1);
                           auto [p2, l2, m2, o2] = select_lazy(

@@ -64,6 +64,7 @@ struct AttentionCase {
   int64_t schedule = 0;  ///< which of the search's best orders
   bool repeat = false;   ///< a block takes several programs
   int64_t heads = 1;
+  const char* order = "";  ///< instead of `schedule`
 };
 
 class Attention : public testing::TestWithParam<AttentionCase> {};
@@ -77,12 +78,12 @@ std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)
                            h * q, q,           int64_t{32}, h * k, k,          int64_t{32},  // strides
                            h * k, k,           int64_t{32}, h * q, q,          int64_t{32},  //
                            rows,  one.queries, int64_t{1},  h,     int64_t{1}, one.queries, one.keys, 0.18, int64_t{1}},
-                .grid = {static_cast<int32_t>((one.queries + tile.block_m - 1) / tile.block_m), static_cast<int32_t>(h), 1}};
+                .grid = {static_cast<int32_t>(grid.x), static_cast<int32_t>(grid.y), static_cast<int32_t>(grid.z)}};
   nvidia::PipelineOptions options{.target = one.target,
                                   .warps = tile.warps,
                                   .stages = tile.stages,
                                   .schedule = one.schedule,
-                                  .forced = {},
+                                  .forced = one.order,
                                   .checkOrder = one.repeat,
                                   .repeat = one.repeat};
   return faults(traceAttentionForward(kind, tile), launch, options, change);
@@ -104,6 +105,10 @@ INSTANTIATE_TEST_SUITE_P(
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", false, 300, 100, 0, 0, true, 2},
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=3,WARPS=8", true, 300, 130, 0, 1, true, 2},
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", true, 200, 200, 0, 2, true, 3},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8", true, 300, 270, 0, 0, true, 3, "A B1 a b"},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=16,STAGES=3,WARPS=12", true, 200, 220, 0, 0, true, 2, "A B1 a b"},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=2,WARPS=16", true, 300, 200, 0, 0, false, 1, "A B1 a b"},
+                    AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=8", true, 130, 150, 0, 0, false, 2, "A B1 a b"},
                     AttentionCase{"nvidia:sm_90a", "BLOCK_M=384,BLOCK_N=16,STAGES=2,WARPS=12", false, 384, 33, 0, 1}),
     [](const auto& info) { return std::to_string(info.index); });
 
@@ -120,6 +125,32 @@ TEST(SeveralPrograms, AnOperandThatIsNotReleasedIsAFault) {
     last.erase();
   });
   EXPECT_NE(text.find("copies boxes into a slot that some warp does not release"), std::string::npos) << text;
+}
+
+/// A group that takes its last row for an earlier one leaves out a trip that it needs.
+TEST(TripsByGroup, ATripTooFewIsAFault) {
+  const AttentionCase one{.target = "nvidia:sm_90a",
+                          .tile = "BLOCK_M=128,BLOCK_N=32,STAGES=2,WARPS=8",
+                          .causal = true,
+                          .queries = 128,
+                          .keys = 128,
+                          .order = "A B1 a b"};
+  EXPECT_EQ(faultsOf(one), "");
+  int64_t bounds = 0;
+  const std::string text = faultsOf(one, [&](ModuleOp module) {
+    SmallVector<tilegpu::GroupLastOp> found;
+    module.walk([&](tilegpu::GroupLastOp last) { found.push_back(last); });
+    for (tilegpu::GroupLastOp last : found) {
+      OpBuilder b(last->getContext());
+      b.setInsertionPointAfter(last);
+      Value rows = arith::ConstantOp::create(b, last.getLoc(), b.getI32IntegerAttr(32));
+      Value earlier = arith::SubIOp::create(b, last.getLoc(), last, rows);
+      last.getResult().replaceAllUsesExcept(earlier, earlier.getDefiningOp());
+    }
+    bounds = std::ssize(found);
+  });
+  EXPECT_EQ(bounds, 1);
+  EXPECT_NE(text, "");
 }
 
 /// A warp that takes its rows for later ones leaves out masks that they need: what it computes then is wrong.

@@ -54,61 +54,85 @@ bool needsAllWarps(Operation* op) {
   return false;
 }
 
+/// Whether it is enough that all warps of a warp group execute it together, each for its own part: what a group waits for, reads by the
+/// matrix unit or gives back, and a copy that others make.
+bool needsItsGroup(Operation* op) {
+  if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op)) return wait.isBulk();
+  if (auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr)) return madeBy.getValue() == tilegpu::kMadeElsewhere;
+  return isa<tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(op);
+}
+
+/// Who has the same value: all warps of the block, those of a warp group, or none but the warp.
+enum class Shared : std::uint8_t { Block, Group, Warp };
+
+/// A condition that differs between warps, and who goes the same way under it.
+struct Condition {
+  Operation* op = nullptr;
+  Shared by = Shared::Block;
+};
+
 class Finder {
  public:
-  void block(mlir::Block& block, Operation* under) {
+  void block(mlir::Block& block, const Condition& under) {
     for (Operation& op : block) visit(&op, under);
   }
 
   std::vector<Divergence> found;
 
  private:
-  void visit(Operation* op, Operation* under) {
+  void visit(Operation* op, const Condition& under) {
     auto lazy = dyn_cast<tile::SelectLazyOp>(op);
     bool byWarp = lazy && warpsMayDecide(lazy);
     bool voted = lazy && !byWarp && tile::isTile(lazy.getCondition().getType());  // a vote of the block is a barrier
-    if (under && (needsAllWarps(op) || voted)) found.push_back({op, under});
-    Operation* inside = byWarp || (!lazy && op->getNumRegions() != 0 && differs(op)) ? op : under;
+    bool alone = needsAllWarps(op) && !(under.by == Shared::Group && needsItsGroup(op));
+    if (under.by != Shared::Block && (alone || voted)) found.push_back({op, under.op});
     if (isa<tile::ReduceOp>(op)) return;
+    Shared by = byWarp ? Shared::Warp : lazy || op->getNumRegions() == 0 ? Shared::Block : decidedBy(op);
+    const Condition inside = by > under.by ? Condition{op, by} : under;
     for (Region& region : op->getRegions())
       for (mlir::Block& inner : region) block(inner, inside);
   }
 
-  /// Whether a branch or a loop may lead warps different ways: its condition or bounds come out of a tile, or of what warps decided alone.
-  bool differs(Operation* op) {
-    if (auto branch = dyn_cast<scf::IfOp>(op)) return !isUniform(branch.getCondition());
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      return !isUniform(loop.getLowerBound()) || !isUniform(loop.getUpperBound()) || !isUniform(loop.getStep());
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) return !isUniform(loop.getConditionOp().getCondition());
-    return false;
+  /// Who goes the same way at a branch or a loop: those who have the same condition or bounds.
+  Shared decidedBy(Operation* op) {
+    if (auto branch = dyn_cast<scf::IfOp>(op)) return sharedBy(branch.getCondition());
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return sharedBy({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) return sharedBy(loop.getConditionOp().getCondition());
+    return Shared::Block;
   }
 
-  bool isUniform(Value value) {
-    auto [it, fresh] = uniform.try_emplace(value, true);  // round a loop: until something says otherwise
-    if (!fresh) return it->second;
-    bool result = computeUniform(value);
-    uniform[value] = result;
+  Shared sharedBy(ValueRange values) {
+    Shared result = Shared::Block;
+    for (Value value : values) result = std::max(result, sharedBy(value));
     return result;
   }
 
-  bool computeUniform(Value value) {
-    if (tile::isTile(value.getType())) return false;
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Operation* parent = argument.getOwner()->getParentOp();
-      if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-        if (argument == loop.getInductionVar()) return !differs(loop);
-        return isUniform(loop.getTiedLoopInit(argument)->get()) && isUniform(loop.getTiedLoopYieldedValue(argument)->get());
-      }
-      return true;
-    }
-    Operation* op = value.getDefiningOp();
-    if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) return !warpsMayDecide(lazy);
-    if (op->getNumRegions() != 0) return !differs(op);
-    if (isa<tile::GatherOp, tile::AtomicAddOp>(op)) return true;  // each thread reads the same place
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return isUniform(operand); });
+  Shared sharedBy(Value value) {
+    auto [it, fresh] = known.try_emplace(value, Shared::Block);  // round a loop: until something says otherwise
+    if (!fresh) return it->second;
+    Shared result = compute(value);
+    known[value] = result;
+    return result;
   }
 
-  llvm::DenseMap<Value, bool> uniform;
+  Shared compute(Value value) {
+    if (tile::isTile(value.getType())) return Shared::Warp;
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation* parent = argument.getOwner()->getParentOp();
+      auto loop = dyn_cast<scf::ForOp>(parent);
+      if (!loop) return Shared::Block;
+      if (argument == loop.getInductionVar()) return decidedBy(loop);
+      return sharedBy({loop.getTiedLoopInit(argument)->get(), loop.getTiedLoopYieldedValue(argument)->get()});
+    }
+    Operation* op = value.getDefiningOp();
+    if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) return warpsMayDecide(lazy) ? Shared::Warp : Shared::Block;
+    if (op->getNumRegions() != 0) return decidedBy(op);
+    if (isa<tile::GatherOp, tile::AtomicAddOp>(op)) return Shared::Block;  // each thread reads the same place
+    if (isa<tilegpu::GroupLastOp>(op)) return Shared::Group;
+    return sharedBy(op->getOperands());
+  }
+
+  llvm::DenseMap<Value, Shared> known;
 };
 
 }  // namespace
@@ -127,7 +151,7 @@ bool warpsMayDecide(tile::SelectLazyOp lazy) {
 
 std::vector<Divergence> divergences(func::FuncOp function) {
   Finder finder;
-  finder.block(function.getBody().front(), nullptr);
+  finder.block(function.getBody().front(), {});
   return std::move(finder.found);
 }
 

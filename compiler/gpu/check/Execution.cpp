@@ -160,6 +160,8 @@ void Execution::number(const Step& step) {
       memory.copyApart();
       copyAhead();
     }
+  } else if (auto last = dyn_cast<tilegpu::GroupLastOp>(step.op)) {
+    result = {lastOf(last), true};
   } else if (auto count = dyn_cast<tile::NumProgramsOp>(step.op)) {
     result = {scenario.programs[static_cast<size_t>(count.getAxis())], true};
   } else {
@@ -168,6 +170,17 @@ void Execution::number(const Step& step) {
     result = evaluate(step.op, operands);
   }
   setNumber(step.results.front(), result);
+}
+
+/// In half of the draws that of a group. In the others any index below: so more trips are left out than groups of these rows leave out, as
+/// many as it takes to see that they keep in step.
+int64_t Execution::lastOf(tilegpu::GroupLastOp op) const {
+  constexpr uint64_t kFar = 16;  // times all rows
+  SmallVector<int64_t> byGroup = op.byGroup();
+  const uint64_t which = scenario.group / 2;
+  if (scenario.group % 2 == 0) return byGroup[which % byGroup.size()];
+  const int64_t greatest = *llvm::max_element(byGroup);
+  return greatest - static_cast<int64_t>(which % (kFar * (static_cast<uint64_t>(greatest) + 1)));
 }
 
 void Execution::pointer(const Step& step) {

@@ -20,6 +20,7 @@ struct Scenario {
   std::array<std::int64_t, 3> programs = {1, 1, 1};            ///< of the grid
   std::vector<std::array<std::int64_t, 3>> ids = {{0, 0, 0}};  ///< of those that the block takes, in order
   std::int64_t trips = 1;                                      ///< of loops that data decides on
+  std::uint64_t group = 0;                                     ///< which computing warp group's path is followed, or another one's
   std::uint64_t seed = 0;  ///< of integers that are loaded: small multiples of one of `scales`, or small
   std::vector<std::int64_t> scales = {};
 };
@@ -92,6 +93,7 @@ class Execution {
   bool block(int index);
   bool step(const Step& step);
   void number(const Step& step);
+  std::int64_t lastOf(tilegpu::GroupLastOp op) const;
   void pointer(const Step& step);
   void window(const Step& step);
   void forward(const Step& step);

@@ -55,7 +55,7 @@ StepKind kindOf(Operation* op) {
   if (isa<tile::AddPtrOp>(op)) return StepKind::Pointer;
   if (isa<tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return StepKind::Window;
   if (isa<tile::AssumeDivisibleOp>(op)) return StepKind::Forward;
-  if (isa<tile::ProgramIdOp, tile::NumProgramsOp, tilegpu::IsCopierOp>(op)) return StepKind::Number;
+  if (isa<tile::ProgramIdOp, tile::NumProgramsOp, tilegpu::IsCopierOp, tilegpu::GroupLastOp>(op)) return StepKind::Number;
   bool scalar = op->getNumResults() == 1 && isNumber(op->getResult(0).getType());
   if (scalar && isa<arith::ArithDialect>(op->getDialect())) return StepKind::Number;
   bool pointers = op->getNumResults() == 1 && op->getNumOperands() > 0 && !scalar && isFollowed(op->getResult(0).getType());

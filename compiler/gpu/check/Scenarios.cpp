@@ -43,7 +43,7 @@ std::vector<std::array<int64_t, 3>> programsOfABlock(const std::array<int64_t, 3
 /// most draws, so that windows are apart, and small in the others, so that they meet.
 Scenario Scenarios::draw(int number) const {
   Random random(static_cast<uint64_t>(number) + 1);
-  Scenario scenario{.trips = random.below(4), .seed = random.next(), .scales = program.scales};
+  Scenario scenario{.trips = random.below(4), .group = 0, .seed = random.next(), .scales = program.scales};
   bool apart = random.below(4) != 0;
   func::FuncOp function = program.function;
   auto small = [&] {
@@ -65,6 +65,7 @@ Scenario Scenarios::draw(int number) const {
     scenario.ids.front()[axis] = random.below(scenario.programs[axis]);
   }
   if (repeats) scenario.ids = programsOfABlock(scenario.programs, random);
+  scenario.group = random.next();
   return scenario;
 }
 

@@ -134,6 +134,22 @@ LogicalResult CopyAsyncOp::verify() {
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
 
+LogicalResult GroupLastOp::verify() {
+  const layout::LinearLayout& held = getLayout().getLayout();
+  if (held.outputs().size() != 1)
+    return emitOpError() << "needs the layout of a tile with one dimension, but this one has " << held.outputs().size();
+  auto function = (*this)->getParentOfType<FunctionOpInterface>();
+  if (!function || !function->hasAttr(kTargetAttr)) return success();
+  const gpu::Target& target = targetOf(*this);
+  if (!target.warpGroup) return emitOpError() << "needs a machine with warp groups";
+  int64_t warps = held.inputSize(layout::kWarp);
+  if (warps == warpsOf(*this) && warps % *target.warpGroup == 0) return success();
+  return emitOpError() << "needs a layout of the function's " << warpsOf(*this) << " warps in groups of " << *target.warpGroup
+                       << ", but this one has " << warps;
+}
+
+SmallVector<int64_t> GroupLastOp::byGroup() { return lastByGroup(getLayout().getLayout(), *targetOf(*this).warpGroup); }
+
 LogicalResult WarpLeastOp::verify() {
   Type element = cast<RankedTensorType>(getInput().getType()).getElementType();
   if (element.isInteger(32)) return success();

@@ -51,6 +51,9 @@ bool picksAny(tile::ReduceOp op);
 /// The one operation that a reduction of one tile combines two elements with; null where it takes more.
 mlir::Operation* combinationOf(tile::ReduceOp op);
 
+/// The greatest index that each group of so many warps holds, in the layout of a tile with one dimension.
+llvm::SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t groupWarps);
+
 /// Bits of an element as registers and layouts count them: those of memory, 8 for an i1, 64 for pointers and index.
 int elementBits(mlir::Type element);
 

@@ -180,6 +180,18 @@ Operation* combinationOf(tile::ReduceOp reduce) {
   return plain ? op : nullptr;
 }
 
+SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t groupWarps) {
+  const int64_t warps = layout.inputSize(layout::kWarp);
+  SmallVector<int64_t> last(static_cast<size_t>(warps / groupWarps), 0);
+  for (int64_t warp = 0; warp < warps; ++warp)
+    for (int64_t lane = 0; lane < layout.inputSize(layout::kLane); ++lane)
+      for (int64_t i = 0; i < layout.inputSize(layout::kRegister); ++i) {
+        int64_t& greatest = last[static_cast<size_t>(warp / groupWarps)];
+        greatest = std::max(greatest, layout.at({{layout::kRegister, i}, {layout::kLane, lane}, {layout::kWarp, warp}}).front());
+      }
+  return last;
+}
+
 int elementBits(Type element) {
   if (element.isInteger(1)) return 8;
   return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;

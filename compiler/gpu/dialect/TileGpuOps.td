@@ -287,6 +287,27 @@ def TileGpu_WarpLeastOp : TileGpu_Op<"warp_least", [Pure]> {
   let hasVerifier = 1;
 }
 
+def TileGpu_GroupLastOp : TileGpu_Op<"group_last", [Pure]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "the last index that the executing warp group holds";
+  let description = [{
+    The greatest index of a tile of one dimension whose element the warp group holds in this layout. It differs from group to group: only what
+    no other group takes part in may depend on it. Inserted by `-tilegpu-skip-trips`.
+
+    Constraints:
+    - C1: the layout is of a tile with one dimension.
+    - C2: the layout has as many warps as the function, and the function's machine has warp groups.
+  }];
+  let arguments = (ins TileGpu_RegsAttr:$layout);
+  let results = (outs I32:$result);
+  let assemblyFormat = "qualified($layout) attr-dict";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The result in each warp group.
+    ::llvm::SmallVector<int64_t> byGroup();
+  }];
+}
+
 def TileGpu_SetRegistersOp : TileGpu_Op<"set_registers", [MemoryEffects<[TileGpu_SharedWrite]>]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "a warp group's registers a thread, from here on";

@@ -60,6 +60,10 @@ std::optional<Awaited> roleAction(Flattener& to, Operation* op) {
                      auto smaller = [](const Element& a, const Element& b) { return a.i < b.i; };
                      warp.values[result].scalar = *std::ranges::min_element(tile, smaller);
                    }};
+  if (auto last = dyn_cast<tilegpu::GroupLastOp>(op))
+    return Awaited{{}, [byGroup = last.byGroup(), size = groupWarps(op), result = to.slot(last.getResult())](Block&, Warp& warp) {
+                     warp.values[result].scalar = Element::integer(byGroup[static_cast<std::size_t>(warp.number / size)]);
+                   }};
   return std::nullopt;
 }
 

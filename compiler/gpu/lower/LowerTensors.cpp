@@ -70,6 +70,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::ReleaseOp release) { return to.machine.release(to, release); })
       .Case([&](tilegpu::IsCopierOp test) { return to.machine.isCopier(to, test); })
       .Case([&](tilegpu::WarpLeastOp least) { return to.machine.warpLeast(to, least); })
+      .Case([&](tilegpu::GroupLastOp last) { return to.machine.groupLast(to, last); })
       .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
       .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
       .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
@@ -134,6 +135,7 @@ LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return miss
 LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
 LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }
 LogicalResult Machine::warpLeast(Lowering&, tilegpu::WarpLeastOp op) { return missing(op); }
+LogicalResult Machine::groupLast(Lowering&, tilegpu::GroupLastOp op) { return missing(op); }
 LogicalResult Machine::setRegisters(Lowering&, tilegpu::SetRegistersOp op) { return missing(op); }
 LogicalResult Machine::turnWait(Lowering&, tilegpu::TurnWaitOp op) { return missing(op); }
 LogicalResult Machine::turnPass(Lowering&, tilegpu::TurnPassOp op) { return missing(op); }
@@ -164,7 +166,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   to.lane = arith::AndIOp::create(to.b, thread, to.i32(target.warpSize - 1));
   to.warp = machine.uniform(to.b, arith::DivUIOp::create(to.b, thread, to.i32(target.warpSize)));
   auto needsUniform = [](Operation* op) {
-    return isa<tilegpu::DotAsyncOp, tilegpu::InitBarriersOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    return isa<tilegpu::DotAsyncOp, tilegpu::InitBarriersOp, tilegpu::GroupLastOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
   };
   if (source.walk(needsUniform).wasInterrupted()) to.uniformWarp = machine.shuffle(to.b, to.warp, to.i32(0));
   machine.limitBarriers(0);

@@ -79,6 +79,7 @@ class Machine {
   virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op);
   virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);
   virtual mlir::LogicalResult warpLeast(Lowering& to, tilegpu::WarpLeastOp op);
+  virtual mlir::LogicalResult groupLast(Lowering& to, tilegpu::GroupLastOp op);
   virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op);
   virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op);
   virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op);

@@ -191,6 +191,14 @@ def PlaceTurnsPass : Pass<"tilegpu-place-turns", "::mlir::ModuleOp"> {
   }];
 }
 
+def SkipTripsPass : Pass<"tilegpu-skip-trips", "::mlir::func::FuncOp"> {
+  let summary = "Let each warp group leave out trips in which all its rows are masked";
+  let description = [{
+    For masks that the program says may be skipped (`tile.skippable`). The group waits for what such trips copy and releases it, in step with the
+    others, and computes nothing. Runs behind `-tilegpu-place-turns`.
+  }];
+}
+
 def NarrowGuardsPass : Pass<"tilegpu-narrow-guards", "::mlir::func::FuncOp"> {
   let summary = "Let each warp leave out masks that its own rows do not need";
   let description = [{

@@ -79,6 +79,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
     pm.addPass(tilegpu::createSplitRolesPass());
     if (repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
     pm.addPass(tilegpu::createPlaceTurnsPass());
+    pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
     pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
   }
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));

@@ -570,31 +570,3 @@ func.func @release_of_an_argument(%b: !buf, %slot: i32) {
   tilegpu.release %b[%slot] : !buf
   return
 }
-
-// -----
-
-func.func @least_of_what_is_no_number(%x: tensor<128xf32>) {
-  // expected-error @+1 {{'tilegpu.warp_least' op needs a tile of i32, but got 'tensor<128xf32>'}}
-  %least = tilegpu.warp_least %x : tensor<128xf32>
-  return
-}
-
-// -----
-
-func.func @programs_without_ids() attributes {tilegpu.repeats} {
-  // expected-error @+1 {{'tilegpu.each_program' op needs a region with three arguments of type i32, the ids of a program}}
-  tilegpu.each_program {
-  ^bb0(%x: i32, %y: i32):
-  }
-  return
-}
-
-// -----
-
-func.func @programs_of_a_launch_that_gives_each_a_block() {
-  // expected-error @+1 {{'tilegpu.each_program' op needs a function with the attribute tilegpu.repeats, for which a launch has fewer blocks than programs}}
-  tilegpu.each_program {
-  ^bb0(%x: i32, %y: i32, %z: i32):
-  }
-  return
-}

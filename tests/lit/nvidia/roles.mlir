@@ -49,3 +49,17 @@ func.func @least(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_9
   tile.device_print "least %d", %least : i32
   return
 }
+
+// The last number of a group: a constant for each, by the group's number.
+// CHECK-LABEL: func.func @last
+// CHECK: %[[WARP:.*]] = nvvm.shfl.sync
+// CHECK: %[[GROUP:.*]] = arith.divui %[[WARP]], %{{.*}} : i32
+// CHECK: %[[FIRST:.*]] = arith.constant 63 : i32
+// CHECK: %[[LAST:.*]] = arith.constant 127 : i32
+// CHECK: %[[SECOND:.*]] = arith.cmpi eq, %[[GROUP]], %{{.*}} : i32
+// CHECK: arith.select %[[SECOND]], %[[LAST]], %[[FIRST]] : i32
+func.func @last() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64} {
+  %last = tilegpu.group_last #rows
+  tile.device_print "last %d", %last : i32
+  return
+}

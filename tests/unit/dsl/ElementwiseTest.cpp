@@ -77,6 +77,12 @@ TEST(Elementwise, Where) {
   expectIr([](Values& v) { where(v.b, v.s, 1.0F); }, {"tile.splat", "f32 -> tensor<16x64xf32>", "arith.select"});
 }
 
+TEST(Elementwise, WhereOrSkipMarksTheSelect) {
+  expectIr([](Values& v) { where_or_skip(v.b, v.f, -infinity); }, {"arith.select", "{tile.skippable}", "tensor<16x64xi1>"});
+  expectIr([](Values& v) { where_or_skip(expand(arange(0, 16) < v.n, 1), v.f, 0); },
+           {"tile.broadcast", "tensor<16x1xi1> -> tensor<16x64xi1>", "arith.select", "{tile.skippable}"});
+}
+
 TEST(Elementwise, Cast) {
   expectIr([](Values& v) { cast(v.h, DType::F32); }, {"arith.extf", "tensor<16x64xf16> to tensor<16x64xf32>"});
   expectIr([](Values& v) { cast(v.f, DType::F8E5M2); }, {"arith.truncf", "tensor<16x64xf32> to tensor<16x64xf8E5M2>"});

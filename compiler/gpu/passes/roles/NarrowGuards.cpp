@@ -20,9 +20,8 @@
 //
 // Runs behind -tilegpu-split-roles, on functions whose roles were split: a bound that differs among warps would part them at the barriers
 // of a trip. Test: tests/lit/gpu/narrow-guards.mlir.
-#include "compiler/dialect/Tile.h"
-#include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/Masks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -36,33 +35,6 @@ namespace fattn::tilegpu {
 #include "compiler/gpu/passes/Passes.h.inc"
 
 namespace {
-
-/// What a tile is spread from, if it is spread from anything.
-Value spreadFrom(Value tile) {
-  Operation* op = tile.getDefiningOp();
-  return op && isa<tile::BroadcastOp, tile::ExpandDimsOp>(op) ? op->getOperand(0) : Value();
-}
-
-/// The scalar that all elements of a tile are; else null.
-Value scalarOf(Value tile) {
-  while (Value source = spreadFrom(tile)) tile = source;
-  auto splat = tile.getDefiningOp<tile::SplatOp>();
-  return splat ? splat.getInput() : Value();
-}
-
-/// The greatest of the numbers that are added to `n` in the tile; nothing where it is not known.
-std::optional<int64_t> greatestBeside(Value tile, Value n) {
-  while (Value source = spreadFrom(tile)) tile = source;
-  if (auto arange = tile.getDefiningOp<tile::ArangeOp>(); arange && !n) {
-    const auto start = static_cast<int64_t>(arange.getStart());
-    return start < 0 ? std::nullopt : std::optional<int64_t>(start + cast<RankedTensorType>(arange.getType()).getDimSize(0) - 1);
-  }
-  auto sum = tile.getDefiningOp<arith::AddIOp>();
-  if (!sum || !n) return std::nullopt;
-  for (auto [numbers, other] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())})
-    if (scalarOf(other) == n) return greatestBeside(numbers, Value());
-  return std::nullopt;
-}
 
 /// One comparison of a mask: it holds for all of a warp's elements where n < bound + shift.
 struct Limit {
@@ -112,22 +84,14 @@ class Guard {
   Guard(scf::ForOp loop, scf::IfOp branch, arith::CmpIOp test) : loop_(loop), branch_(branch), test_(test) {}
 
   bool add(Value mask) {
-    while (Value source = spreadFrom(mask)) mask = source;
-    if (auto both = mask.getDefiningOp<arith::AndIOp>()) return add(both.getLhs()) && add(both.getRhs());
-    auto comparison = mask.getDefiningOp<arith::CmpIOp>();
-    if (!comparison) return false;
-    const bool strict = comparison.getPredicate() == arith::CmpIPredicate::slt;
-    if (!strict && comparison.getPredicate() != arith::CmpIPredicate::sle) return false;
-    std::optional<int64_t> greatest = greatestBeside(comparison.getLhs(), test_.getLhs());
-    if (!greatest) return false;
-    Limit limit{.number = scalarOf(comparison.getRhs()), .tile = {}, .shift = (strict ? 0 : 1) - *greatest};
-    if (!limit.number) {
-      limit.tile = comparison.getRhs();
-      while (Value source = spreadFrom(limit.tile)) limit.tile = source;
+    std::optional<SmallVector<MaskComparison>> comparisons = comparisonsOf(mask);
+    if (!comparisons) return false;
+    for (const MaskComparison& one : *comparisons) {
+      Value bound = one.number ? one.number : one.tile;
+      if (one.n != test_.getLhs() || !loop_.isDefinedOutsideOfLoop(bound) || !getElementTypeOrSelf(bound).isInteger(32)) return false;
+      limits_.push_back({.number = one.number, .tile = one.tile, .shift = (one.strict ? 0 : 1) - one.greatest});
     }
-    Value bound = limit.number ? limit.number : limit.tile;
-    limits_.push_back(limit);
-    return loop_.isDefinedOutsideOfLoop(bound) && getElementTypeOrSelf(bound).isInteger(32);
+    return true;
   }
 
   scf::ForOp loop_;

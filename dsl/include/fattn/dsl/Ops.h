@@ -97,6 +97,9 @@ Scalar where(ScalarArg condition, ScalarArg a, ScalarArg b);
 Tile where(TileArg condition, AnyArg a, AnyArg b);
 Tile where(ScalarArg condition, TileArg a, AnyArg b);
 Tile where(ScalarArg condition, ScalarArg a, TileArg b);
+/// where(), in a loop, and a promise beside it: a trip in which the condition holds nowhere in a row (an index of the first dimension)
+/// changes nothing that matters in what the loop carries for this row. So a compiler may leave the trip out for such rows, and need not.
+Tile where_or_skip(TileArg condition, AnyArg a, AnyArg b);
 
 /// Conversion to another element type: floats round to nearest even, float to integer truncates towards zero, i1 counts as 0 or 1,
 /// to i1 tests for nonzero.

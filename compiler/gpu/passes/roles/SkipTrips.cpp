@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets a warp group leave out the last trips of a loop, where all its rows are masked:
+//
+//   scf.for %n = %first to %end ... {          %stop = (the first trip in which n + 0 is beyond the group's last row, or %end)
+//     copy_wait ... in %k[%slot]               scf.for %n = %first to %stop ... { (the trip as it was) }
+//     turn_wait                                copy_wait ... in %v[%last]; dot_async; dot_wait; release %v[%last]
+//     dot_async ...                            scf.for %n = %stop to %end ... {
+//     turn_pass                         =>       copy_wait ... in %k[%slot]
+//     release %k[%slot]                          turn_wait
+//     select(n + 0..63 <= %rows, ...)            turn_pass
+//     (arithmetic)                               release %k[%slot]
+//   }                                            copy_wait ... in %v[%next]; release %v[%next]
+//   copy_wait ... in %v[%last]                 }
+//   dot_async; dot_wait
+//   release %v[%last]
+//
+// The program says by `tile.skippable` that such a trip changes nothing for these rows. What the trips copy arrives for all groups, so the
+// group waits for it, gives it back and passes on its turns, in step with the others: slots, barrier objects and turns are left as they
+// would be. Of a loop whose trips overlap (-tilegpu-schedule-loops) a part of the last trip stands behind it. Of buffers that this part
+// uses, a trip that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
+//
+// Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1, and some masks in it may be skipped, of which
+// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; C2 groups have
+// different last rows; C3 a trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does
+// nothing else; all its waits come before its first release, so that a wait never needs a release of the same trip by another group; C4
+// behind it in its block stand dots, waits and releases only, each as it stands in the trip, with the loop's results for what a trip
+// carries; or n is the trip's number and nothing there waits for boxes; C5 no other operation uses the numbers and tokens that the loop
+// leaves.
+//
+// Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/Masks.h"
+#include "llvm/ADT/SetVector.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_SKIPTRIPSPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
+namespace {
+
+bool isTurn(Operation* op) { return isa<TurnWaitOp, TurnPassOp>(op); }
+/// Waits for boxes and their releases: what keeps a group in step with the copies.
+bool keepsStep(Operation* op) {
+  auto wait = dyn_cast<CopyWaitOp>(op);
+  return wait ? wait.isBulk() : isa<ReleaseOp>(op);
+}
+Value bufferOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getBuffer() : cast<CopyWaitOp>(op).getBuffer(); }
+Value slotOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getSlot() : cast<CopyWaitOp>(op).getSlot(); }
+bool isMadeElsewhere(Operation* op) {
+  auto madeBy = op->getAttrOfType<StringAttr>(kMadeByAttr);
+  return isa<CopyAsyncOp>(op) && madeBy && madeBy.getValue() == kMadeElsewhere;
+}
+
+/// The trips with i < last + shift are needed, where `last` is the last of the group's rows.
+struct LastTrip {
+  RegsAttr layout;  ///< of the rows
+  Value first;      ///< a number beside them; may be null
+  int64_t shift = 0;
+};
+
+class Skip {
+ public:
+  /// Nothing where a condition does not hold.
+  static std::optional<Skip> of(scf::ForOp loop) {
+    std::optional<int64_t> step = getConstantIntValue(loop.getStep());
+    if (!loop.getInductionVar().getType().isInteger(32) || !step || *step < 1) return std::nullopt;
+    Skip skip(loop, *step);
+    skip.findMasks();
+    if (skip.bounds_.empty() || !skip.readTrip() || !skip.readBehind() || !skip.findSlice()) return std::nullopt;
+    return skip;
+  }
+
+  void apply() {
+    OpBuilder b(loop_);
+    Value end = loop_.getUpperBound(), stop = firstLeftOut(b);
+    loop_.getUpperBoundMutable().set(stop);
+    b.setInsertionPointAfter(behind_);
+    keepStep(b, stop, end);
+  }
+
+ private:
+  Skip(scf::ForOp loop, int64_t step) : loop_(loop), step_(step), behind_(loop) {}
+
+  /// C1 and C2.
+  void findMasks() {
+    loop_.walk([&](arith::SelectOp select) {
+      if (!select->hasAttr(tile::kSkippableAttr) || select->getParentOfType<LoopLikeOpInterface>() != loop_) return;
+      std::optional<SmallVector<MaskComparison>> comparisons = comparisonsOf(select.getCondition());
+      if (!comparisons) return;
+      for (const MaskComparison& one : *comparisons)
+        if (std::optional<LastTrip> bound = lastTripOf(one)) bounds_.push_back(*bound);
+    });
+  }
+
+  std::optional<LastTrip> lastTripOf(const MaskComparison& one) {
+    std::optional<int64_t> ahead = aheadOfTrip(one.n);
+    if (!ahead || !one.tile) return std::nullopt;
+    auto range = one.tile.getDefiningOp<tile::ArangeOp>();
+    Value number;
+    if (auto sum = one.tile.getDefiningOp<arith::AddIOp>()) {
+      bool left = sum.getLhs().getDefiningOp<tile::ArangeOp>() != nullptr;
+      range = (left ? sum.getLhs() : sum.getRhs()).getDefiningOp<tile::ArangeOp>();
+      number = scalarOf(left ? sum.getRhs() : sum.getLhs());
+      if (!number || !number.getType().isInteger(32) || !loop_.isDefinedOutsideOfLoop(number)) return std::nullopt;
+    }
+    auto layout = range ? dyn_cast_or_null<RegsAttr>(cast<RankedTensorType>(range.getType()).getEncoding()) : RegsAttr();
+    const auto start = range ? static_cast<int64_t>(range.getStart()) : 0;
+    if (!layout || start < 0 || !differsAmongGroups(layout)) return std::nullopt;
+    ahead_ = std::max(ahead_, *ahead);
+    beyond_ = std::max(beyond_, *ahead + one.greatest);
+    return LastTrip{.layout = layout, .first = number, .shift = start + (one.strict ? 0 : 1) - one.least - *ahead};
+  }
+
+  /// What is added to the trip's number.
+  std::optional<int64_t> aheadOfTrip(Value n) {
+    if (n == loop_.getInductionVar()) return 0;
+    auto sum = n.getDefiningOp<arith::AddIOp>();
+    if (!sum || sum.getLhs() != loop_.getInductionVar()) return std::nullopt;
+    std::optional<int64_t> constant = getConstantIntValue(sum.getRhs());
+    return constant && *constant >= 0 ? constant : std::nullopt;
+  }
+
+  bool differsAmongGroups(RegsAttr layout) { return !llvm::all_equal(lastByGroup(layout.getLayout(), *targetOf(loop_).warpGroup)); }
+
+  /// C3.
+  bool readTrip() {
+    bool released = false;
+    for (Operation& op : loop_.getBody()->without_terminator()) {
+      if (keepsStep(&op)) {
+        if (isa<CopyWaitOp>(op) && released) return false;
+        released |= isa<ReleaseOp>(op);
+        inStep_.push_back(&op);
+      } else if (!isTurn(&op) && !isMadeElsewhere(&op) && !isa<DotAsyncOp, DotWaitOp>(op) && !isMemoryEffectFree(&op)) {
+        return false;
+      }
+    }
+    return !inStep_.empty();
+  }
+
+  /// C4, and where the trips that are left out go: behind what is left of the last one.
+  bool readBehind() {
+    for (Operation& op : llvm::make_range(std::next(Block::iterator(loop_)), std::prev(loop_->getBlock()->end()))) {
+      if (ahead_ == 0) {
+        if (touches(&op)) return false;
+        continue;
+      }
+      if (!keepsStep(&op) && !isa<DotAsyncOp, DotWaitOp>(op)) return false;
+      if (keepsStep(&op) && !shift(&op)) return false;
+      behind_ = &op;
+    }
+    return true;
+  }
+
+  /// Whether it waits for boxes in a buffer of the loop, or releases them.
+  bool touches(Operation* op) {
+    WalkResult found = op->walk([&](Operation* inner) {
+      bool same = keepsStep(inner) && llvm::any_of(inStep_, [&](Operation* mine) { return bufferOf(mine) == bufferOf(inner); });
+      return same ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return found.wasInterrupted();
+  }
+
+  /// Notes that the trip's operation which `op` repeats behind the loop is one trip late.
+  bool shift(Operation* op) {
+    auto same = [&](Operation* mine) { return mine->getName() == op->getName() && bufferOf(mine) == bufferOf(op); };
+    if (llvm::count_if(inStep_, same) != 1) return false;
+    Operation* mine = *llvm::find_if(inStep_, same);
+    Value slot = slotOf(mine);
+    auto carried = dyn_cast<BlockArgument>(slot);
+    bool moves = carried && carried.getOwner() == loop_.getBody() && carried != loop_.getInductionVar();
+    if (!moves && !loop_.isDefinedOutsideOfLoop(slot)) return false;
+    return slotOf(op) == (moves ? Value(loop_.getTiedLoopResult(carried)) : slot) && late_.insert(mine).second;
+  }
+
+  /// What the operations that keep step follow from: operations of the trip, and values that it carries. False where that is more than
+  /// numbers and tokens, or where C5 does not hold.
+  bool findSlice() {
+    SmallVector<Value> work;
+    auto needAll = [&](Operation* op) {
+      if (slice_.insert(op).second) llvm::append_range(work, op->getOperands());
+    };
+    for (Operation* op : inStep_) needAll(op);
+    while (!work.empty()) {
+      Value value = work.pop_back_val();
+      if (loop_.isDefinedOutsideOfLoop(value) || value == loop_.getInductionVar()) continue;
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (carried_.insert(argument)) work.push_back(loop_.getTiedLoopYieldedValue(argument)->get());
+        continue;
+      }
+      Operation* op = value.getDefiningOp();
+      if (op->getNumRegions() != 0 || tile::isTile(value.getType()) || !(isMemoryEffectFree(op) || isMadeElsewhere(op))) return false;
+      needAll(op);
+    }
+    return llvm::all_of(loop_.getResults(), [&](OpResult result) {
+      if (tile::isTile(result.getType())) return true;
+      return llvm::all_of(result.getUsers(),
+                          [&](Operation* user) { return user->getBlock() == loop_->getBlock() && !behind_->isBeforeInBlock(user); });
+    });
+  }
+
+  /// The number of the first trip that the group leaves out; the loop's end where it leaves out none.
+  Value firstLeftOut(OpBuilder& b) {
+    Location loc = loop_.getLoc();
+    Type wide = b.getI64Type();
+    auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)).getResult(); };
+    auto widened = [&](Value value) { return arith::ExtSIOp::create(b, loc, wide, value).getResult(); };
+    Value low = widened(loop_.getLowerBound()), end = widened(loop_.getUpperBound()), stop = end;
+    for (const LastTrip& bound : bounds_) {
+      Value last = widened(GroupLastOp::create(b, loc, b.getI32Type(), bound.layout));
+      if (bound.first) last = arith::AddIOp::create(b, loc, last, widened(bound.first));
+      stop = arith::MinSIOp::create(b, loc, stop, arith::AddIOp::create(b, loc, last, number(bound.shift)));
+    }
+    Value most = number(std::numeric_limits<int32_t>::max() - beyond_);
+    Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, most);
+    stop = arith::SelectOp::create(b, loc, fits, stop, end);
+    Value span = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, stop, low), number(0));
+    Value trips = arith::DivUIOp::create(b, loc, arith::AddIOp::create(b, loc, span, number(step_ - 1)), number(step_));
+    stop = arith::AddIOp::create(b, loc, low, arith::MulIOp::create(b, loc, trips, number(step_)));
+    return arith::TruncIOp::create(b, loc, b.getI32Type(), arith::MinSIOp::create(b, loc, stop, end));
+  }
+
+  /// The trips from `stop` on, of which only what keeps step is left.
+  void keepStep(OpBuilder& b, Value stop, Value end) {
+    SmallVector<Value> inits;
+    for (BlockArgument argument : carried_) inits.push_back(loop_.getTiedLoopResult(argument));
+    auto rest = scf::ForOp::create(b, loop_.getLoc(), stop, end, loop_.getStep(), inits);
+    IRMapping map, next;
+    map.map(loop_.getInductionVar(), rest.getInductionVar());
+    for (auto [argument, mine] : llvm::zip_equal(carried_, rest.getRegionIterArgs())) map.map(argument, mine);
+    if (!rest.getBody()->empty()) rest.getBody()->back().erase();
+    b.setInsertionPointToEnd(rest.getBody());
+    for (Operation& op : loop_.getBody()->without_terminator())
+      if (isTurn(&op) || (slice_.contains(&op) && !late_.contains(&op))) b.clone(op, map);
+    SmallVector<Value> yields;
+    for (BlockArgument argument : carried_) {
+      yields.push_back(map.lookupOrDefault(loop_.getTiedLoopYieldedValue(argument)->get()));
+      next.map(argument, yields.back());
+    }
+    for (Operation* op : inStep_)
+      if (late_.contains(op)) {
+        IRMapping operands;
+        for (Value operand : op->getOperands())
+          operands.map(operand, next.contains(operand) ? next.lookup(operand) : map.lookupOrDefault(operand));
+        b.clone(*op, operands);
+      }
+    scf::YieldOp::create(b, loop_.getLoc(), yields);
+  }
+
+  scf::ForOp loop_;
+  int64_t step_;
+  SmallVector<LastTrip> bounds_;
+  int64_t ahead_ = 0, beyond_ = 0;           ///< the most that is added to a trip's number, alone and in n + c
+  SmallVector<Operation*> inStep_;           ///< what keeps step, in the order of the trip
+  llvm::SmallPtrSet<Operation*, 4> late_;    ///< of these: what works on what the trip before has begun
+  Operation* behind_;                        ///< the last operation of what is left of the last trip, or the loop
+  llvm::SmallPtrSet<Operation*, 16> slice_;  ///< what they follow from, themselves among it
+  llvm::SetVector<BlockArgument> carried_;   ///< the same of what the trip carries
+};
+
+class SkipTripsPass : public impl::SkipTripsPassBase<SkipTripsPass> {
+ public:
+  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration() || !func->hasAttr(kCopierWarpsAttr)) return;
+    std::vector<Skip> skips;
+    func.walk([&](scf::ForOp loop) {
+      if (std::optional<Skip> skip = Skip::of(loop)) skips.push_back(std::move(*skip));
+    });
+    for (Skip& skip : skips) skip.apply();
+  }
+};
+
+}  // namespace
+
+}  // namespace fattn::tilegpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verifiers of operations on warp groups and programs refuse.
+// RUN: fattn-opt %s -split-input-file -verify-diagnostics
+
+func.func @least_of_what_is_no_number(%x: tensor<128xf32>) {
+  // expected-error @+1 {{'tilegpu.warp_least' op needs a tile of i32, but got 'tensor<128xf32>'}}
+  %least = tilegpu.warp_least %x : tensor<128xf32>
+  return
+}
+
+// -----
+
+#square = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 16, dim1: 16">
+func.func @last_of_two_dimensions() {
+  // expected-error @+1 {{'tilegpu.group_last' op needs the layout of a tile with one dimension, but this one has 2}}
+  %last = tilegpu.group_last #square
+  return
+}
+
+// -----
+
+#row = #tilegpu.regs<"lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 -> (32), 2 -> (64) | dim0: 128">
+func.func @last_of_a_machine_without_groups() attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  // expected-error @+1 {{'tilegpu.group_last' op needs a machine with warp groups}}
+  %last = tilegpu.group_last #row
+  return
+}
+
+// -----
+
+#row = #tilegpu.regs<"lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 -> (32), 2 -> (64) | dim0: 128">
+func.func @last_of_other_warps() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  // expected-error @+1 {{'tilegpu.group_last' op needs a layout of the function's 8 warps in groups of 4, but this one has 4}}
+  %last = tilegpu.group_last #row
+  return
+}
+
+// -----
+
+func.func @programs_without_ids() attributes {tilegpu.repeats} {
+  // expected-error @+1 {{'tilegpu.each_program' op needs a region with three arguments of type i32, the ids of a program}}
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32):
+  }
+  return
+}
+
+// -----
+
+func.func @programs_of_a_launch_that_gives_each_a_block() {
+  // expected-error @+1 {{'tilegpu.each_program' op needs a function with the attribute tilegpu.repeats, for which a launch has fewer blocks than programs}}
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+  }
+  return
+}
