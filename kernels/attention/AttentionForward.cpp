@@ -15,6 +15,8 @@
 #include <limits>
 #include <numbers>
 
+#include "kernels/attention/ProgramOrder.h"
+
 namespace fattn {
 namespace {
 
@@ -80,9 +82,9 @@ ForwardArguments declareForward(Params& params, const kernels::ForwardKind& kind
 void forwardProgram(Params& params, const kernels::ForwardKind& kind, const TileConfig& tile) {
   const std::int64_t M = tile.block_m, D = kind.head_dim, Dv = kind.head_dim_v;
   ForwardArguments a = declareForward(params, kind);
-  // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
-  Scalar block = kind.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
-  Scalar row0 = block * M, head = program_id(1), batch = program_id(2), kvHead = head / a.group;
+  const auto [place, blocks, head, batch] = kernels::programPlace(kind.causal, a.heads);
+  Scalar row0 = (kind.causal ? blocks - 1 - place : place) * M;  // causal: the last rows see the most keys
+  Scalar kvHead = head / a.group;
   Scalar seqQ = cast(a.seqQ, DType::I64), seqK = cast(a.seqK, DType::I64);
   auto rowsOf = [](const ForwardOperand& x, const Scalar& b, const Scalar& h, const Scalar& length, std::int64_t elements) {
     return [=] { return HeadRows{x.slice(b, h), length, x.row, elements}; };

@@ -43,7 +43,8 @@ struct ForwardArguments {
 /// dimension is contiguous.
 ForwardArguments declareForward(dsl::Params& params, const kernels::ForwardKind& kind);
 
-/// The program, with these arguments and the grid (ceil(Sq / BLOCK_M), Hq, B). `kind` is complete; `tile` has block_m and block_n set.
+/// The program, with these arguments and the grid of ceil(Sq / BLOCK_M) blocks of each head (ProgramOrder.h; uneven: causal). `kind` is
+/// complete; `tile` has block_m and block_n set.
 void forwardProgram(dsl::Params& params, const kernels::ForwardKind& kind, const TileConfig& tile);
 dsl::Program traceAttentionForward(const kernels::ForwardKind& kind, const TileConfig& tile);
 

@@ -14,6 +14,21 @@ namespace {
 
 constexpr const char* kApart = "give it memory of its own; o may also be exactly q: the same pointer and strides";
 
+/// A launch has an extent for each; with a mask one for the heads of all batch entries (ProgramOrder.h).
+void requireGrid(const ForwardKind& kind, const AttentionArgs& args, const LaunchLimits& limits) {
+  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], blocks = (args.q.shape[2] + limits.block - 1) / limits.block;
+  const auto& [x, y, z] = limits.grid;
+  const auto fail = [&](const std::string& most, std::int64_t mostBlocks) {
+    failOperand("q", args.q.toString() + " is too large for one launch; this device takes up to " + most + " and " +
+                         std::to_string(mostBlocks * limits.block) + " rows");
+  };
+  if (kind.causal) {
+    if (blocks > y || (heads > 0 && batch > x / heads)) fail(std::to_string(x) + " heads of all batch entries", y);
+  } else if (blocks > x || heads > y || batch > z) {
+    fail(std::to_string(z) + " batch entries, " + std::to_string(y) + " heads", x);
+  }
+}
+
 }  // namespace
 
 void checkOperands(const ForwardKind& kind, const AttentionArgs& args) {
@@ -68,11 +83,7 @@ AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype
 AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits) {
   checkOperands(kind, args);
   const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2], keys = args.k.shape[2];
-  if ((rows + limits.block - 1) / limits.block > limits.grid[0] || heads > limits.grid[1] || batch > limits.grid[2])
-    failOperand("q", args.q.toString() + " is too large for one launch; this device takes up to " + std::to_string(limits.grid[2]) +
-                         " batch entries, " + std::to_string(limits.grid[1]) + " heads and " +
-                         std::to_string(limits.grid[0] * limits.block) + " rows");
-
+  requireGrid(kind, args, limits);
   AttentionLaunch launch;
   launch.extents = {rows, keys, static_cast<std::int64_t>(static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads)), batch};
   auto put = [&](std::size_t slot, std::int64_t value) { launch.slots[slot] = static_cast<std::uint64_t>(value); };

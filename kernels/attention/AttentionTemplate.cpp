@@ -13,6 +13,7 @@
 #include "fattn/Handles.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSpace.h"
+#include "kernels/attention/ProgramOrder.h"
 
 namespace fattn {
 namespace {
@@ -45,9 +46,10 @@ namespace {
 
 enum Extent : std::uint8_t { SeqQ, SeqK, Heads, Batch };
 
-Grid forwardGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
+Grid forwardGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> extents) {
   const std::int64_t batch = extents[Batch];
-  return {(extents[SeqQ] + tile.block_m - 1) / tile.block_m, batch == 0 ? 0 : extents[Heads] / batch, batch};
+  const BlockCounts counts = {(extents[SeqQ] + tile.block_m - 1) / tile.block_m, batch == 0 ? 0 : extents[Heads] / batch, batch};
+  return parameters.flag("causal") ? unevenGrid(counts) : evenGrid(counts);
 }
 
 std::optional<Parameters> relaxedForward(const Parameters& parameters) {

@@ -5,6 +5,7 @@
 
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/ProgramOrder.h"
 
 namespace fattn::kernels {
 namespace {
@@ -34,9 +35,8 @@ void varlenProgram(Params& args, const Parameters& parameters, const TileConfig&
                   cuK = args.tensor("cu_k", DType::I32, 1, plain);
   const Scalar scale = args.scalar("scale", DType::F32), writeLse = args.scalar("write_lse", DType::I32);
 
-  // Causal: the last rows see the most keys, and come first.
-  const Scalar block = kind.causal ? num_programs(0) - 1 - program_id(0) : program_id(0);
-  const Scalar row0 = block * tile.block_m, head = program_id(1), batch = program_id(2);
+  const auto [place, blocks, head, batch] = programPlace(kind.causal, cast(q.size[1], DType::I32));
+  const Scalar row0 = (kind.causal ? blocks - 1 - place : place) * tile.block_m;  // causal: the last rows see the most keys
   const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
   const Sequence queries = sequenceOf(cuQ, q.size[0], batch), keys = sequenceOf(cuK, k.size[0], batch);
   const Scalar seqK = where(row0 < queries.length, keys.length, 0);
@@ -63,8 +63,9 @@ void varlenProgram(Params& args, const Parameters& parameters, const TileConfig&
 
 void checkVarlen(const Parameters& parameters) { requireKind(kindOf(parameters)); }
 
-Grid varlenGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> extents) {
-  return {(extents[2] + tile.block_m - 1) / tile.block_m, extents[1], extents[0]};
+Grid varlenGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> extents) {
+  const BlockCounts counts = {(extents[2] + tile.block_m - 1) / tile.block_m, extents[1], extents[0]};
+  return parameters.flag("causal") ? unevenGrid(counts) : evenGrid(counts);
 }
 
 TileConfig varlenTile(const Parameters& parameters, const Machine& machine) { return defaultTile(kindOf(parameters), machine); }

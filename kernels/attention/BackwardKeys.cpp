@@ -6,6 +6,7 @@
 
 #include "kernels/attention/BackwardParts.h"
 #include "kernels/attention/BackwardTiles.h"
+#include "kernels/attention/ProgramOrder.h"
 
 namespace fattn::kernels {
 namespace {
@@ -76,7 +77,9 @@ void keysProgram(Params& args, const Parameters& parameters, const TileConfig& t
   dsl::check(!parameters.flag("sums") || kStatisticsRows % tile.block_m == 0, "BLOCK_M must divide 128 where dQ is added up");
   const KeysArguments a = declareKeys(args, parameters);
   const DType type = parameters.dtype("dtype");
-  const Scalar first = program_id(0) * N, kvHead = program_id(1), batch = program_id(2);
+  // Causal: the first keys are seen by the most queries.
+  const auto [place, blocks, kvHead, batch] = programPlace(parameters.flag("causal"), cast(a.k.size[1], DType::I32));
+  const Scalar first = place * N;
   const Scalar group = cast(a.q.size[1] / a.k.size[1], DType::I32);
   const KeyBlock block{load(backward::Head{a.k, batch, kvHead}.rows(first, N, D), {0}),
                        load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}), first, a.scale * std::numbers::log2e_v<float>,
@@ -89,8 +92,9 @@ void keysProgram(Params& args, const Parameters& parameters, const TileConfig& t
   store(backward::Head{a.dv, batch, kvHead}.rows(first, N, Dv), cast(dv, type), {0});
 }
 
-Grid keysGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> e) {
-  return {(e[3] + tile.block_n - 1) / tile.block_n, e[1], e[0]};
+Grid keysGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> e) {
+  const BlockCounts counts = {(e[3] + tile.block_n - 1) / tile.block_n, e[1], e[0]};
+  return parameters.flag("causal") ? unevenGrid(counts) : evenGrid(counts);
 }
 
 std::vector<Operand> keysOperands(const Parameters& parameters, std::span<const std::int64_t> e) {

@@ -4,6 +4,7 @@
 
 #include "kernels/attention/BackwardParts.h"
 #include "kernels/attention/BackwardTiles.h"
+#include "kernels/attention/ProgramOrder.h"
 
 namespace fattn::kernels {
 namespace {
@@ -19,8 +20,8 @@ void queriesProgram(Params& args, const Parameters& parameters, const TileConfig
   const TensorArg logs = operands.own("logs", 3), deltas = operands.own("deltas", 3), dq = operands.wide("dq");
   const Scalar given = args.scalar("scale", DType::F32), scale = given * std::numbers::log2e_v<float>;
 
-  // Causal: the last rows see the most keys; they come first so that no thread is left with a long one at the end.
-  const Scalar row0 = (causal ? num_programs(0) - 1 - program_id(0) : program_id(0)) * M, head = program_id(1), batch = program_id(2);
+  const auto [place, blocks, head, batch] = programPlace(causal, cast(q.size[1], DType::I32));
+  const Scalar row0 = (causal ? blocks - 1 - place : place) * M;  // causal: the last rows see the most keys
   const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
   const Scalar keyCount = cast(k.size[2], DType::I32), shift = keyCount - cast(q.size[2], DType::I32);
   const Tile qs = load(backward::Head{q, batch, head}.rows(row0, M, D), {0});
@@ -41,8 +42,9 @@ void queriesProgram(Params& args, const Parameters& parameters, const TileConfig
   store(backward::Head{dq, batch, head}.rows(row0, M, D), cast(sum * given, type), {0});
 }
 
-Grid queriesGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> e) {
-  return {(e[2] + tile.block_m - 1) / tile.block_m, e[1], e[0]};
+Grid queriesGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> e) {
+  const BlockCounts counts = {(e[2] + tile.block_m - 1) / tile.block_m, e[1], e[0]};
+  return parameters.flag("causal") ? unevenGrid(counts) : evenGrid(counts);
 }
 
 std::vector<Operand> queriesOperands(const Parameters& parameters, std::span<const std::int64_t> e) {

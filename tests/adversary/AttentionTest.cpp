@@ -8,6 +8,7 @@
 #include "dsl/Internal.h"
 #include "fattn/Error.h"
 #include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/ProgramOrder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/adversary/CheckProgram.h"
@@ -74,6 +75,8 @@ std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)
   const kernels::ForwardKind kind{
       .dtype = DType::BF16, .head_dim = 32, .head_dim_v = 32, .causal = one.causal, .alignment = one.alignment ? one.alignment : 16};
   const int64_t h = one.heads, rows = h * one.queries, q = one.queries * 32, k = one.keys * 32;
+  const kernels::BlockCounts counts{(one.queries + tile.block_m - 1) / tile.block_m, h, 1};
+  const Grid grid = one.causal ? kernels::unevenGrid(counts) : kernels::evenGrid(counts);
   Launch launch{.values = {h * q, h * k,       h * k,       h * q, rows,                     // q, k, v, o, lse
                            h * q, q,           int64_t{32}, h * k, k,          int64_t{32},  // strides
                            h * k, k,           int64_t{32}, h * q, q,          int64_t{32},  //

@@ -92,7 +92,7 @@ struct Program {
   std::vector<std::int64_t> scales;        ///< constants beside them
   std::vector<int> windows;                ///< for each value that is a pointer which one of them it is; -1 for numbers
   bool roles = false;                      ///< warps of their own make the copies of boxes
-  bool repeats = false;                    ///< a block takes one program after another
+  std::optional<tile::Axis> repeats;       ///< a block takes one program after another, in pairs along the axis
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
   std::int64_t mostSlots = 1;
   llvm::BitVector boxSlots;  ///< slots that boxes are copied into

@@ -11,8 +11,9 @@ namespace fattn::check {
 
 class Scenarios {
  public:
-  /// `most`: of trips that are worth trying. `repeats`: a block takes several programs.
-  Scenarios(const Program& program, std::int64_t most, bool repeats) : program(program), most(most), repeats(repeats) {}
+  /// `most`: of trips that are worth trying. `repeats`: a block takes several programs, in pairs along the axis.
+  Scenarios(const Program& program, std::int64_t most, std::optional<tile::Axis> repeats)
+      : program(program), most(most), repeats(repeats) {}
   Scenario draw(int number) const;
   /// Whether a run with so many trips of each loop shows something that no earlier one did.
   bool isNew(const std::vector<std::int64_t>& trips);
@@ -20,7 +21,7 @@ class Scenarios {
  private:
   const Program& program;
   std::int64_t most;
-  bool repeats;
+  std::optional<tile::Axis> repeats;
   std::set<std::pair<std::size_t, std::int64_t>> seen;  ///< loops and their trips
 };
 

@@ -77,21 +77,16 @@ inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
 /// (-tilegpu-repeat-programs). How many slots there are is a power of two.
 inline constexpr llvm::StringLiteral kSlotByProgramAttr = "tilegpu.slot_by_program";
-/// The first programs, `most` or all, that block `block` of `blocks` takes (tilegpu.each_program), in their order, as numbers along x
-/// first.
-inline llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, int64_t block, int64_t blocks, size_t most = SIZE_MAX) {
-  const auto [x, y, z] = extents;
-  const bool paired = x * y * z > blocks;
-  const int64_t firsts = paired ? (x + 1) / 2 : x;
-  llvm::SmallVector<int64_t> programs;
-  for (int64_t round = 0; programs.size() < most; ++round) {
-    const int64_t pair = round * blocks + (block + round) % blocks, at = pair % firsts, row = pair / firsts * x;
-    if (pair >= firsts * y * z) break;
-    programs.push_back(row + at);
-    if (paired && at != x - 1 - at && programs.size() < most) programs.push_back(row + x - 1 - at);
-  }
-  return programs;
+/// The axes along which the pairs of tilegpu.each_program are numbered, one after the other: theirs first, so that all programs that differ
+/// in nothing else run at about the same time.
+inline size_t axisInTurn(tile::Axis axis, size_t turn) {
+  const auto along = static_cast<size_t>(axis);
+  return turn == 0 ? along : turn <= along ? turn - 1 : turn;
 }
+/// The first programs, `most` or all, that block `block` of `blocks` takes (tilegpu.each_program along `axis`), in their order, as numbers
+/// along x first.
+llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks,
+                                      size_t most = SIZE_MAX);
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 /// The extents of an operation; empty where all elements count.

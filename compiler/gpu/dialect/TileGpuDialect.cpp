@@ -192,6 +192,29 @@ SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t gro
   return last;
 }
 
+SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks, size_t most) {
+  const auto along = static_cast<size_t>(axis);
+  const bool paired = extents[0] * extents[1] * extents[2] > blocks;
+  std::array<int64_t, 3> places = extents;
+  if (paired) places[along] = (extents[along] + 1) / 2;
+  SmallVector<int64_t> programs;
+  for (int64_t round = 0; programs.size() < most; ++round) {
+    const int64_t pair = round * blocks + (block + round) % blocks;
+    if (pair >= places[0] * places[1] * places[2]) break;
+    std::array<int64_t, 3> at;
+    int64_t rest = pair;
+    for (size_t i = 0; i < at.size(); ++i) {
+      const size_t next = axisInTurn(axis, i);
+      at[next] = rest % places[next], rest /= places[next];
+    }
+    auto take = [&] { programs.push_back(at[0] + extents[0] * (at[1] + extents[1] * at[2])); };
+    take();
+    const int64_t first = std::exchange(at[along], extents[along] - 1 - at[along]);
+    if (paired && first != at[along] && programs.size() < most) take();
+  }
+  return programs;
+}
+
 int elementBits(Type element) {
   if (element.isInteger(1)) return 8;
   return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;

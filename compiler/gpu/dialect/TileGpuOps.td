@@ -343,11 +343,10 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
   let summary = "the region once for each program that the block takes";
   let description = [{
     The launch has fewer blocks than programs (blocks in one dimension, those that fit on the device), and each block takes one program after
-    another. The arguments of the region are the program's ids. Programs are taken in pairs (x, y, z) and (X - 1 - x, y, z), where X is the
-    number of programs along x: where work falls or rises along x, all pairs are about the same. Pairs are numbered along x first, and in
-    round r block c of B takes pair r B + (c + r) mod B (`programsOf`). The middle one of an odd X is alone; who takes it changes from round
-    to round. Where the launch has no more programs than
-    blocks, each block takes the one of its number.
+    another. The arguments of the region are the program's ids. Programs are taken in pairs, along x (x, y, z) and (X - 1 - x, y, z), where X is
+    the number of programs along x: where work falls or rises along x, all pairs are about the same. `along` names another axis. Pairs are
+    numbered along their axis first, and in round r block c of B takes pair r B + (c + r) mod B (`programsOf`). The middle one of an odd X is alone;
+    who takes it changes from round to round. Where the launch has no more programs than blocks, each block takes the one of its number.
 
     `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
 
@@ -355,8 +354,9 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
     - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on.
     - C2: the function carries `tilegpu.repeats`.
   }];
+  let arguments = (ins DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$body attr-dict";
+  let assemblyFormat = "(`along` $axis^)? $body attr-dict";
   let hasVerifier = 1;
 }
 

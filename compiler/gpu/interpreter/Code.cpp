@@ -230,9 +230,9 @@ void Flattener::visit(tile::AtomicAddOp add) {
 /// The programs are the trips of a loop.
 void Flattener::visit(tilegpu::EachProgramOp each) {
   Operation* op = each;
-  auto programsOf = [](const Block& block) {
+  auto programsOf = [axis = each.getAxis()](const Block& block) {
     const interpreter::Grid& grid = block.run.grid;
-    return tilegpu::programsOf({grid[0], grid[1], grid[2]}, block.id[0], block.run.blocks);
+    return tilegpu::programsOf({grid[0], grid[1], grid[2]}, axis, block.id[0], block.run.blocks);
   };
   act(op, [](Block&, Warp& warp) { enterLoop(warp); });
   std::size_t head = emit({.kind = Kind::Branch, .op = op, .act = {}, .test = [=](Block& block, Warp& warp) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/gpu/lower/ProgramIds.h"
 
+#include "compiler/gpu/dialect/TileGpu.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -11,30 +12,32 @@ namespace {
 enum Part : uint8_t { kNumber, kPlace, kIsSecond };
 }  // namespace
 
-ProgramIds::ProgramIds(ImplicitLocOpBuilder& b, std::array<Value, 3> extents, Value block, Value blocks)
+ProgramIds::ProgramIds(ImplicitLocOpBuilder& b, std::array<Value, 3> extents, tile::Axis along, Value block, Value blocks)
     : b_(b), extents_(extents), blocks_(blocks), first_{block, block, constant(0)} {
+  for (size_t turn = 0; turn < turns_.size(); ++turn) turns_[turn] = tilegpu::axisInTurn(along, turn);
   Pairs all = pairs(constant(0));
-  reciprocals_ = {reciprocalOf(all.places[0]), reciprocalOf(all.places[1])};
+  reciprocals_ = {reciprocalOf(all.places[turns_[0]]), reciprocalOf(all.places[turns_[1]])};
 }
 
 Value ProgramIds::constant(int32_t value) const { return arith::ConstantOp::create(b_, b_.getI32IntegerAttr(value)); }
 
 ProgramIds::Pairs ProgramIds::pairs(Value zero) const {
   auto extent = [&](int axis) { return arith::AddIOp::create(b_, extents_[axis], zero).getResult(); };
-  Pairs result{.places = {extent(0), extent(1), extent(2)}, .seconds = {}, .planes = {}};
-  Value x = result.places[0];
-  result.planes = arith::MulIOp::create(b_, result.places[1], result.places[2]);
-  Value paired = arith::CmpIOp::create(b_, arith::CmpIPredicate::ugt, arith::MulIOp::create(b_, x, result.planes), blocks_);
-  Value half = arith::ShRUIOp::create(b_, arith::AddIOp::create(b_, x, constant(1)), constant(1));
-  result.places[0] = arith::SelectOp::create(b_, paired, half, x);
-  result.seconds = arith::SelectOp::create(b_, paired, x, constant(0));
+  Pairs result{.places = {extent(0), extent(1), extent(2)}, .seconds = {}};
+  Value paired = arith::CmpIOp::create(b_, arith::CmpIPredicate::ugt, product(result.places), blocks_);
+  Value all = result.places[turns_[0]];
+  Value half = arith::ShRUIOp::create(b_, arith::AddIOp::create(b_, all, constant(1)), constant(1));
+  result.places[turns_[0]] = arith::SelectOp::create(b_, paired, half, all);
+  result.seconds = arith::SelectOp::create(b_, paired, all, constant(0));
   return result;
 }
 
+Value ProgramIds::product(const std::array<Value, 3>& factors) const {
+  return arith::MulIOp::create(b_, factors[0], arith::MulIOp::create(b_, factors[1], factors[2]));
+}
+
 Value ProgramIds::exists(const State& state) const {
-  Pairs all = pairs(constant(0));
-  Value count = arith::MulIOp::create(b_, all.places[0], all.planes);
-  return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, state[kNumber], count);
+  return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, state[kNumber], product(pairs(constant(0)).places));
 }
 
 Value ProgramIds::reciprocalOf(Value divisor) const { return arith::DivUIOp::create(b_, constant(-1), divisor); }
@@ -51,12 +54,12 @@ std::array<Value, 2> ProgramIds::divide(Value number, Value divisor, Value recip
 ProgramIds::Program ProgramIds::program(const State& state) const {
   // A number below 2^31 has no sign, which code generators do not know: so they compute what follows from it for each program.
   Pairs all = pairs(arith::ShRUIOp::create(b_, state[kNumber], constant(31)));
-  auto [row, x] = divide(state[kNumber], all.places[0], reciprocals_[0]);
-  auto [z, y] = divide(row, all.places[1], reciprocals_[1]);
-  Value mirrored = arith::SubIOp::create(b_, arith::SubIOp::create(b_, extents_[0], constant(1)), x);
+  auto [row, at] = divide(state[kNumber], all.places[turns_[0]], reciprocals_[0]);
+  auto [last, middle] = divide(row, all.places[turns_[1]], reciprocals_[1]);
+  Value mirrored = arith::SubIOp::create(b_, arith::SubIOp::create(b_, extents_[turns_[0]], constant(1)), at);
   Value wasFirst = arith::CmpIOp::create(b_, arith::CmpIPredicate::eq, state[kIsSecond], constant(0));
-  // The second of a pair lies behind its first: x < X - 1 - x.
-  Value twice = arith::AddIOp::create(b_, arith::ShLIOp::create(b_, x, constant(1)), constant(1));
+  // The second of a pair lies behind its first: at < extent - 1 - at.
+  Value twice = arith::AddIOp::create(b_, arith::ShLIOp::create(b_, at, constant(1)), constant(1));
   Value hasSecond = arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, twice, all.seconds);
   Value stays = arith::AndIOp::create(b_, wasFirst, hasSecond);
   // The place in the round moves by one, and from the last place back to the first.
@@ -66,8 +69,9 @@ ProgramIds::Program ProgramIds::program(const State& state) const {
   Value number = arith::AddIOp::create(b_, state[kNumber], step);
   Value place = arith::SelectOp::create(b_, wraps, constant(0), nextPlace);
   auto choose = [&](Part part, Value moved) { return arith::SelectOp::create(b_, stays, state[part], moved).getResult(); };
-  return {.ids = {arith::SelectOp::create(b_, wasFirst, x, mirrored), y, z},
-          .next = {choose(kNumber, number), choose(kPlace, place), arith::ExtUIOp::create(b_, b_.getI32Type(), stays)}};
+  std::array<Value, 3> ids;
+  ids[turns_[0]] = arith::SelectOp::create(b_, wasFirst, at, mirrored), ids[turns_[1]] = middle, ids[turns_[2]] = last;
+  return {.ids = ids, .next = {choose(kNumber, number), choose(kPlace, place), arith::ExtUIOp::create(b_, b_.getI32Type(), stays)}};
 }
 
 }  // namespace fattn::gpu

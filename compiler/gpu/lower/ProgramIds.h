@@ -11,6 +11,7 @@
 
 #include <array>
 
+#include "compiler/dialect/Tile.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace fattn::gpu {
@@ -20,8 +21,9 @@ class ProgramIds {
   /// What changes from program to program, all i32: the pair's number, its place in the round, and whether this is its second program.
   using State = std::array<mlir::Value, 3>;
 
-  /// `extents`: programs along each axis; block `block` of `blocks`; all i32. Emits here what the first program needs.
-  ProgramIds(mlir::ImplicitLocOpBuilder& b, std::array<mlir::Value, 3> extents, mlir::Value block, mlir::Value blocks);
+  /// `extents`: programs along each axis; pairs are those along axis `along`; block `block` of `blocks`; all i32. Emits here what the first
+  /// program needs.
+  ProgramIds(mlir::ImplicitLocOpBuilder& b, std::array<mlir::Value, 3> extents, tile::Axis along, mlir::Value block, mlir::Value blocks);
 
   /// Of the first program.
   const State& first() const { return first_; }
@@ -35,21 +37,23 @@ class ProgramIds {
   Program program(const State& state) const;
 
  private:
-  /// How pairs are numbered: along each axis, and the programs along x that may have a second one (0 where there are no pairs).
+  /// How pairs are numbered: along each axis, and the programs along theirs that may have a second one (0 where there are no pairs).
   struct Pairs {
     std::array<mlir::Value, 3> places;
-    mlir::Value seconds, planes;
+    mlir::Value seconds;
   };
   Pairs pairs(mlir::Value zero) const;
   /// number / divisor and the remainder; `reciprocal` is reciprocalOf(divisor).
   std::array<mlir::Value, 2> divide(mlir::Value number, mlir::Value divisor, mlir::Value reciprocal) const;
   mlir::Value reciprocalOf(mlir::Value divisor) const;
   mlir::Value constant(int32_t value) const;
+  mlir::Value product(const std::array<mlir::Value, 3>& factors) const;
 
   mlir::ImplicitLocOpBuilder& b_;
   std::array<mlir::Value, 3> extents_;
+  std::array<size_t, 3> turns_;  ///< the axes in which pairs are numbered, theirs first
   mlir::Value blocks_;
-  std::array<mlir::Value, 2> reciprocals_;  ///< of the first two of Pairs::places
+  std::array<mlir::Value, 2> reciprocals_;  ///< of Pairs::places along the first two of these
   State first_;
 };
 

@@ -32,7 +32,7 @@ ProgramIds::State stateOf(ValueRange values) {
 
 LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   Value block = to.machine.programId(to.b, 0), blocks = to.machine.numPrograms(to.b, 0);
-  ProgramIds ids(to.b, {to.extents[0], to.extents[1], to.extents[2]}, block, blocks);
+  ProgramIds ids(to.b, {to.extents[0], to.extents[1], to.extents[2]}, op.getAxis(), block, blocks);
   Block& source = op.getBody().front();
   SmallVector<Value> first(ids.first().begin(), ids.first().end());
   const bool counts = source.getNumArguments() > kIds;

@@ -122,3 +122,62 @@ func.func @too_large_for_two(%k: !tile.ptr<bf16>) attributes {tile.kernel, tileg
   tilegpu.copy_wait %t in %q[%c0] : !tilegpu.buffer<1 x 1024x64xbf16, #large>
   return
 }
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+
+// The loop has as many trips as y says: pairs are made along y. What the addresses follow from does not count.
+// CHECK-LABEL: func.func @work_along_y
+// CHECK: tilegpu.each_program along y {
+// CHECK: tilegpu.each_program along y {
+func.func @work_along_y(%k: !tile.ptr<bf16>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %x = tile.program_id x : i32
+  %y = tile.program_id y : i32
+  %first = arith.extsi %x : i32 to i64
+  %n = arith.addi %y, %c1 : i32
+  %b = tilegpu.alloc : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0) -> (i32) : i32 {
+    %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%first, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+    %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    tilegpu.copy_wait %t in %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    tilegpu.release %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    %next = arith.xori %slot, %c1 : i32
+    scf.yield %next : i32
+  }
+  return
+}
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+
+// Trips follow from two ids: which of them decides is not known.
+// CHECK-LABEL: func.func @work_along_two_axes
+// CHECK: tilegpu.each_program {
+// CHECK-NOT: along
+func.func @work_along_two_axes(%k: !tile.ptr<bf16>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %y = tile.program_id y : i32
+  %x = tile.program_id z : i32
+  %n = arith.addi %y, %x : i32
+  %b = tilegpu.alloc : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%slot = %c0) -> (i32) : i32 {
+    %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%z, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+    %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    tilegpu.copy_wait %t in %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    tilegpu.release %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+    %next = arith.xori %slot, %c1 : i32
+    scf.yield %next : i32
+  }
+  return
+}

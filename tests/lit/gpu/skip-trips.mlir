@@ -93,6 +93,35 @@ func.func @not_promised(%p: !ptr, %end: i32, %x: f32) attributes {tile.kernel, t
   return
 }
 
+// A step has more rows than lie between two groups: few trips could be left out.
+// CHECK-LABEL: func.func @a_step_of_many_rows
+// CHECK-NOT: tilegpu.group_last
+func.func @a_step_of_many_rows(%p: !ptr, %end: i32, %x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c128 = arith.constant 128 : i32
+  %s = tile.splat %x : f32 -> tensor<128x16xf32, #s>
+  %zero = arith.constant dense<0.0> : tensor<128x16xf32, #s>
+  %buffer = tilegpu.alloc {barriers = 4096 : i64, offset = 0 : i64} : !buf
+  %numbers = tile.arange 0 : tensor<128xi32, #row>
+  %rows = tile.expand_dims %numbers, 1 : tensor<128xi32, #row> -> tensor<128x1xi32, #rows>
+  %bound = tile.broadcast %rows : tensor<128x1xi32, #rows> -> tensor<128x16xi32, #s>
+  %line = tile.arange 0 : tensor<16xi32, #line>
+  %columns = tile.expand_dims %line, 0 : tensor<16xi32, #line> -> tensor<1x16xi32, #columns>
+  %r = scf.for %i = %c0 to %end step %c128 iter_args(%acc = %zero) -> (tensor<128x16xf32, #s>) : i32 {
+    %t = tilegpu.copy_async %p, %buffer[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+    tilegpu.copy_wait %t in %buffer[%c0] : !buf
+    %at = tile.splat %i : i32 -> tensor<1x16xi32, #columns>
+    %column = arith.addi %columns, %at : tensor<1x16xi32, #columns>
+    %a = tile.broadcast %column : tensor<1x16xi32, #columns> -> tensor<128x16xi32, #s>
+    %mask = arith.cmpi sle, %a, %bound : tensor<128x16xi32, #s>
+    %chosen = arith.select %mask, %s, %zero {tile.skippable} : tensor<128x16xi1, #s>, tensor<128x16xf32, #s>
+    %sum = arith.addf %acc, %chosen : tensor<128x16xf32, #s>
+    tilegpu.release %buffer[%c0] : !buf
+    scf.yield %sum : tensor<128x16xf32, #s>
+  }
+  return
+}
+
 // A wait behind a release of the same trip might need another group's release of that trip, which this group's turn keeps back.
 // CHECK-LABEL: func.func @waits_behind_a_release
 // CHECK-NOT: tilegpu.group_last

@@ -52,3 +52,27 @@ func.func @counted() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", 
   }
   return
 }
+
+// Pairs along y are numbered along y first, then along x, and the second of a pair is mirrored along y.
+// CHECK-LABEL: func.func @along_y
+// CHECK-SAME: (%[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32
+// CHECK: scf.while
+// CHECK: ^bb0(%[[NUMBER:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: arith.mului_extended %[[NUMBER]], %{{.*}} : i32
+// CHECK: %[[ROW:.*]] = arith.select
+// CHECK: %[[PY:.*]] = arith.subi %[[NUMBER]], %{{.*}} : i32
+// CHECK: arith.mului_extended %[[ROW]], %{{.*}} : i32
+// CHECK: arith.select
+// CHECK: %[[PX:.*]] = arith.subi %[[ROW]], %{{.*}} : i32
+// CHECK: %[[LAST:.*]] = arith.subi %[[Y]], %{{.*}} : i32
+// CHECK: %[[MIRRORED:.*]] = arith.subi %[[LAST]], %[[PY]] : i32
+// CHECK: %[[ID:.*]] = arith.select %{{.*}}, %[[PY]], %[[MIRRORED]] : i32
+// CHECK: arith.addi %[[PX]], %[[ID]] : i32
+func.func @along_y() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.repeats} {
+  tilegpu.each_program along y {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %sum = arith.addi %x, %y : i32
+    tile.device_print "sum %d", %sum : i32
+  }
+  return
+}

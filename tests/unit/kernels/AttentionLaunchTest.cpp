@@ -48,7 +48,7 @@ TEST(AttentionLaunch, PacksEachValueUnderItsName) {
                  .scale = 0.5f};
   kernels::AttentionLaunch packed = launch.pack();
   EXPECT_EQ(packed.extents, (std::array<std::int64_t, 4>{10, 12, 8, 2})) << "rows, keys, heads of all batch entries, batch";
-  const Grid grid = kernels::forwardTemplate().grid({}, {.block_m = 8}, packed.extents);
+  const Grid grid = kernels::forwardTemplate().grid(kernels::forwardTemplate().parameters, {.block_m = 8}, packed.extents);
   EXPECT_EQ((std::array<std::int64_t, 3>{grid.x, grid.y, grid.z}), (std::array<std::int64_t, 3>{2, 4, 2}));
   auto expectOperand = [&](const std::string& name, int offset, std::array<std::uint64_t, 3> strides) {
     EXPECT_EQ(slotOf(packed, name), reinterpret_cast<std::uint64_t>(memory + offset)) << name;
@@ -84,7 +84,7 @@ TEST(AttentionLaunch, EmptyTensorsNeedNoMemory) {
                  .k = {nullptr, DType::F32, {0, 2, 12, 16}},
                  .v = {nullptr, DType::F32, {0, 2, 12, 24}},
                  .o = {nullptr, DType::F32, {0, 4, 10, 24}}};
-  const Grid grid = kernels::forwardTemplate().grid({}, {.block_m = 8}, launch.pack().extents);
+  const Grid grid = kernels::forwardTemplate().grid(kernels::forwardTemplate().parameters, {.block_m = 8}, launch.pack().extents);
   EXPECT_EQ(grid.x * grid.y * grid.z, 0);
 }
 
@@ -155,6 +155,11 @@ TEST(AttentionLaunch, ExtentsOutOfRange) {
   EXPECT_EQ(launch.error(),
             "q: f32 [2, 4, 10, 16] strides [640, 160, 16, 1] is too large for one launch; "
             "this device takes up to 2 batch entries, 3 heads and 8 rows");
+  launch.kind.causal = true;
+  launch.limits.grid = {7, 3, 1};
+  EXPECT_EQ(launch.error(),
+            "q: f32 [2, 4, 10, 16] strides [640, 160, 16, 1] is too large for one launch; "
+            "this device takes up to 7 heads of all batch entries and 24 rows");
 }
 
 TEST(AttentionLaunch, Strides) {

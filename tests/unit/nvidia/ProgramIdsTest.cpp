@@ -20,11 +20,12 @@ struct Launch {
 };
 
 /// The programs of one block, each as x, y and z, until it has no more; one place more than it may have.
-std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, const Launch& launch, int32_t block, std::size_t most) {
+std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, const Launch& launch, tile::Axis axis, int32_t block,
+                                                   std::size_t most) {
   std::vector<std::uint32_t> numbers = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
     auto constant = [&](int32_t value) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(value)).getResult(); };
-    gpu::ProgramIds ids(b, {constant(launch.programs[0]), constant(launch.programs[1]), constant(launch.programs[2])}, constant(block),
-                        constant(launch.blocks));
+    gpu::ProgramIds ids(b, {constant(launch.programs[0]), constant(launch.programs[1]), constant(launch.programs[2])}, axis,
+                        constant(block), constant(launch.blocks));
     std::vector<mlir::Value> values;
     gpu::ProgramIds::State state = ids.first();
     for (std::size_t turn = 0; turn < most; ++turn) {
@@ -40,7 +41,12 @@ std::vector<std::array<std::uint32_t, 4>> programs(mlir::MLIRContext& context, c
   return turns;
 }
 
-TEST(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
+class ProgramIds : public testing::TestWithParam<tile::Axis> {};
+INSTANTIATE_TEST_SUITE_P(Axes, ProgramIds, testing::Values(tile::Axis::x, tile::Axis::y, tile::Axis::z),
+                         [](const auto& info) { return tile::stringifyAxis(info.param).str(); });
+
+TEST_P(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
+  const tile::Axis axis = GetParam();
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
   for (const Launch& launch :
@@ -48,8 +54,8 @@ TEST(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
     const auto [x, y, z] = launch.programs;
     std::vector<int> taken(static_cast<std::size_t>(x * y * z));
     for (int32_t block = 0; block < launch.blocks; ++block) {
-      const auto expected = tilegpu::programsOf({x, y, z}, block, launch.blocks);
-      const auto turns = programs(context, launch, block, expected.size() + 1);
+      const auto expected = tilegpu::programsOf({x, y, z}, axis, block, launch.blocks);
+      const auto turns = programs(context, launch, axis, block, expected.size() + 1);
       EXPECT_FALSE(turns.back()[0]) << "block " << block << " of " << launch.blocks;
       for (auto [number, turn] : llvm::zip_first(expected, turns)) {
         const auto& [exists, atX, atY, atZ] = turn;
@@ -63,14 +69,20 @@ TEST(ProgramIds, EveryProgramIsTakenOnceAndInOrder) {
   }
 }
 
-/// Work that falls or rises along x is the same in all pairs, but for the middle of an odd number, which blocks take in turns.
-TEST(ProgramIds, WorkThatFallsAlongXIsEvenedOut) {
+/// Work that falls or rises along the axis is the same in all pairs, but for the middle of an odd number, which blocks take in turns.
+TEST_P(ProgramIds, WorkThatFallsAlongTheAxisIsEvenedOut) {
   for (const auto& [x, y, blocks] :
        {std::array<int64_t, 3>{128, 16, 132}, {8, 256, 132}, {64, 32, 132}, {9, 40, 50}, {5, 400, 132}, {3, 440, 132}}) {
     int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    std::array<int64_t, 3> extents = {y, y, y};
+    const auto along = static_cast<std::size_t>(GetParam());
+    extents[along] = x, extents[(along + 1) % 3] = 1;
     for (int64_t block = 0; block < blocks; ++block) {
       int64_t work = 0;
-      for (int64_t number : tilegpu::programsOf({x, y, 1}, block, blocks)) work += x - number % x;
+      for (int64_t number : tilegpu::programsOf(extents, GetParam(), block, blocks)) {
+        const std::array<int64_t, 3> ids = {number % extents[0], number / extents[0] % extents[1], number / extents[0] / extents[1]};
+        work += x - ids[along];
+      }
       least = std::min(least, work), most = std::max(most, work);
     }
     EXPECT_LE(most - least, (x + 1) * (x % 2 == 0 ? 1 : 2)) << x << " x " << y << " by " << blocks;
@@ -78,7 +90,7 @@ TEST(ProgramIds, WorkThatFallsAlongXIsEvenedOut) {
 }
 
 /// Numbers are divided by their extents' reciprocals, which are rounded: at both sides of each multiple of an extent, and far out.
-TEST(ProgramIds, FarNumbersAreDividedExactly) {
+TEST(ProgramNumbers, FarOnesAreDividedExactly) {
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
   constexpr int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -93,7 +105,7 @@ TEST(ProgramIds, FarNumbersAreDividedExactly) {
             return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value))).getResult();
           };
           // As many blocks as programs: each takes one, and they are no pairs.
-          gpu::ProgramIds all(b, {constant(x), constant(y), constant(z)}, constant(number), constant(x * y * z));
+          gpu::ProgramIds all(b, {constant(x), constant(y), constant(z)}, tile::Axis::x, constant(number), constant(x * y * z));
           const auto ids = all.program(all.first()).ids;
           return std::vector<mlir::Value>(ids.begin(), ids.end());
         });
@@ -103,14 +115,15 @@ TEST(ProgramIds, FarNumbersAreDividedExactly) {
   }
 }
 
-TEST(ProgramIds, TheLargestLaunch) {
+TEST(ProgramNumbers, TheLargestLaunch) {
   mlir::MLIRContext context;
   context.loadDialect<mlir::arith::ArithDialect, mlir::func::FuncDialect>();
   constexpr std::uint32_t kMost = std::numeric_limits<std::int32_t>::max();
   constexpr auto kBlocks = static_cast<int32_t>(kMost / 2 + 1);
   std::vector<std::uint32_t> values = folded(context, [&](mlir::ImplicitLocOpBuilder& b) {
     auto constant = [&](int32_t value) { return mlir::arith::ConstantOp::create(b, b.getI32IntegerAttr(value)).getResult(); };
-    gpu::ProgramIds ids(b, {constant(static_cast<int32_t>(kMost)), constant(1), constant(1)}, constant(1), constant(kBlocks));
+    gpu::ProgramIds ids(b, {constant(static_cast<int32_t>(kMost)), constant(1), constant(1)}, tile::Axis::x, constant(1),
+                        constant(kBlocks));
     const gpu::ProgramIds::State second = ids.program(ids.first()).next;
     const gpu::ProgramIds::Program program = ids.program(second);
     return std::vector<mlir::Value>{ids.exists(second), program.ids[0], ids.exists(program.next)};

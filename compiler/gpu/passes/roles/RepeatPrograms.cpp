@@ -10,6 +10,8 @@
 //     (the program of program_id)                       each_program { ^(%x, %y, %z): (the program of %x, %y, %z); barrier }
 //   }                                                 }
 //
+// Pairs of programs make up for work that rises or falls along an axis, which is the one that the bounds of loops follow from.
+//
 // A block that is done with its program has the operands of the next one on their way: nothing waits for a block to begin, and what ends a
 // program runs beside the next one's copies. Slots and barrier objects go on from where the program before has left them.
 //
@@ -23,9 +25,11 @@
 // tests/lit/gpu/repeat-programs.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -53,10 +57,27 @@ Roles rolesOf(func::FuncOp func) {
   return roles;
 }
 
+/// The axis along which work differs: the only one that bounds of loops follow from, as far as they are computed. Else x.
+tile::Axis axisOfWork(func::FuncOp func) {
+  SetVector<Value> from;
+  func.walk([&](scf::ForOp loop) { from.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound()}); });
+  std::optional<tile::Axis> axis;
+  for (size_t i = 0; i < from.size(); ++i) {
+    Operation* op = from[i].getDefiningOp();
+    if (!op || !isMemoryEffectFree(op)) continue;
+    from.insert_range(op->getOperands());
+    auto program = dyn_cast<tile::ProgramIdOp>(op);
+    if (!program) continue;
+    if (axis && *axis != program.getAxis()) return tile::Axis::x;
+    axis = program.getAxis();
+  }
+  return axis.value_or(tile::Axis::x);
+}
+
 /// What follows `first` in its block becomes the region, but for the block's end.
-EachProgramOp wrap(Block& block, Block::iterator first, Location loc) {
+EachProgramOp wrap(Block& block, Block::iterator first, Location loc, tile::Axis axis) {
   OpBuilder b(block.getTerminator());
-  auto each = EachProgramOp::create(b, loc);
+  auto each = EachProgramOp::create(b, loc, axis);
   Type id = b.getI32Type();
   Block& body = each.getBody().emplaceBlock();
   body.addArguments({id, id, id}, {loc, loc, loc});
@@ -109,10 +130,11 @@ void takeSlotsInTurns(EachProgramOp each) {
 }
 
 void repeat(func::FuncOp func, const Roles& roles) {
-  takeSlotsInTurns(wrap(*roles.copier, roles.copier->begin(), func.getLoc()));
+  const tile::Axis axis = axisOfWork(func);
+  takeSlotsInTurns(wrap(*roles.copier, roles.copier->begin(), func.getLoc(), axis));
   Block::iterator first = roles.computing->begin();
   while (isa<SetRegistersOp>(*first)) ++first;
-  EachProgramOp program = wrap(*roles.computing, first, func.getLoc());
+  EachProgramOp program = wrap(*roles.computing, first, func.getLoc(), axis);
   takeSlotsInTurns(program);
   if (!storesToShared(program)) return;
   OpBuilder b(program.getBody().front().getTerminator());

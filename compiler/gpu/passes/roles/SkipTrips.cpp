@@ -20,12 +20,12 @@
 // uses, a trip that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
 //
 // Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1, and some masks in it may be skipped, of which
-// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; C2 groups have
-// different last rows; C3 a trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does
-// nothing else; all its waits come before its first release, so that a wait never needs a release of the same trip by another group; C4
-// behind it in its block stand dots, waits and releases only, each as it stands in the trip, with the loop's results for what a trip
-// carries; or n is the trip's number and nothing there waits for boxes; C5 no other operation uses the numbers and tokens that the loop
-// leaves.
+// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; C2 the
+// last rows of two groups are a step or more apart: else hardly a trip can be left out, and what finds it makes every program longer; C3 a
+// trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does nothing else; all its
+// waits come before its first release, so that a wait never needs a release of the same trip by another group; C4 behind it in its block
+// stand dots, waits and releases only, each as it stands in the trip, with the loop's results for what a trip carries; or n is the trip's
+// number and nothing there waits for boxes; C5 no other operation uses the numbers and tokens that the loop leaves.
 //
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
@@ -128,7 +128,10 @@ class Skip {
     return constant && *constant >= 0 ? constant : std::nullopt;
   }
 
-  bool differsAmongGroups(RegsAttr layout) { return !llvm::all_equal(lastByGroup(layout.getLayout(), *targetOf(loop_).warpGroup)); }
+  bool differsAmongGroups(RegsAttr layout) {
+    SmallVector<int64_t> last = lastByGroup(layout.getLayout(), *targetOf(loop_).warpGroup);
+    return *llvm::max_element(last) - *llvm::min_element(last) >= step_;
+  }
 
   /// C3.
   bool readTrip() {
