@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "kernels/attention/AttentionForward.h"
+#include "kernels/attention/ProgramOrder.h"
 #include "tests/backward/BackwardPrograms.h"
 
 namespace fattn::backward {
@@ -49,7 +50,10 @@ double lossOf(BackwardData& data) {
     arguments.emplace_back(name, value);
   arguments.emplace_back("scale", shape.scale());
   const dsl::Program program = traceAttentionForward(kind, {.block_m = 16, .block_n = 8});
-  interpreter::run(test::functionOf(program), test::bySlot(program, arguments), {1, static_cast<std::int32_t>(shape.headsQ), 1});
+  const kernels::BlockCounts counts{1, shape.headsQ, 1};
+  const Grid grid = shape.causal ? kernels::unevenGrid(counts) : kernels::evenGrid(counts);
+  interpreter::run(test::functionOf(program), test::bySlot(program, arguments),
+                   {static_cast<std::int32_t>(grid.x), static_cast<std::int32_t>(grid.y), static_cast<std::int32_t>(grid.z)});
   double loss = product(numbersOf(o), numbersOf(dout));
   const std::vector<float> logs = numbersOf(lse), weights = numbersOf(dlse);
   for (std::size_t i = 0; i < logs.size(); ++i)
