@@ -8,9 +8,13 @@ file(RELATIVE_PATH FATTN_SOURCE_FROM_BINARY ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_D
 target_compile_options(fattn_options INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -fmacro-prefix-map=${FATTN_SOURCE_FROM_BINARY}=)
 target_compile_options(fattn_options INTERFACE -Wall -Wextra -Wno-unused-parameter -ffunction-sections -fdata-sections)
 if(FATTN_SANITIZE)
-  # A call of a compiled kernel has no type that the function sanitizer could look up, in front of its entry.
-  target_compile_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE} $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>
-                         -fno-omit-frame-pointer -g1)
+  # A program ends at the first report, which takes less code than to go on. A call of a compiled kernel has no type that the function
+  # sanitizer could look up, in front of its entry.
+  target_compile_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1
+                         -D_GLIBCXX_ASSERTIONS)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(fattn_options INTERFACE -fno-sanitize=function -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/scripts/ubsan.ignore)
+  endif()
   target_link_options(fattn_options INTERFACE -fsanitize=${FATTN_SANITIZE})
 endif()
 if(FATTN_FUZZERS)
