@@ -162,7 +162,7 @@ detail::Handle detail::unary(Unary op, const AnyArg& x) {
     case Unary::Log:
       return step.wrap(step.create<math::LogOp>(value));
     case Unary::Rcp:
-      return step.wrap(step.create<arith::DivFOp>(constant(step, 1, type), value));
+      return step.wrap(step.create<arith::DivFOp>(constant(step, 1, type), value, arith::FastMathFlags::afn));
     case Unary::Sqrt:
       return step.wrap(step.create<math::SqrtOp>(value));
     case Unary::Rsqrt:

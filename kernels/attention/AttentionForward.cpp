@@ -30,25 +30,38 @@ constexpr float kLargest = 0x1p22f;
 /// Sums below this cannot overflow, neither as f32 nor, cast to the element type, as one probability.
 float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
 
-/// The block's sums, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they are.
-RowSums corrected(const BlockOfRows& block, const RowSums& sums) {
+/// What a block of rows stores: o / l in the element type, and what the log-sum-exp is made of.
+struct Results {
+  Tile out, l, m;
+};
+
+Results resultsOf(const RowSums& sums, DType dtype) {
+  Tile inverse = rcp(where(sums.l == 0.0f, 1.0f, sums.l));
+  return {cast(sums.o * expand(inverse, 1), dtype), sums.l, sums.m};
+}
+
+/// The block's results, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they
+/// are. The first results stand before the look at the sums, so that both are computed at once.
+Results corrected(const BlockOfRows& block, const RowSums& sums) {
   const auto& [o, l, m] = sums;
   const std::int64_t M = l.dim(0);
+  const DType dtype = block.v.base.dtype();
+  Results first = resultsOf(sums, dtype);
   Tile sees = block.lastKeys(M) >= 0;
   Tile suspect = (m <= -kLargest) & sees;
   // Without a mask every row sees an element that is not finite, and sums of f16 do not overflow.
-  if (block.causal || block.v.base.dtype() != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
+  if (block.causal || dtype != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
   Tile wrong = (suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity));
   // A scale that is NaN makes what hides a key NaN.
   if (block.causal) wrong = wrong | ((!sees) & !(l == 0.0f));
-  auto [o2, l2, m2] = select_lazy(
+  auto [out, l2, m2] = select_lazy(
       wrong,
       [&] {
-        RowSums again = carefulRows(block, M);
-        return carry(again.o, again.l, again.m);
+        Results again = resultsOf(carefulRows(block, M), dtype);
+        return carry(again.out, again.l, again.m);
       },
-      o, l, m);
-  return {o2, l2, m2};
+      first.out, first.l, first.m);
+  return {out, l2, m2};
 }
 
 template <typename Row>
@@ -145,11 +158,9 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
 
   // In this order: what is traced first is computed first.
   const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
-  RowSums sums = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal}, {o, l, m});
-  Tile empty = sums.l == 0.0f;
-  Tile out = sums.o * expand(rcp(where(empty, 1.0f, sums.l)), 1);
-  store(windowOf(rows.o(), row0, M), cast(out, dtype), {0});
-  Tile lse = where(empty, -kInfinity, (sums.m + log2(sums.l)) * std::numbers::ln2_v<float>);
+  Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal}, {o, l, m});
+  store(windowOf(rows.o(), row0, M), results.out, {0});
+  Tile lse = where(results.l == 0.0f, -kInfinity, (results.m + log2(results.l)) * std::numbers::ln2_v<float>);
   if_(rows.writeLse != 0, [&] {
     const HeadRows to = rows.lse();
     store(make_block_ptr(to.base, {to.length}, {to.stride}, {row0}, {M}), lse, {0});
