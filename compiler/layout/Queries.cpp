@@ -162,4 +162,32 @@ Holders holdersOf(const LinearLayout& layout) {
   return result;
 }
 
+std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout) {
+  if (layout.outputs().size() != 2 || !holdersOf(layout).all()) return std::nullopt;
+  // Rows whose number a lane chooses, or a register below what warps choose, lie in the block; the rest of a row's number is a block's.
+  std::int64_t ofWarps = 0, ofThreads = 0;
+  for (const Axis& in : layout.inputs()) {
+    for (int bit = 0; bit < in.bits; ++bit) {
+      Coords image = layout.linearPart().at({{in.name, std::int64_t{1} << bit}});
+      if (in.name == kWarp && image[1] != 0) return std::nullopt;
+      (in.name == kWarp ? ofWarps : ofThreads) |= image[0];
+    }
+  }
+  for (const Repeat& repeat : layout.repeats())
+    if (repeat.in == kWarp && repeat.out != layout.outputs()[0].name) return std::nullopt;
+  if (ofWarps & ofThreads) return std::nullopt;
+  return ofWarps ? ofWarps & -ofWarps : std::int64_t{1} << layout.outputs()[0].bits;
+}
+
+bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second) {
+  if (!rowsOfWarps(first) || rowsOfWarps(first) != rowsOfWarps(second) || first.outputShape() != second.outputShape()) return false;
+  auto ofWarps = [](const LinearLayout& layout) {
+    std::vector<Repeat> repeats;
+    for (const Repeat& repeat : layout.repeats())
+      if (repeat.in == kWarp || repeat.out == layout.outputs()[0].name) repeats.push_back(repeat);
+    return std::pair(layout.columns(kWarp), repeats);
+  };
+  return ofWarps(first) == ofWarps(second);
+}
+
 }  // namespace fattn::layout

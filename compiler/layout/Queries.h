@@ -49,6 +49,12 @@ struct Holders {
 };
 Holders holdersOf(const LinearLayout& layout);
 
+/// How many rows (dim 0 of a tile of two dimensions) that follow each other each warp holds whole, with all their columns; it may hold
+/// several such blocks. A power of two. Nothing where warps share rows, or where an element is held twice.
+std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout);
+/// Whether each row is whole in the same warp in both layouts of one tile.
+bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second);
+
 /// A digit of an element's number along a dimension: number / below % count, chosen by registers (lane 0), or by one bit of the lane.
 struct ScanDigit {
   std::int64_t below = 1, count = 2, lane = 0;

@@ -17,6 +17,7 @@
 
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/layout/Shared.h"
+#include "compiler/nvidia/Boxes.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -34,13 +35,6 @@ namespace {
 constexpr int64_t kBarrierBytes = 8;
 /// Numbers of a buffer's words of parities.
 enum Parities : int { kFull, kEmpty };
-
-Value assembly(Lowering& to, Type type, ValueRange operands, const std::string& text, StringRef constraints) {
-  auto dialect = LLVM::AsmDialectAttr::get(to.b.getContext(), LLVM::AsmDialect::AD_ATT);
-  auto op = LLVM::InlineAsmOp::create(to.b, type ? TypeRange(type) : TypeRange(), operands, text, constraints, /*has_side_effects=*/true,
-                                      /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect, ArrayAttr());
-  return type ? op.getResult(0) : Value();
-}
 
 /// One slot of a buffer that is filled by boxes; addresses in shared memory are i32.
 class Slot {
@@ -96,45 +90,11 @@ void wait(Lowering& to, Value barrier, Value parity) {
 /// One thread of the warp that executes it.
 Value elected(Lowering& to) { return NVVM::ElectSyncOp::create(to.b, to.b.getI1Type(), Value()); }
 
-/// Calls `emit` in a branch that is taken where `condition` holds.
-void inBranch(Lowering& to, Value condition, llvm::function_ref<void()> emit) {
-  OpBuilder::InsertionGuard guard(to.b);
-  auto branch = scf::IfOp::create(to.b, condition, /*withElseRegion=*/false);
-  to.b.setInsertionPointToStart(branch.thenBlock());
-  emit();
-}
-
 /// The same for one thread of the block's first warp; null: always.
 void byOneThread(Lowering& to, Value condition, llvm::function_ref<void()> emit) {
   Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.uniformWarp, to.i32(0));
   if (condition) first = arith::AndIOp::create(to.b, first, condition);
   inBranch(to, first, [&] { inBranch(to, elected(to), emit); });
-}
-
-/// The window's place along a dimension as the engine takes it: what lies beyond an i32 lies outside of every array.
-Value coordinate(Lowering& to, Value offset) {
-  if (auto extension = offset.getDefiningOp<arith::ExtSIOp>(); extension && extension.getIn().getType().isInteger(32))
-    return extension.getIn();
-  Value low = arith::MaxSIOp::create(to.b, offset, to.i64(std::numeric_limits<int32_t>::min()));
-  Value both = arith::MinSIOp::create(to.b, low, to.i64(std::numeric_limits<int32_t>::max()));
-  return arith::TruncIOp::create(to.b, to.b.getI32Type(), both);
-}
-
-/// The coordinates beyond the window's own. Along a stride of 0 there is but one place, and the launch's map has another stride.
-SmallVector<Value> furtherCoordinates(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map) {
-  SmallVector<Value> result;
-  auto function = op->getParentOfType<func::FuncOp>();
-  for (auto [value, stride] : llvm::zip(op.getCoordinates(), map.getAs<ArrayAttr>("strides").getValue().drop_front())) {
-    Value at = to.scalar(value);
-    for (int64_t argument : cast<DenseI64ArrayAttr>(stride).asArrayRef().drop_front()) {
-      Value factor = to.scalar(function.getArgument(static_cast<unsigned>(argument)));
-      Value zero = arith::ConstantOp::create(to.b, to.b.getZeroAttr(factor.getType()));
-      Value none = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, factor, zero);
-      at = arith::SelectOp::create(to.b, none, to.i32(0), at);
-    }
-    result.push_back(at);
-  }
-  return result;
 }
 
 /// cp.async.bulk.tensor for each box of the tile, which lies as layout::swizzled says: blocks of rows, each in columns of the swizzle's
@@ -164,13 +124,12 @@ void copyEachBox(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, Slot
 LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
   FailureOr<Slot> slot = Slot::create(to, op, op.getBuffer(), op.getSlot());
   if (failed(slot)) return failure();
-  auto maps = op->getParentOfType<func::FuncOp>()->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr);
-  auto map = cast<DictionaryAttr>(maps[*op.getMap()]);
+  DictionaryAttr map = tensorMapOf(op, *op.getMap());
   Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
   auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
   if (madeBy && madeBy.getValue() == tilegpu::kMadeElsewhere) return success();
   bool released = tilegpu::isReleased(op.getBuffer());
-  SmallVector<Value> further = furtherCoordinates(to, op, map), first;
+  SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
   for (Value offset : to.window(op.getPtr()).offsets) first.push_back(coordinate(to, offset));
   auto copy = [&] {
     if (released) wait(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(kEmpty), to.i32(1)));

@@ -48,6 +48,8 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;        // Copies.cpp
   mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;          // Copies.cpp
   mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;            // BoxCopies.cpp
+  mlir::LogicalResult storeBoxes(gpu::Lowering& to, tilegpu::StoreBoxesOp op) override;      // BoxStores.cpp
+  void endStores(gpu::Lowering& to) override;                                                // BoxStores.cpp
   mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;          // Roles.cpp
   mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;        // Roles.cpp
   mlir::LogicalResult groupLast(gpu::Lowering& to, tilegpu::GroupLastOp op) override;        // Roles.cpp

@@ -55,7 +55,7 @@ class Enumerator {
 
 }  // namespace
 
-Owners::Map Owners::compute(const Accessor& accessor) const {
+Owners::Map Owners::compute(const Accessor& accessor, Agent by) const {
   const LinearLayout* layout = layoutOf(accessor.layout);
   // A buffer's part is described by the buffer's shape, its own and where it begins.
   size_t rank = layout ? layout->outputs().size() : 0;
@@ -75,7 +75,7 @@ Owners::Map Owners::compute(const Accessor& accessor) const {
     int64_t element = 0;
     for (size_t d = 0; d < rank; ++d) element = element * whole[d] + coords[d] + (offsets.empty() ? 0 : offsets[d]);
     if (element >= count) return;
-    int owner = static_cast<int>(agent == Agent::Warp ? w : w * lanes + l);
+    int owner = static_cast<int>(by == Agent::Warp ? w : w * lanes + l);
     int& known = map[static_cast<size_t>(element)];
     if (known == kNobody)
       known = owner;
@@ -85,9 +85,9 @@ Owners::Map Owners::compute(const Accessor& accessor) const {
   return map;
 }
 
-const Owners::Map& Owners::mapOf(int accessor) {
-  auto it = maps.find(accessor);
-  if (it == maps.end()) it = maps.emplace(accessor, compute(program.accessors[static_cast<size_t>(accessor)])).first;
+const Owners::Map& Owners::mapOf(int accessor, Agent by) {
+  auto it = maps.find({accessor, by});
+  if (it == maps.end()) it = maps.emplace(std::pair(accessor, by), compute(program.accessors[static_cast<size_t>(accessor)], by)).first;
   return it->second;
 }
 
@@ -95,7 +95,9 @@ bool Owners::same(int first, int second) {
   if (first < 0 || second < 0) return false;
   auto [it, fresh] = known.try_emplace(std::minmax(first, second), false);
   if (!fresh) return it->second;
-  const Map &a = mapOf(first), &b = mapOf(second);
+  auto byWarp = [&](int accessor) { return program.accessors[static_cast<size_t>(accessor)].byWarp; };
+  const Agent by = byWarp(first) || byWarp(second) ? Agent::Warp : agent;
+  const Map &a = mapOf(first, by), &b = mapOf(second, by);
   bool same = a.size() == b.size();
   for (size_t i = 0; same && i < a.size(); ++i) same = a[i] == kNobody || b[i] == kNobody || (a[i] == b[i] && a[i] != kSeveral);
   return it->second = same;

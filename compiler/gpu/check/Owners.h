@@ -16,18 +16,19 @@ class Owners {
  public:
   Owners(const Program& program, Agent agent) : program(program), agent(agent) {}
 
-  /// Whether every element that both access is accessed by one and the same agent only. The numbers are of Program::accessors.
+  /// Whether every element that both access is accessed by one and the same agent only, or warp, where an engine makes one of the accesses
+  /// for it. The numbers are of Program::accessors.
   bool same(int first, int second);
 
  private:
   static constexpr int kNobody = -1, kSeveral = -2;
   using Map = std::vector<int>;  ///< by element in row-major order
-  const Map& mapOf(int accessor);
-  Map compute(const Accessor& accessor) const;
+  const Map& mapOf(int accessor, Agent by);
+  Map compute(const Accessor& accessor, Agent by) const;
 
   const Program& program;
   Agent agent;
-  std::map<int, Map> maps;
+  std::map<std::pair<int, Agent>, Map> maps;
   std::map<std::pair<int, int>, bool> known;
 };
 

@@ -40,7 +40,7 @@ Act actOf(Operation* op) {
       .Case<tilegpu::LoadBufferOp>([](auto) { return Act::ReadBuffer; })
       .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
       .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
-      .Case<tile::StoreOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
+      .Case<tile::StoreOp, tilegpu::StoreBoxesOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
       .Case<tile::AtomicAddOp, tile::AccumulateOp>([](auto) { return Act::AtomicGlobal; })
       .Default([](Operation*) { return Act::None; });
 }
@@ -225,6 +225,7 @@ class Flattener {
             [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
         .Case<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
+        .Case([&](tilegpu::StoreBoxesOp store) { global(step, store.getValue().getType(), /*oneHolder=*/true, /*byWarp=*/true); })
         .Case([&](tile::AtomicAddOp add) {
           step.orders = add.getOrder() != tile::MemoryOrder::relaxed;
           global(step, add.getValue().getType(), true);
@@ -264,8 +265,8 @@ class Flattener {
     if (step.buffer >= 0 && step.label >= 0) program.buffers[step.buffer].labelled = true;
   }
 
-  void global(Step& step, Type type, bool oneHolder) {
-    Accessor accessor{.layout = {}, .shape = {}, .oneHolder = oneHolder};
+  void global(Step& step, Type type, bool oneHolder, bool byWarp = false) {
+    Accessor accessor{.layout = {}, .shape = {}, .oneHolder = oneHolder, .byWarp = byWarp};
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
       accessor.layout = tensor.getEncoding();
       accessor.shape.assign(tensor.getShape().begin(), tensor.getShape().end());

@@ -79,6 +79,7 @@ struct Accessor {
   mlir::Attribute layout;                 ///< null where all threads access the same scalar
   llvm::SmallVector<int64_t> shape = {};  ///< of what is accessed
   bool oneHolder = false;                 ///< of several threads that hold an element only the first accesses it
+  bool byWarp = false;                    ///< an engine accesses for what a whole warp holds, when its threads have met
   bool operator==(const Accessor&) const = default;
 };
 

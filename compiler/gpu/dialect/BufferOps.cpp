@@ -22,7 +22,7 @@ bool isInLoop(Operation* op) { return op->getParentOfType<LoopLikeOpInterface>()
 /// A buffer whose bytes are known, and one of its slots.
 LogicalResult verifySlot(Operation* op, Value buffer, Value slot) {
   if (!buffer.getDefiningOp<AllocOp>()) return op->emitOpError() << "needs a buffer that is the result of tilegpu.alloc";
-  std::optional<int64_t> number = getConstantIntValue(slot);
+  std::optional<int64_t> number = slot ? getConstantIntValue(slot) : std::nullopt;
   int64_t slots = cast<BufferType>(buffer.getType()).getSlots();
   if (!number || (*number >= 0 && *number < slots)) return success();
   return op->emitOpError() << "slot " << *number << " must be in [0, " << slots - 1 << "]";
@@ -93,19 +93,28 @@ LogicalResult StoreBufferOp::verify() {
   return verifySameTile(*this, "value and buffer", value.getShape(), value.getElementType(), buffer.getShape(), buffer.getElementType());
 }
 
-/// C6 of a copy with a map.
-static LogicalResult verifyMap(CopyAsyncOp copy) {
+/// The map of a copy by boxes, and its coordinates.
+static LogicalResult verifyMap(Operation* copy, size_t number, size_t coordinates) {
   auto function = copy->getParentOfType<FunctionOpInterface>();
   auto maps = function ? function->getAttrOfType<ArrayAttr>(kTensorMapsAttr) : ArrayAttr();
-  size_t count = maps ? maps.size() : 0, number = *copy.getMap();
-  if (number >= count) return copy.emitOpError() << "names tensor map " << number << ", but the function has " << count;
+  size_t count = maps ? maps.size() : 0;
+  if (number >= count) return copy->emitOpError() << "names tensor map " << number << ", but the function has " << count;
   auto map = dyn_cast<DictionaryAttr>(maps[number]);
   auto sizes = map ? map.getAs<ArrayAttr>("sizes") : ArrayAttr();
   if (!sizes || sizes.size() < 2)
-    return copy.emitOpError() << "names tensor map " << number << ", which has no sizes of two or more dimensions";
-  if (copy.getCoordinates().size() + 2 == sizes.size()) return success();
-  return copy.emitOpError() << "has " << copy.getCoordinates().size() << " coordinates, but tensor map " << number << " needs "
-                            << sizes.size() - 2;
+    return copy->emitOpError() << "names tensor map " << number << ", which has no sizes of two or more dimensions";
+  if (coordinates + 2 == sizes.size()) return success();
+  return copy->emitOpError() << "has " << coordinates << " coordinates, but tensor map " << number << " needs " << sizes.size() - 2;
+}
+
+static LogicalResult verifyBoundaryCheck(Operation* op, ArrayRef<int64_t> checked, int64_t rank) {
+  llvm::SmallBitVector seen(static_cast<unsigned>(rank));
+  for (int64_t d : checked) {
+    if (d < 0 || d >= rank || seen.test(static_cast<unsigned>(d)))
+      return op->emitOpError() << "boundary_check must name distinct dimensions in [0, " << rank - 1 << "], but got " << d;
+    seen.set(static_cast<unsigned>(d));
+  }
+  return success();
 }
 
 LogicalResult CopyAsyncOp::verify() {
@@ -117,19 +126,37 @@ LogicalResult CopyAsyncOp::verify() {
   if (failed(verifySameTile(*this, "block pointer and buffer", ptr.getShape(), ptr.getElementType(), buffer.getShape(),
                             buffer.getElementType())))
     return failure();
-  llvm::SmallBitVector seen(static_cast<unsigned>(ptr.getRank()));
-  for (int64_t d : getBoundaryCheck()) {
-    if (d < 0 || d >= ptr.getRank() || seen.test(static_cast<unsigned>(d)))
-      return emitOpError() << "boundary_check must name distinct dimensions in [0, " << ptr.getRank() - 1 << "], but got " << d;
-    seen.set(static_cast<unsigned>(d));
-  }
+  if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), ptr.getRank()))) return failure();
   if (getLayout().has_value() == isBulk()) return emitOpError() << "needs either a layout or a map";
-  if (isBulk()) return verifyMap(*this);
+  if (isBulk()) return verifyMap(*this, *getMap(), getCoordinates().size());
   if (failed(getLayout()->verifyEncoding(ptr.getShape(), ptr.getElementType(), [&] { return emitOpError(); }))) return failure();
   for (int d = 0; d < static_cast<int>(ptr.getRank()); ++d)
     if (bytesTogether(getLayout()->getLayout(), buffer, d) >= kLeastCopy) return success();
   return emitOpError() << "needs a layout whose threads hold at least " << kLeastCopy
                        << " bytes of elements that follow each other, in the buffer as well, but it is " << getLayout()->getLayout().str();
+}
+
+LogicalResult StoreBoxesOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  tile::BlockPtrType ptr = getPtr().getType();
+  RankedTensorType value = getValue().getType();
+  if (failed(verifyHome(*this, value)) || failed(verifySlot(*this, getBuffer(), Value()))) return failure();
+  if (failed(verifySameTile(*this, "value and buffer", value.getShape(), value.getElementType(), buffer.getShape(),
+                            buffer.getElementType())) ||
+      failed(
+          verifySameTile(*this, "value and block pointer", value.getShape(), value.getElementType(), ptr.getShape(), ptr.getElementType())))
+    return failure();
+  if (value.getRank() != 2) return emitOpError() << "needs a tile of two dimensions, but this one has " << value.getRank();
+  if (buffer.getSlots() != 1 || isInLoop(getBuffer().getDefiningOp()))
+    return emitOpError()
+           << "needs a buffer of one slot that is allocated outside of loops: the engine may read it from one trip to the next";
+  if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), ptr.getRank())) || failed(verifyMap(*this, getMap(), getCoordinates().size())))
+    return failure();
+  auto maps = (*this)->getParentOfType<FunctionOpInterface>()->getAttrOfType<ArrayAttr>(kTensorMapsAttr);
+  auto box = cast<DictionaryAttr>(maps[getMap()]).getAs<DenseI64ArrayAttr>("box");
+  if (box && box.size() == 2 && layout::rowsOfWarps(*layoutOf(value)) == box[1]) return success();
+  return emitOpError() << "needs a layout that gives a warp whole rows, as many that follow each other as a box of tensor map " << getMap()
+                       << " has; it is " << layoutOf(value)->str();
 }
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }

@@ -200,6 +200,32 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments, Ti
   }];
 }
 
+def TileGpu_StoreBoxesOp : TileGpu_Op<"store_boxes"> {
+  let opDocGroup = TileGpu_CopiesTopic;
+  let summary = "write a tile to global memory by a copy engine";
+  let description = [{
+    Stores the tile as `tile.store` does. Each warp lays its rows into the buffer, and an engine takes them from there, in boxes of the array
+    that the function's tensor map of number `map` describes; `coordinates` are as for `tilegpu.copy_async`. The warp goes on while the
+    engine works. It waits for the engine before it lays the next tile into the buffer, and before the kernel ends.
+
+    Nothing else may use the buffer's bytes behind it, and no program may read or write again what it has stored: threads and the engine have no order.
+
+    Constraints:
+    - C1: value, block pointer and buffer have one shape of two dimensions and one element type; the buffer has one slot and is allocated
+      outside of loops.
+    - C2: `boundary_check` names distinct dimensions of the block pointer.
+    - C3: the function has a tensor map of this number, and there is a coordinate for each dimension of it beyond two.
+    - C4: the rows of the map's box are whole in one warp: the value's layout has each element once, and gives a warp as many rows that
+      follow each other, once or several times.
+  }];
+  let arguments = (ins Arg<Tile_BlockPtrType, "", [MemWrite]>:$ptr, Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer,
+                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
+  let assemblyFormat = [{
+    $ptr `,` $value `in` $buffer `map` $map `[` $coordinates `]` attr-dict `:` qualified(type($ptr)) `,` type($value) `,` qualified(type($buffer))
+  }];
+  let hasVerifier = 1;
+}
+
 def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [
     AttrSizedOperandSegments, MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_NeedsAllWarps, TileGpu_Synchronizes]> {
   let opDocGroup = TileGpu_CopiesTopic;

@@ -3,6 +3,7 @@
 // adds it; a number is stored by the first thread of the block.
 #include <fmt/format.h>
 
+#include "compiler/gpu/interpreter/BufferPlaces.h"
 #include "compiler/gpu/interpreter/Code.h"
 #include "compiler/gpu/interpreter/WindowPlaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -100,10 +101,29 @@ Action write(Flattener& to, Op op, Write one) {
   };
 }
 
-Action store(Flattener& to, tile::StoreOp op) {
+template <typename Op>
+Action store(Flattener& to, Op op) {
   return write(to, op, [](Block& block, const Access& access, const Element& place, const Element& value, Type type) {
     block.store(access, place, value, type);
   });
+}
+
+/// The engine takes from the buffer what the warp's threads have laid there.
+Action storeBoxes(Flattener& to, tilegpu::StoreBoxesOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  auto layout = to.distribution(op.getValue());
+  Type element = op.getValue().getType().getElementType();
+  return [=, from = to.slot(op.getValue()), write = store(to, op)](Block& block, Warp& warp) mutable {
+    std::optional<int64_t> start = places->slotStart(block, 0);
+    const Elements& values = *warp.values[from].tile;
+    auto elements = layout->elements(warp.number);
+    for (std::size_t i = 0; start && i < elements.size(); ++i) {
+      int64_t at = *start + places->offset(elements[i]);
+      block.run.shared.shadow.write(at, places->elementBytes(), block.access(warp, op, threadOf(warp, *layout, i)), block.run.log);
+      interpreter::writeBytes(block.run.shared.data + at, values[i], element);
+    }
+    write(block, warp);
+  };
 }
 
 Action accumulate(Flattener& to, tile::AccumulateOp op) {
@@ -242,6 +262,7 @@ Action globalAction(Flattener& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, Action>(op)
       .Case<tile::LoadOp>([&](auto one) { return load(to, one); })
       .Case<tile::StoreOp>([&](auto one) { return store(to, one); })
+      .Case<tilegpu::StoreBoxesOp>([&](auto one) { return storeBoxes(to, one); })
       .Case<tile::AccumulateOp>([&](auto one) { return accumulate(to, one); })
       .Case<tile::GatherOp>([&](auto one) { return gather(to, one); })
       .Case<tile::ScatterOp>([&](auto one) { return scatter(to, one); })

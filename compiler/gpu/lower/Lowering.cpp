@@ -115,6 +115,8 @@ Type Lowering::registerType(Type element) const {
 LogicalResult Lowering::lowerBlock(Block& block) {
   for (Operation& op : block.without_terminator())
     if (failed(lowerOperation(*this, &op))) return failure();
+  // Programs that a block takes one after another wait for each other, and the block behind the last one (Programs.cpp).
+  if (!isa<tilegpu::EachProgramOp>(block.getParentOp()) && !block.getOps<tilegpu::StoreBoxesOp>().empty()) machine.endStores(*this);
   return success();
 }
 

@@ -77,6 +77,9 @@ class Machine {
   virtual mlir::LogicalResult copyAsync(Lowering& to, tilegpu::CopyAsyncOp op);
   virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op);
   virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op);
+  virtual mlir::LogicalResult storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op);
+  /// Before the block's shared memory goes: behind such stores, or behind programs with some, of which a block takes one after another.
+  virtual void endStores(Lowering& /*to*/) {}
   virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);
   virtual mlir::LogicalResult warpLeast(Lowering& to, tilegpu::WarpLeastOp op);
   virtual mlir::LogicalResult groupLast(Lowering& to, tilegpu::GroupLastOp op);

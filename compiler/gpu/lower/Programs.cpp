@@ -52,6 +52,9 @@ LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   SmallVector<Value> next(program.next.begin(), program.next.end());
   if (counts) next.push_back(arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1)));
   scf::YieldOp::create(to.b, next);
+  to.b.setInsertionPointAfter(loop);
+  auto stores = [](tilegpu::StoreBoxesOp) { return WalkResult::interrupt(); };
+  if (source.walk(stores).wasInterrupted()) to.machine.endStores(to);
   return success();
 }
 

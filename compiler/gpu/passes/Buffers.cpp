@@ -3,6 +3,7 @@
 
 #include "compiler/layout/Conversion.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -55,6 +56,7 @@ CopySet copiesOf(Value token) {
 SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
   if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
+  if (auto store = dyn_cast<StoreBoxesOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
     return {{.buffer = copy.getBuffer(), .write = true, .copy = true, .released = copy.isBulk() && isReleased(copy.getBuffer())}};
   SmallVector<BufferAccess, 2> accesses;
@@ -119,6 +121,22 @@ int64_t registersOf(Type type) {
   const layout::LinearLayout* layout = layoutOf(type);
   if (!layout) return 0;
   return (layout->inputSize(layout::kRegister) * elementBits(cast<RankedTensorType>(type).getElementType()) + 31) / 32;
+}
+
+int64_t registersIn(Operation* loop) {
+  int64_t carried = 0, largest = 0;
+  loop->walk([&](Operation* op) {
+    if (auto inner = dyn_cast<LoopLikeOpInterface>(op)) {
+      int64_t sum = 0;
+      for (Value v : inner.getRegionIterArgs()) sum += registersOf(v.getType());
+      carried = std::max(carried, sum);
+    }
+    auto dot = dyn_cast<tile::DotOp>(op);
+    auto unit = dyn_cast<DotAsyncOp>(op);
+    Value start = dot ? dot.getAcc() : unit ? unit.getAcc() : Value();
+    if (start && matchPattern(start, m_Constant())) largest = std::max(largest, registersOf(start.getType()));
+  });
+  return carried + largest;
 }
 
 }  // namespace fattn::tilegpu

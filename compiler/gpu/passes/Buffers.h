@@ -25,7 +25,8 @@ struct BufferAccess {
 };
 
 /// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait
-/// makes its copies' writes seen; a dot_async reads from its issue to its dot_wait.
+/// makes its copies' writes seen; a dot_async reads from its issue to its dot_wait. A store_boxes writes its buffer; that an engine then
+/// reads it is no access of threads.
 llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
 
 /// Whether `op` or anything in its regions touches one of these buffers.
@@ -45,6 +46,9 @@ int64_t registersOf(mlir::Type type);
 
 /// Whether several warps make a conversion together, through shared memory (null: no).
 bool crossesWarps(ConvertLayoutOp conversion);
+
+/// Those that a loop's body needs at least: what it carries, and the largest result of a dot that starts from a constant.
+int64_t registersIn(mlir::Operation* loop);
 
 /// Whether a dot's operands become two numbers an element, the second what the first one's precision leaves (3xTF32): f32 of precision
 /// ieee.

@@ -124,6 +124,15 @@ def FoldLazyPass : Pass<"tilegpu-fold-lazy", "::mlir::ModuleOp"> {
   }];
 }
 
+def StoreBoxesPass : Pass<"tilegpu-store-boxes", "::mlir::func::FuncOp"> {
+  let summary = "Let a copy engine write results to global memory";
+  let description = [{
+    Where lanes would exchange registers to store vectors, each warp lays its rows into shared memory, and an engine takes them from there,
+    if the block has room for them. Runs before `-tilegpu-decompose-conversions`.
+  }];
+  let options = [Option<"programs", "programs", "bool", "false", "leave room for the operands of a block's next program">];
+}
+
 def DecomposeConversionsPass : Pass<"tilegpu-decompose-conversions", "::mlir::func::FuncOp"> {
   let summary = "Bring what crosses warps through shared memory";
   let description = [{

@@ -66,7 +66,9 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
   verifyLayouts();
 
-  // What crosses warps goes through shared memory, too. Then it is known what lies where, and who waits for whom.
+  // What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for
+  // whom.
+  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
   if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());

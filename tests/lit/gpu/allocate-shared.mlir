@@ -146,3 +146,46 @@ func.func @barrier_objects(%p: !ptr, %v: tensor<16x8xf32, #acc>) -> tensor<16x8x
   %z = arith.addf %x, %y : tensor<16x8xf32, #acc>
   return %z : tensor<16x8xf32, #acc>
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!ptr = !tile.block_ptr<16x8xf32>
+!buf = !tilegpu.buffer<1 x 16x8xf32, #shared>
+!ring = !tilegpu.buffer<454 x 16x8xf32, #shared>
+
+// What an engine stores from has bytes of its own, so that warps need not meet before they write there.
+// CHECK-LABEL: func.func @boxes_apart
+// CHECK-SAME: tilegpu.shared_bytes = 1024 : i64
+// CHECK: tilegpu.alloc {offset = 0 : i64}
+// CHECK: tilegpu.alloc {offset = 512 : i64}
+func.func @boxes_apart(%p: !ptr, %v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 1 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 8, 16>, sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !buf
+  %b = tilegpu.alloc : !buf
+  tilegpu.store_buffer %v, %a[%c0] : tensor<16x8xf32, #acc>, !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> tensor<16x8xf32, #acc>
+  tilegpu.store_boxes %p, %x in %b map 0[] : !ptr, tensor<16x8xf32, #acc>, !buf
+  return
+}
+
+// Where that is more than a block has, the results lie where operands were.
+// CHECK-LABEL: func.func @boxes_over_operands
+// CHECK-SAME: tilegpu.shared_bytes = 232448 : i64
+// CHECK: tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<454 x
+// CHECK: tilegpu.alloc {offset = 4096 : i64} : !tilegpu.buffer<1 x
+// CHECK: tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<8 x
+func.func @boxes_over_operands(%p: !ptr, %v: tensor<16x8xf32, #acc>) attributes {tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 1 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 8, 16>, sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !buf
+  %c = tilegpu.alloc : !tilegpu.buffer<8 x 16x8xf32, #shared>
+  tilegpu.store_buffer %v, %a[%c0] : tensor<16x8xf32, #acc>, !ring
+  %x = tilegpu.load_buffer %a[%c0] : !ring -> tensor<16x8xf32, #acc>
+  tilegpu.store_boxes %p, %x in %b map 0[] : !ptr, tensor<16x8xf32, #acc>, !buf
+  tilegpu.store_buffer %x, %c[%c0] : tensor<16x8xf32, #acc>, !tilegpu.buffer<8 x 16x8xf32, #shared>
+  return
+}

@@ -473,3 +473,45 @@ func.func @boxes_of_what_is_stored(%p: !ptr, %v: !tile1) -> !tile1
   %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
   return %x : !tile1
 }
+
+// An engine stores from the buffer what each warp lays there: where its bytes were another buffer's, whose readers may still be at work, a
+// barrier stands before.
+// CHECK-LABEL: func.func @stores_boxes_over_a_buffer
+// CHECK: tilegpu.store_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.store_boxes
+func.func @stores_boxes_over_a_buffer(%p: !ptr, %v: !tile1) attributes {tilegpu.tensor_maps = [{box = array<i64: 8, 16>, sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc {offset = 0 : i64} : !buf
+  %b = tilegpu.alloc {offset = 256 : i64} : !buf
+  tilegpu.store_buffer %v, %a[%c0] : !tile1, !buf
+  %x = tilegpu.load_buffer %a[%c0] : !buf -> !tile1
+  tilegpu.store_boxes %p, %x in %b map 0[] : !ptr, !tile1, !buf
+  return
+}
+
+// With bytes of its own it needs none. Nor does it where its warp has read what it writes over, whichever lane has, as a store of threads
+// would.
+// CHECK-LABEL: func.func @stores_boxes
+// CHECK-NOT: tilegpu.barrier
+// CHECK: tilegpu.store_boxes
+// CHECK-NOT: tilegpu.barrier
+// CHECK: return
+func.func @stores_boxes(%p: !ptr, %v: !tile1) -> tensor<16x8xf32, #rows> attributes {tilegpu.tensor_maps = [{box = array<i64: 8, 16>, sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %b = tilegpu.alloc {offset = 256 : i64} : !buf
+  %x = tile.load %p : !ptr -> tensor<16x8xf32, #rows>
+  tilegpu.store_boxes %p, %v in %b map 0[] : !ptr, !tile1, !buf
+  return %x : tensor<16x8xf32, #rows>
+}
+
+// CHECK-LABEL: func.func @stores_by_threads
+// CHECK: tile.load
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tile.store
+func.func @stores_by_threads(%p: !ptr, %v: !tile1) -> tensor<16x8xf32, #rows> {
+  %x = tile.load %p : !ptr -> tensor<16x8xf32, #rows>
+  tile.store %p, %v : !ptr, !tile1
+  return %x : tensor<16x8xf32, #rows>
+}

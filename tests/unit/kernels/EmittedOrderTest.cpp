@@ -127,7 +127,7 @@ std::size_t countOf(const std::string& text, std::string_view part) {
 
 /// No warp waits for another one but at the turns: what unusual rows need is decided a warp, rows leave in 16 bytes a lane, and a warp that
 /// has waited for the copy of its query rows may write where they lay. (Rows of 256 do not fit into registers that way.)
-TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresVectors) {
+TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresBoxes) {
   for (std::int64_t headDim : {64, 128})
     for (bool causal : {false, true})
       for (const char* schedule : {"A B1 a b", "A B1 a b persistent"}) {
@@ -138,7 +138,10 @@ TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresVectors) {
         const std::string which = tile.toString() + (causal ? ", causal" : "");
         EXPECT_EQ(countOf(ptx, "bar.red"), 0u) << which;
         EXPECT_EQ(countOf(ptx, "\tbar.sync \t1,"), 0u) << which;
-        EXPECT_GE(countOf(ptx, "st.global.v4.b32"), static_cast<std::size_t>(headDim) / 16) << which;
+        // Matrices of 8 x 32 elements for the warp's 16 rows at once, and boxes of 16 x 64.
+        EXPECT_EQ(countOf(ptx, "stmatrix.sync.aligned.m8n8.x4"), static_cast<std::size_t>(headDim) / 16) << which;
+        EXPECT_EQ(countOf(ptx, "cp.async.bulk.tensor.4d.global.shared::cta"), static_cast<std::size_t>(headDim) / 64) << which;
+        EXPECT_EQ(countOf(ptx, "st.global.v"), 0u) << which;
       }
 }
 

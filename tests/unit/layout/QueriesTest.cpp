@@ -80,6 +80,25 @@ void expectReduced(const LinearLayout& tile, int d) {
   for (std::int64_t value : file.values) ASSERT_EQ(value, all) << layout.str();
 }
 
+TEST(Queries, RowsOfWarps) {
+  LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 80}, {4, 1});
+  EXPECT_EQ(rowsOfWarps(c), 16);
+  EXPECT_EQ(rowsOfWarps(tileFragment(nvidia::mma(Operand::C, 16, 16), {128, 48}, {4, 1})), 16) << "twice, 64 rows apart";
+  EXPECT_EQ(rowsOfWarps(tileFragment(nvidia::mma(Operand::C, 16, 16), {192, 32}, {12, 1})), 16);
+  EXPECT_EQ(rowsOfWarps(tileFragment(nvidia::mma(Operand::C, 16, 16), {32, 32}, {1, 1})), 32) << "one warp has all";
+  EXPECT_FALSE(rowsOfWarps(tileFragment(nvidia::mma(Operand::C, 16, 16), {32, 48}, {2, 3}))) << "columns of several warps";
+  EXPECT_FALSE(rowsOfWarps(c * LinearLayout::broadcast("warp", 2))) << "two warps with the same rows";
+  EXPECT_FALSE(rowsOfWarps(blocked({.shape = {64}, .order = {0}}))) << "one dimension";
+}
+
+TEST(Queries, WarpsHoldSameRows) {
+  LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 64}, {4, 1});
+  EXPECT_TRUE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1})));
+  EXPECT_FALSE(warpsHoldSameRows(c, blocked({.shape = {64, 64}}))) << "rows in another order";
+  EXPECT_FALSE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 64}, {2, 2})));
+  EXPECT_FALSE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 32}, {4, 1}))) << "another tile";
+}
+
 TEST(Reduction, RowsOfTheAccumulator) {
   LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 48}, {4, 1});
   ReductionPlan plan = planReduction(c, 1);

@@ -34,7 +34,6 @@
 #include "compiler/transforms/Divisibility.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -122,21 +121,6 @@ Operation* loopBetween(Operation* op, Operation* user) {
   for (Operation* parent = user->getParentOp(); parent && !parent->isAncestor(op); parent = parent->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(parent)) found = parent;
   return found;
-}
-
-/// Registers that a loop's body needs at least: what it carries, and the largest result of a dot that starts from a constant.
-int64_t registersIn(Operation* loop) {
-  int64_t carried = 0, largest = 0;
-  loop->walk([&](Operation* op) {
-    if (auto inner = dyn_cast<LoopLikeOpInterface>(op)) {
-      int64_t sum = 0;
-      for (Value v : inner.getRegionIterArgs()) sum += registersOf(v.getType());
-      carried = std::max(carried, sum);
-    }
-    if (auto dot = dyn_cast<tile::DotOp>(op))
-      if (matchPattern(dot.getAcc(), m_Constant())) largest = std::max(largest, registersOf(dot.getType()));
-  });
-  return carried + largest;
 }
 
 class Placer {

@@ -101,14 +101,24 @@ bool staysAtZero(Value pointer, int d) {
 
 class Finder {
  public:
-  Finder(tile::LoadOp load, int64_t width, int64_t swizzle) : load(load), type(load.getType()), width(width), swizzle(swizzle) {}
+  Finder(tile::LoadOp load, int64_t width, int64_t swizzle)
+      : access(load), pointer(load.getPtr()), checked(load.getBoundaryCheck()), type(load.getType()), width(width), swizzle(swizzle) {}
+  Finder(tile::StoreOp store, int64_t width, int64_t rows)
+      : access(store),
+        pointer(store.getPtr()),
+        checked(store.getBoundaryCheck()),
+        type(store.getValue().getType()),
+        width(width),
+        swizzle(width),
+        rows(rows) {}
 
   std::optional<BulkWindow> run() {
     bytes = elementBits(type.getElementType()) / 8;
-    if (type.getRank() != 2 || bytes == 0 || type.getDimSize(0) < 1 || !padsWithZero() || mayReadOwnStores()) return std::nullopt;
-    if (!transforms::isContiguous(load.getPtr()) || load->getParentOfType<tile::SelectLazyOp>()) return std::nullopt;
-    if (transforms::alignmentOf(load.getPtr()) < kUnit) return std::nullopt;
-    root = rootOf(load.getPtr());
+    if (type.getRank() != 2 || bytes == 0 || type.getDimSize(0) < 1 || access->getParentOfType<tile::SelectLazyOp>()) return std::nullopt;
+    auto load = dyn_cast<tile::LoadOp>(access);
+    if (load ? !padsWithZero(load) || mayReadOwnStores() : mayMeetOthers()) return std::nullopt;
+    if (!transforms::isContiguous(pointer) || transforms::alignmentOf(pointer) < kUnit) return std::nullopt;
+    root = rootOf(pointer);
     if (!root || !base(root.getBase()) || !windowDims()) return std::nullopt;
     return result();
   }
@@ -119,7 +129,7 @@ class Finder {
     Value index;     ///< i32
   };
 
-  bool padsWithZero() {
+  static bool padsWithZero(tile::LoadOp load) {
     std::optional<Attribute> padding = load.getPadding();
     if (!padding || load.getBoundaryCheck().empty()) return true;
     if (auto number = dyn_cast<FloatAttr>(*padding)) return number.getValue().isPosZero();
@@ -129,33 +139,44 @@ class Finder {
 
   /// What threads write to global memory the engine sees behind a fence only.
   bool mayReadOwnStores() {
+    return anyMeets([&](const transforms::MemoryAccess& other) { return other.writes && mayComeBefore(other.op, access); });
+  }
+
+  /// The engine has no order with what threads do behind the store, nor with another store of the same place.
+  bool mayMeetOthers() {
+    if (access->getParentOfType<LoopLikeOpInterface>()) return true;
+    return anyMeets(
+        [&](const transforms::MemoryAccess& other) { return other.op != access && (other.writes || mayComeBefore(access, other.op)); });
+  }
+
+  /// Whether an access of the function that `matters` may touch the same memory.
+  bool anyMeets(llvm::function_ref<bool(const transforms::MemoryAccess&)> matters) {
     transforms::Aliasing aliasing;
-    transforms::MemoryAccess read = *transforms::accessOf(load);
-    auto function = load->getParentOfType<FunctionOpInterface>();
-    WalkResult found = function->walk([&](Operation* op) {
-      auto access = transforms::accessOf(op);
-      bool before = access && access->writes && comesBefore(op) && aliasing.overlap(*access, read) != transforms::Overlap::Never;
-      return before ? WalkResult::interrupt() : WalkResult::advance();
+    transforms::MemoryAccess own = *transforms::accessOf(access);
+    WalkResult found = access->getParentOfType<FunctionOpInterface>()->walk([&](Operation* op) {
+      auto other = transforms::accessOf(op);
+      bool meets = other && matters(*other) && aliasing.overlap(*other, own) != transforms::Overlap::Never;
+      return meets ? WalkResult::interrupt() : WalkResult::advance();
     });
     return found.wasInterrupted();
   }
 
-  /// Whether `op` may run before the load: it stands before it, or a loop contains both.
-  bool comesBefore(Operation* op) {
-    for (Operation* parent = load->getParentOp(); parent; parent = parent->getParentOp())
-      if (isa<LoopLikeOpInterface>(parent) && parent->isAncestor(op)) return true;
-    for (Operation* mine = load; mine; mine = mine->getParentOp())
-      if (Operation* other = mine->getBlock() ? mine->getBlock()->findAncestorOpInBlock(*op) : nullptr)
+  /// Whether `first` may run before `second`: it stands before it, or a loop contains both.
+  static bool mayComeBefore(Operation* first, Operation* second) {
+    for (Operation* parent = second->getParentOp(); parent; parent = parent->getParentOp())
+      if (isa<LoopLikeOpInterface>(parent) && parent->isAncestor(first)) return true;
+    for (Operation* mine = second; mine; mine = mine->getParentOp())
+      if (Operation* other = mine->getBlock() ? mine->getBlock()->findAncestorOpInBlock(*first) : nullptr)
         return other != mine && other->isBeforeInBlock(mine);
     return true;
   }
 
-  bool base(Value pointer) {
-    while (auto add = pointer.getDefiningOp<tile::AddPtrOp>()) {
+  bool base(Value array) {
+    while (auto add = array.getDefiningOp<tile::AddPtrOp>()) {
       if (!isa<tile::PtrType>(add.getPtr().getType()) || !offset(add.getOffset())) return false;
-      pointer = add.getPtr();
+      array = add.getPtr();
     }
-    std::optional<int64_t> number = argumentOf(pointer);
+    std::optional<int64_t> number = argumentOf(array);
     if (!number) return false;
     argument = *number;
     return terms.size() + 2 <= kMostDims;
@@ -201,18 +222,18 @@ class Finder {
   }
 
   bool windowDims() {
-    ArrayRef<int64_t> extents = extentsOf(load);
+    ArrayRef<int64_t> extents = extentsOf(access);
     std::optional<Product> row = productOf(root.getStrides()[0]);
     if (!row || !matchPattern(root.getStrides()[1], m_One()) || transforms::divisibilityOf(root.getStrides()[0]) * bytes % kUnit != 0)
       return false;
     rowStride = *row;
     for (int d : {1, 0}) {
-      bool checked = llvm::is_contained(load.getBoundaryCheck(), d), cut = !extents.empty() && extents[d] < type.getDimSize(d);
-      std::optional<Product> size = checked ? productOf(root.getShape()[d]) : Product{kUnbounded};
+      bool cut = !extents.empty() && extents[d] < type.getDimSize(d);
+      std::optional<Product> size = llvm::is_contained(checked, d) ? productOf(root.getShape()[d]) : Product{kUnbounded};
       if (!size) return false;
       if (cut) {
         // The part beyond the extent is the padding's only if the array seems to end there.
-        if (size->size() > 1 || !staysAtZero(load.getPtr(), d)) return false;
+        if (size->size() > 1 || !staysAtZero(pointer, d)) return false;
         (*size)[0] = std::min((*size)[0], extents[d]);
       }
       sizes.push_back(*size);
@@ -222,10 +243,10 @@ class Finder {
   }
 
   /// Rows that lie evenly in the buffer (layout::swizzled): the power of two in their number.
-  int64_t boxRows() { return std::min(kMostBox, type.getDimSize(0) & -type.getDimSize(0)); }
+  int64_t boxRows() { return rows ? rows : std::min(kMostBox, type.getDimSize(0) & -type.getDimSize(0)); }
 
   std::optional<BulkWindow> result() {
-    Builder b(load.getContext());
+    Builder b(access->getContext());
     auto inBytes = [&](Product product) {
       product[0] *= bytes;
       return b.getDenseI64ArrayAttr(product);
@@ -247,9 +268,11 @@ class Finder {
     return window;
   }
 
-  tile::LoadOp load;
+  Operation* access;
+  Value pointer;
+  ArrayRef<int64_t> checked;
   RankedTensorType type;
-  int64_t width, swizzle, bytes = 0, argument = 0;
+  int64_t width, swizzle, rows = 0, bytes = 0, argument = 0;
   tile::MakeBlockPtrOp root;
   SmallVector<Term> terms;
   SmallVector<Product> sizes;  ///< of the window's dimensions, the contiguous one first
@@ -260,6 +283,9 @@ class Finder {
 }  // namespace
 
 std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width, int64_t swizzle) { return Finder(load, width, swizzle).run(); }
+std::optional<BulkWindow> bulkWindow(tile::StoreOp store, int64_t width, int64_t rows) {
+  return rows <= kMostBox ? Finder(store, width, rows).run() : std::nullopt;
+}
 
 int64_t addTensorMap(Operation* function, const BulkWindow& window) {
   SmallVector<Attribute> maps;

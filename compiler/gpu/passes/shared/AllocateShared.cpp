@@ -12,7 +12,8 @@
 // swizzle by addresses, and each of their layouts repeats after no more than the tile.
 //
 // Two buffers of one loop's body that take turns with the same bytes cost a barrier in every trip. So what a loop allocates lives in all of
-// it too, unless fewer blocks then fit on an SM.
+// it too, unless fewer blocks then fit on an SM. In the same way an engine that stores results has bytes of its own for them, as the warps
+// would have to meet before they write over operands.
 //
 // Where blocks may take several programs (`tilegpu.repeats`) the boxes of the next one arrive while a program runs: buffers that are filled
 // once a program get two slots, which programs take in turns (-tilegpu-repeat-programs), and buffers of boxes are alive all the time. Where
@@ -49,6 +50,7 @@ struct Lifetime {
   AllocOp alloc;
   int64_t begin = std::numeric_limits<int64_t>::max(), end = -1;
   int64_t offset = 0;
+  bool stored = false;  ///< by an engine, to global memory
   int64_t bytes() { return alloc.getResult().getType().getBytes(); }
   bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
 };
@@ -69,7 +71,7 @@ bool isFilledByBoxes(AllocOp alloc, bool inLoop) {
 
 class Allocator {
  public:
-  /// `apart`: buffers that a loop allocates are alive in all of it.
+  /// `apart`: buffers that a loop allocates are alive in all of it, and those that an engine stores from all the time.
   Allocator(func::FuncOp func, bool apart, Boxes boxes = Boxes::AsUsed) : func(func), apart(apart), boxes(boxes) {}
 
   int64_t run() {
@@ -83,6 +85,7 @@ class Allocator {
       for (const BufferAccess& access : accessesOf(op)) use(lifetimes[index.at(access.buffer)], op);
     });
     if (boxes != Boxes::AsUsed) extendBoxes();
+    extendStores();
     return place();
   }
 
@@ -111,11 +114,22 @@ class Allocator {
     }
   }
 
+  /// An engine reads what it stores at any time behind the operation. Where blocks take several programs, that is in the next one.
+  void extendStores() {
+    func.walk([&](StoreBoxesOp store) {
+      Lifetime& lifetime = lifetimes[index.at(store.getBuffer())];
+      if (apart || boxes != Boxes::AsUsed) lifetime.begin = 0;
+      lifetime.stored = true;
+      lifetime.end = static_cast<int64_t>(first.size());
+    });
+  }
+
   int64_t place() {
     std::vector<Lifetime*> order;
     for (Lifetime& lifetime : lifetimes) order.push_back(&lifetime);
-    // Equals in the order of the text, in which they lie in the vector.
-    std::ranges::sort(order, [](Lifetime* a, Lifetime* b) { return std::pair(-a->bytes(), a) < std::pair(-b->bytes(), b); });
+    // Equals in the order of the text, in which they lie in the vector. What is stored in the end lies behind what loops use: places that
+    // are not far from 0 take fewer registers.
+    std::ranges::sort(order, {}, [](Lifetime* one) { return std::tuple(one->stored, -one->bytes(), one); });
     int64_t total = 0;
     std::vector<Lifetime*> placed;  // by offset
     for (Lifetime* lifetime : order) {
@@ -211,8 +225,12 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
   }
 
   static int64_t allocateForOne(func::FuncOp func, const gpu::Target& target) {
+    int64_t registers = 0;
+    func.walk([&](LoopLikeOpInterface loop) { registers = std::max(registers, registersIn(loop)); });
     auto blocks = [&](int64_t bytes) {
-      return gpu::occupancyOf(target, {.warps = static_cast<int>(warpsOf(func)), .sharedBytes = bytes}).blocks;
+      return gpu::occupancyOf(target,
+                              {.warps = static_cast<int>(warpsOf(func)), .registers = static_cast<int>(registers), .sharedBytes = bytes})
+          .blocks;
     };
     int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
     if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();

@@ -20,9 +20,10 @@
 //
 // Global memory is a hazard as well where a program reads what it wrote, or writes what it read or wrote (transforms/Aliasing): other
 // threads may hold the same elements. None is needed where both are the same window or none in common, and each element has one thread that
-// does both. A copy reads global memory until it is waited for: behind the wait for boxes, which every thread waits for by itself, none of
-// them is read any more, so that no barrier is needed for what such a copy has read. An atomic addition with an order conflicts with every
-// access: one thread adds, and speaks for all threads that have met it at a barrier before, and for all that meet it behind.
+// does both, or one warp where an engine writes for it (store_boxes). A copy reads global memory until it is waited for: behind the wait
+// for boxes, which every thread waits for by itself, none of them is read any more, so that no barrier is needed for what such a copy has
+// read. An atomic addition with an order conflicts with every access: one thread adds, and speaks for all threads that have met it at a
+// barrier before, and for all that meet it behind.
 //
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
@@ -81,12 +82,20 @@ bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
   return done.read || done.stored || (done.copied && access.buffer != buffer);
 }
 
-/// The layout that a thread's part of the access follows from, where each element is one thread's; else null.
-Attribute ownLayout(Operation* op) {
-  if (!isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp>(op)) return {};
-  Type type = isa<tile::LoadOp>(op) ? op->getResult(0).getType() : op->getOperand(1).getType();
-  const layout::LinearLayout* layout = layoutOf(type);
-  return layout && layout::holdersOf(*layout).all() ? cast<RankedTensorType>(type).getEncoding() : Attribute();
+/// The layout of the access to a window, where each element is one thread's; else null.
+const layout::LinearLayout* ownLayout(Operation* op) {
+  if (!isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp, StoreBoxesOp>(op)) return nullptr;
+  const layout::LinearLayout* layout = layoutOf(isa<tile::LoadOp>(op) ? op->getResult(0).getType() : op->getOperand(1).getType());
+  return layout && layout::holdersOf(*layout).all() ? layout : nullptr;
+}
+
+/// Whether two accesses to one window leave each element to the same thread; or, where an engine writes for a warp what the warp's threads
+/// have met before, to the same warp.
+bool haveSameOwners(Operation* first, Operation* second) {
+  const layout::LinearLayout *a = ownLayout(first), *b = ownLayout(second);
+  if (!a || !b || *a == *b) return a && b;
+  if (!isa<StoreBoxesOp>(first) && !isa<StoreBoxesOp>(second)) return false;
+  return layout::warpsHoldSameRows(*a, *b);
 }
 
 /// Additions that have no order among themselves.
@@ -231,10 +240,8 @@ class BarrierFlow {
     switch (aliasing.overlap(a, b)) {
       case transforms::Overlap::Never:
         return false;
-      case transforms::Overlap::SameOrNever: {
-        Attribute layout = ownLayout(first);
-        return !layout || layout != ownLayout(second);
-      }
+      case transforms::Overlap::SameOrNever:
+        return !haveSameOwners(first, second);
       case transforms::Overlap::Maybe:
         return true;
     }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores of boxes by the tensor memory accelerator (TMA). A warp needs no other one for them:
+//
+//   one thread   where a block takes one program after another: wait until the engine has read the last one's rows
+//                (cp.async.bulk.wait_group.read)
+//   all lanes    lay the warp's rows into the buffer (stmatrix), and make that visible to the engine (fence.proxy.async)
+//   one thread   cp.async.bulk.tensor for each box, and close the group (cp.async.bulk.commit_group)
+//
+// elect.sync names the same thread each time, as groups belong to a thread. Behind its last store it waits until the engine has read all
+// of them: the block's shared memory goes with the block. What the engine writes is there when the grid has ended.
+//
+// Sources: PTX ISA 8.7, "cp.async.bulk.tensor", "cp.async.bulk.wait_group", "elect.sync", "Async proxy". Test:
+// tests/lit/nvidia/box-stores.mlir.
+#include <fmt/format.h>
+
+#include "compiler/gpu/lower/BufferAccess.h"
+#include "compiler/nvidia/Boxes.h"
+#include "compiler/nvidia/Machine.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace fattn::nvidia {
+
+using gpu::Lowering;
+
+namespace {
+
+/// Groups of stores that may still read shared memory behind it: none.
+void waitForReads(Lowering& to) { assembly(to, {}, {}, "cp.async.bulk.wait_group.read 0;", "~{memory}"); }
+
+/// The same number, of which LLVM does not know that it is: else what follows from it is computed at the kernel's start, or before a loop
+/// over programs, and takes registers until the store. The assembler sees through it.
+Value computedHere(Lowering& to, Value number) { return assembly(to, number.getType(), {number}, "mov.b32 $0, $1;", "=r,r"); }
+
+void byOneThread(Lowering& to, llvm::function_ref<void()> emit) {
+  inBranch(to, NVVM::ElectSyncOp::create(to.b, to.b.getI1Type(), Value()), emit);
+}
+
+/// The layout of the warp's rows as its first lane has them, for all lanes.
+layout::LinearLayout ofFirstLane(const layout::LinearLayout& layout) {
+  std::vector<layout::LinearLayout::Input> inputs;
+  for (const layout::Axis& in : layout.inputs()) {
+    inputs.push_back({in.name, {}});
+    for (int bit = 0; bit < in.bits; ++bit) {
+      layout::Coords image = layout.linearPart().at({{in.name, std::int64_t{1} << bit}});
+      inputs.back().bases.push_back(in.name == layout::kLane ? layout::Coords(image.size()) : image);
+    }
+  }
+  return layout::LinearLayout(inputs, layout.outputs(), layout.repeats());
+}
+
+/// The warp's rows of the tile into the buffer.
+LogicalResult layRows(Lowering& to, tilegpu::StoreBoxesOp op, Value slot) {
+  OpBuilder b(op);
+  auto rows = tilegpu::StoreBufferOp::create(b, op.getLoc(), op.getValue(), op.getBuffer(), slot);
+  LogicalResult result = to.machine.storeBuffer(to, rows);
+  rows.erase();
+  return result;
+}
+
+/// The register of the first lane that holds the first element, of each of the warp's boxes.
+SmallVector<int64_t> boxesOf(const layout::LinearLayout& layout, ArrayRef<int64_t> box) {
+  SmallVector<int64_t> result;
+  for (int64_t r = 0; r < layout.inputSize(layout::kRegister); ++r) {
+    layout::Coords at = Lowering::registerPart(layout, r);
+    if (at[0] % box[1] == 0 && at[1] % box[0] == 0) result.push_back(r);
+  }
+  return result;
+}
+
+/// cp.async.bulk.tensor for each of the warp's boxes.
+LogicalResult storeEachBox(Lowering& to, tilegpu::StoreBoxesOp op, Value slot) {
+  const layout::LinearLayout layout = ofFirstLane(*tilegpu::layoutOf(op.getValue()));
+  FailureOr<gpu::BufferAccess> access = gpu::BufferAccess::create(to, op, op.getBuffer(), slot, layout, {});
+  if (failed(access)) return failure();
+  DictionaryAttr map = tensorMapOf(op, op.getMap());
+  ArrayRef<int64_t> box = cast<DenseI64ArrayAttr>(map.get("box")).asArrayRef();
+  SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
+  for (auto [d, offset] : llvm::enumerate(to.window(op.getPtr()).offsets))
+    first.push_back(arith::AddIOp::create(to.b, coordinate(to, offset), to.threadPart(layout, static_cast<int>(d))));
+  for (int64_t r : boxesOf(layout, box)) {
+    layout::Coords at = Lowering::registerPart(layout, r);
+    auto moved = [&](Value place, int64_t by) { return by ? arith::AddIOp::create(to.b, place, to.i32(by)).getResult() : place; };
+    Value bytes = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), access->pointer(r));
+    SmallVector<Value> operands = {to.tensorMaps[op.getMap()], bytes, moved(first[1], at[1]), moved(first[0], at[0])};
+    llvm::append_range(operands, further);
+    std::string places = "$2, $3", constraints = "l,r,r,r";
+    for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 4), constraints += ",r";
+    assembly(to, {}, operands,
+             fmt::format("cp.async.bulk.tensor.{}d.global.shared::cta.bulk_group [$0, {{{}}}], [$1];", further.size() + 2, places),
+             constraints + ",~{memory}");
+  }
+  assembly(to, {}, {}, "cp.async.bulk.commit_group;", "~{memory}");
+  return success();
+}
+
+}  // namespace
+
+LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
+  OpBuilder before(op);
+  auto slot = arith::ConstantIntOp::create(before, op.getLoc(), 0, 32);
+  to.setScalar(slot, to.i32(0));
+  const bool hasNext = op->getParentOfType<tilegpu::EachProgramOp>() != nullptr;
+  if (hasNext) {
+    byOneThread(to, [&] { waitForReads(to); });
+    NVVM::SyncWarpOp::create(to.b, to.i32(-1));
+  }
+  const Value lane = to.lane, warp = to.warp;
+  to.lane = computedHere(to, lane);
+  // The assembler sees from this form of the warp's number that its boxes' places are the same in all lanes.
+  to.warp = computedHere(to, to.uniformWarp ? to.uniformWarp : warp);
+  LogicalResult result = layRows(to, op, slot);
+  assembly(to, {}, {}, "fence.proxy.async.shared::cta;", "~{memory}");
+  NVVM::SyncWarpOp::create(to.b, to.i32(-1));
+  byOneThread(to, [&] {
+    if (succeeded(result)) result = storeEachBox(to, op, slot);
+  });
+  to.lane = lane, to.warp = warp;
+  return result;
+}
+
+void Machine::endStores(Lowering& to) { waitForReads(to); }
+
+}  // namespace fattn::nvidia

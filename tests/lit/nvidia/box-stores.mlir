@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores of boxes by the copy engine: each warp by itself, one thread for the engine.
+// RUN: fattn-opt %s -split-input-file -nvidia-lower-tensors -canonicalize -cse | FileCheck %s
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64), 64 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 128, dim1: 128">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0), 4096 -> (64,0), 8192 -> (0,64) | dim0: 128, dim1: 128">
+!buf = !tilegpu.buffer<1 x 128x128xbf16, #rows>
+
+// A warp has rows 16 w to 16 w + 15 and the same 64 further down, in two columns of 128 bytes: four boxes. Rows lie 128 bytes apart, 64 rows
+// 8192 bytes, the second column behind the first one's 16384. Before it ends, the block waits until the engine has read.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[MAP:[^:]*]]: !llvm.ptr)
+// CHECK-COUNT-16: llvm.nvvm.stmatrix.sync.aligned.m8n8.x4.b16
+// CHECK: "fence.proxy.async.shared::cta;"
+// CHECK: nvvm.bar.warp.sync
+// CHECK: %[[OTHER:.*]] = nvvm.elect.sync
+// CHECK-NEXT: scf.if %[[OTHER]] {
+// CHECK: "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$2, $3}], [$1];", "l,r,r,r,~{memory}" %[[MAP]], %{{.*}}, %c0_i32, %[[ROW:[^ ]*]] :
+// CHECK: "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$2, $3}], [$1];", {{.*}} %[[MAP]], %{{.*}}, %c64_i32, %[[ROW]] :
+// CHECK: %[[LOWER:.*]] = arith.addi %[[ROW]], %c64_i32
+// CHECK: "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$2, $3}], [$1];", {{.*}} %[[MAP]], %{{.*}}, %c0_i32, %[[LOWER]] :
+// CHECK: "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [$0, {$2, $3}], [$1];", {{.*}} %[[MAP]], %{{.*}}, %c64_i32, %[[LOWER]] :
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK: "cp.async.bulk.wait_group.read 0;"
+// CHECK-NEXT: return
+func.func @rows(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 32768 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 64, 16>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 128>, array<i64: 1, 1>], strides = [array<i64: 256>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %x = arith.constant dense<1.0> : tensor<128x128xbf16, #acc>
+  %w = tile.make_block_ptr %o, shape [%n, %c128], strides [%c128, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<128x128xbf16>
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.store_boxes %w, %x in %b map 0[] {boundary_check = array<i64: 0>} : !tile.block_ptr<128x128xbf16>, tensor<128x128xbf16, #acc>, !buf
+  return
+}
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0) | dim0: 64, dim1: 64">
+!buf = !tilegpu.buffer<1 x 64x64xbf16, #rows>
+
+// Where a block takes several programs, each store waits for the engine's last one, and so does the block behind the last program.
+// CHECK-LABEL: func.func @programs
+// CHECK: scf.while
+// CHECK: nvvm.elect.sync
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
+// CHECK: nvvm.bar.warp.sync
+// CHECK: stmatrix
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK-NOT: wait_group
+// CHECK: scf.yield
+// CHECK: "cp.async.bulk.wait_group.read 0;"
+// CHECK-NEXT: return
+func.func @programs(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.repeats, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 8192 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 64, 16>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 64>, array<i64: 1, 1>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %v = arith.constant dense<1.0> : tensor<64x64xbf16, #acc>
+    %row = arith.extsi %x : i32 to i64
+    %w = tile.make_block_ptr %o, shape [%n, %c64], strides [%c64, %c1], offsets [%row, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
+    tilegpu.store_boxes %w, %v in %b map 0[] {boundary_check = array<i64: 0>} : !tile.block_ptr<64x64xbf16>, tensor<64x64xbf16, #acc>, !buf
+    tilegpu.next_program
+  }
+  return
+}
