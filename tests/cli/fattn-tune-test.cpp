@@ -218,20 +218,27 @@ TEST_F(TuneTool, ControlCKeepsWhatWasMeasuredAndResumeGoesOn) {
 }
 
 TEST_F(TuneTool, TheWinnerBeatsTheDefaultOrIsIt) {
-  const Outcome run = start("--head-dim 64 --seqlen 512..2048 --heads 1 --dtype bf16 --budget 9s --json");
+  const Outcome run = start(with(kSmall, fmt::format("--json {}", kAmple)));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json results = run.object().at("results");
+  ASSERT_EQ(results.size(), 1u);
+  const json& result = results[0];
+  ASSERT_EQ(result.at("status"), "tuned") << run.out;
+  if (result.at("default_is_best"))
+    EXPECT_EQ(result.at("winner"), result.at("default")) << run.out;
+  else
+    EXPECT_GT(result.at("gain").get<double>(), 1.005) << run.out;
+}
+
+TEST_F(TuneTool, ASmallBudgetNamesAWinnerOnlyWhereThereIsAVerdict) {
+  const Outcome run = start("--head-dim 64 --seqlen 512..2048 --heads 1 --dtype bf16 --budget 3s --json");
   ASSERT_EQ(run.code, 0) << run.err;
   const json results = run.object().at("results");
   ASSERT_EQ(results.size(), 3u);
   for (const json& result : results) {
-    if (result.at("status") == "unfinished") {  // a slow machine
-      EXPECT_FALSE(result.contains("winner"));
-      continue;
-    }
-    ASSERT_EQ(result.at("status"), "tuned");
-    if (result.at("default_is_best"))
-      EXPECT_EQ(result.at("winner"), result.at("default"));
-    else
-      EXPECT_GT(result.at("gain").get<double>(), 1.005);
+    const std::string status = result.at("status");  // which one depends on how fast the machine is
+    EXPECT_TRUE(status == "tuned" || status == "unfinished" || status == "not-reached") << result;
+    EXPECT_EQ(result.contains("winner"), status == "tuned") << result;
   }
 }
 

@@ -21,6 +21,15 @@ bool takePersistent(std::string& order) {
   return true;
 }
 
+/// Copies that wait for nothing but their slots run apart from what computes; `repeat`: a block takes one program after another.
+void addRoles(OpPassManager& pm, bool repeat) {
+  pm.addPass(tilegpu::createSplitRolesPass());
+  if (repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+  pm.addPass(tilegpu::createPlaceTurnsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
+}
+
 }  // namespace
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
@@ -76,14 +85,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
 
-  // Copies that wait for nothing but their slots run apart from what computes.
-  if (options.roles) {
-    pm.addPass(tilegpu::createSplitRolesPass());
-    if (repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
-    pm.addPass(tilegpu::createPlaceTurnsPass());
-    pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
-    pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
-  }
+  if (options.roles) addRoles(pm, repeat);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }
 
