@@ -10,16 +10,12 @@
 #include "mlir/IR/Verifier.h"
 #include "tests/adversary/MutantPrograms.h"
 #include "tests/adversary/Mutants.h"
+#include "tests/support/Environment.h"
 
 using namespace mlir;
 
 namespace fattn::adversary {
 namespace {
-
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 constexpr const char* kKinds[] = {"drop-wait",  "raise-pending", "drop-barrier", "drop-release", "early-release", "fewer-slots",
                                   "shift-slot", "swap",          "overlap",      "drop-copy",    "drop-turn",     "drop-objects"};
@@ -31,11 +27,11 @@ struct Count {
 TEST(Mutants, EveryKindOfDefectIsFoundAndRedundantChangesAreNot) {
   std::map<MutationKind, Count> counts;
   bool verbose = std::getenv("FATTN_VERBOSE") != nullptr;
-  generator::Random random(fromEnvironment("FATTN_SEED", 1));
+  generator::Random random(test::fromEnvironment("FATTN_SEED", 1));
   for (MutantProgram& program : mutantPrograms()) {
     std::vector<Mutation> mutations = mutationsOf(*program.block);
     ASSERT_FALSE(mutations.empty()) << program.name;
-    for (uint64_t i = fromEnvironment("FATTN_COUNT", 12); i > 0; --i) {
+    for (uint64_t i = test::fromEnvironment("FATTN_COUNT", 12); i > 0; --i) {
       Mutation mutation = drawMutation(mutations, random);
       OwningOpRef<ModuleOp> mutant = mutate(*program.block, mutation);
       ASSERT_TRUE(succeeded(verify(*mutant))) << program.name << ": " << mutation.text;

@@ -19,6 +19,7 @@
 #include "tests/generator/Reducer.h"
 #include "tests/generator/Text.h"
 #include "tests/support/Context.h"
+#include "tests/support/Environment.h"
 
 using namespace mlir;
 
@@ -106,18 +107,14 @@ const std::vector<std::string>& levels() {
   return found;
 }
 
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 class Differential : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(Differential, HostAgreesWithTheInterpreter) {
   const char *only = std::getenv("FATTN_SEED"), *chosen = std::getenv("FATTN_LEVEL");
   for (uint64_t i = 0; i < kSeedsPerChunk; ++i) {
     auto context = test::makeContext();
-    uint64_t seed = only ? fromEnvironment("FATTN_SEED", 0) : fromEnvironment("FATTN_SEED_OFFSET", 0) + GetParam() * kSeedsPerChunk + i;
+    uint64_t seed =
+        only ? test::fromEnvironment("FATTN_SEED", 0) : test::fromEnvironment("FATTN_SEED_OFFSET", 0) + GetParam() * kSeedsPerChunk + i;
     Draw draw = generator::draw(seed, levels());
     if (chosen) draw.target = chosen;
     Program program = generator::generate(*context, draw);

@@ -15,16 +15,12 @@
 #include "tests/generator/Draw.h"
 #include "tests/order/Emitted.h"
 #include "tests/support/Context.h"
+#include "tests/support/Environment.h"
 
 using namespace mlir;
 
 namespace fattn::order {
 namespace {
-
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 std::vector<std::string> chips() {
   std::vector<std::string> result;
@@ -89,8 +85,8 @@ struct GroupsDraw {
 };
 
 TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
-  generator::Random random(fromEnvironment("FATTN_SEED", 0));
-  uint64_t count = fromEnvironment("FATTN_COUNT", 12);
+  generator::Random random(test::fromEnvironment("FATTN_SEED", 0));
+  uint64_t count = test::fromEnvironment("FATTN_COUNT", 12);
   int refused = 0, apart = 0, several = 0;
   for (uint64_t i = 0; i < count; ++i) {
     GroupsDraw draw(random);
@@ -120,7 +116,7 @@ TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
 
 TEST(Clean, RandomPrograms) {
   std::vector<std::string> targets = chips();
-  uint64_t first = fromEnvironment("FATTN_SEED", 0), count = fromEnvironment("FATTN_COUNT", 60);
+  uint64_t first = test::fromEnvironment("FATTN_SEED", 0), count = test::fromEnvironment("FATTN_COUNT", 60);
   int refused = 0, unchecked = 0, unsettled = 0, shallow = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     generator::Draw draw = generator::draw(seed, targets);

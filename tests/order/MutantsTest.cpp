@@ -8,25 +8,21 @@
 
 #include "tests/adversary/MutantPrograms.h"
 #include "tests/order/Emitted.h"
+#include "tests/support/Environment.h"
 
 using namespace mlir;
 
 namespace fattn::order {
 namespace {
 
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(Mutants, FaultyOnesAreReportedAndRedundantOnesAreNot) {
-  generator::Random random(fromEnvironment("FATTN_SEED", 1));
+  generator::Random random(test::fromEnvironment("FATTN_SEED", 1));
   bool verbose = std::getenv("FATTN_VERBOSE") != nullptr;
   int faulty = 0, redundant = 0, missed = 0, overdone = 0;
   for (adversary::MutantProgram& program : adversary::mutantPrograms()) {
     EXPECT_EQ(judge(*program.order, *program.block).faults, "") << program.name;
     std::vector<adversary::Mutation> mutations = adversary::mutationsOf(*program.block);
-    for (uint64_t i = fromEnvironment("FATTN_COUNT", 12); i > 0; --i) {
+    for (uint64_t i = test::fromEnvironment("FATTN_COUNT", 12); i > 0; --i) {
       adversary::Mutation mutation = adversary::drawMutation(mutations, random);
       OwningOpRef<ModuleOp> mutant = adversary::mutate(*program.block, mutation);
       std::vector<adversary::Fault> wrong = program.judge->faults(*mutant);

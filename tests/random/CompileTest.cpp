@@ -23,6 +23,7 @@
 #include "tests/random/Report.h"
 #include "tests/support/Command.h"
 #include "tests/support/Context.h"
+#include "tests/support/Environment.h"
 
 namespace fattn::random {
 namespace {
@@ -32,11 +33,6 @@ constexpr uint64_t kShards = 8, kPrograms = 400, kAssembled = 50;
 constexpr double kLimit = 15;
 
 double processorSeconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-uint64_t fromEnvironment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 std::vector<std::string> chips() {
   std::vector<std::string> names;
@@ -107,7 +103,7 @@ std::string reduced(const Result& failed) {
 class CompiledPrograms : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(CompiledPrograms, AreVerifiedAndChecked) {
-  uint64_t programs = fromEnvironment("FATTN_RANDOM_PROGRAMS", kPrograms), first = fromEnvironment("FATTN_RANDOM_SEED", 0);
+  uint64_t programs = test::fromEnvironment("FATTN_RANDOM_PROGRAMS", kPrograms), first = test::fromEnvironment("FATTN_RANDOM_SEED", 0);
   const char* only = std::getenv("FATTN_RANDOM_DRAW");
   if (only && GetParam() > 0) GTEST_SKIP() << "the first shard runs the one draw asked for";
   Report report;

@@ -9,6 +9,7 @@
 
 #include "tests/random/Execution.h"
 #include "tests/random/Request.h"
+#include "tests/support/Environment.h"
 
 namespace fattn::random {
 namespace {
@@ -30,8 +31,7 @@ bool isOfUnknownProduct(const Outcome& outcome) {
 class SimulatedPrograms : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(SimulatedPrograms, AgreeWithTheInterpreter) {
-  const char* seed = std::getenv("FATTN_RANDOM_SEED");
-  const uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1000;
+  const uint64_t first = test::fromEnvironment("FATTN_RANDOM_SEED", 1000);
   uint64_t agreed = 0;
   for (uint64_t i = GetParam(); i < kSimulatedPrograms; i += kSimulatedShards) {
     const std::string target = fmt::format("amd:{}", kSimulatedChips[i % kSimulatedChips.size()]);

@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -77,88 +80,22 @@ const std::vector<std::string>& programs() {
   return all;
 }
 
+/// What command lines are drawn from: options, values of all kinds, and words that are nothing.
+std::vector<std::string> randomWords() {
+  std::istringstream plain(
+      "--help --dtype f16 bf16 f32 --head-dim 0 64 -1 99999999999999999999 --causal --target host host:avx2 nvidia:sm_90 cuda "
+      "cuda:7 amd:gfx942 --emit tile ptx dsl,tile --config BLOCK_M=64,BLOCK_N=64 BLOCK_M=0 -o out --json --after "
+      "tile-split-loops run cache ls show export import verify prune plot explain --older-than 1h --seq-q --seq-k --batch "
+      "--heads 1 3 --budget 0.1 --list --suite quick --seconds 0.01 --compare none.json mma.m16n8k8.b --svg - /dev/null "
+      "/dev/zero --q x.npy y.safetensors --out o.npy --generate man bash --dry-run -- = --dtype= --head-dim=64 %n%s");
+  std::vector<std::string> words(std::istream_iterator<std::string>(plain), {});
+  for (const char* odd : {"SCHEDULE=A B", "", "\n", "\xff\xfe"}) words.emplace_back(odd);
+  words.emplace_back(5000, 'x');
+  return words;
+}
+
 TEST_F(Tools, RandomCommandLinesEndWithAnExitCodeOfTheManual) {
-  const std::vector<std::string> words = {"--help",
-                                          "--dtype",
-                                          "f16",
-                                          "bf16",
-                                          "f32",
-                                          "--head-dim",
-                                          "0",
-                                          "64",
-                                          "-1",
-                                          "99999999999999999999",
-                                          "--causal",
-                                          "--target",
-                                          "host",
-                                          "host:avx2",
-                                          "nvidia:sm_90",
-                                          "cuda",
-                                          "cuda:7",
-                                          "amd:gfx942",
-                                          "--emit",
-                                          "tile",
-                                          "ptx",
-                                          "dsl,tile",
-                                          "--config",
-                                          "BLOCK_M=64,BLOCK_N=64",
-                                          "BLOCK_M=0",
-                                          "SCHEDULE=A B",
-                                          "-o",
-                                          "out",
-                                          "--json",
-                                          "--after",
-                                          "tile-split-loops",
-                                          "run",
-                                          "cache",
-                                          "ls",
-                                          "show",
-                                          "export",
-                                          "import",
-                                          "verify",
-                                          "prune",
-                                          "plot",
-                                          "explain",
-                                          "--older-than",
-                                          "1h",
-                                          "--seq-q",
-                                          "--seq-k",
-                                          "--batch",
-                                          "--heads",
-                                          "1",
-                                          "3",
-                                          "--budget",
-                                          "0.1",
-                                          "--list",
-                                          "--suite",
-                                          "quick",
-                                          "--seconds",
-                                          "0.01",
-                                          "--compare",
-                                          "none.json",
-                                          "mma.m16n8k8.b",
-                                          "--svg",
-                                          "-",
-                                          "/dev/null",
-                                          "/dev/zero",
-                                          "--q",
-                                          "x.npy",
-                                          "y.safetensors",
-                                          "--out",
-                                          "o.npy",
-                                          "--generate",
-                                          "man",
-                                          "bash",
-                                          "",
-                                          "\n",
-                                          "\xff\xfe",
-                                          "--dry-run",
-                                          "--",
-                                          "=",
-                                          "--dtype=",
-                                          "--head-dim=64",
-                                          "%n%s",
-                                          std::string(5000, 'x')};
+  static const std::vector<std::string> words = randomWords();
   const int count = test::timesFrom("FATTN_COMMAND_LINES", 120);
   const std::set<int> legal = {0, 1, 2, 3, 4};
   std::map<int, int> codes;

@@ -162,15 +162,8 @@ TEST_P(Kernels, TransposeThroughLocalMemory) {
 }
 
 /// C = A B, 64 x 64 x 48, each block a tile of 16 x 16, over slices of 16 through local memory.
-TEST_P(Kernels, AProductWithALoopOverSharedSlices) {
-  std::vector<float> a(64 * 48), b(48 * 64), c(64 * 64);
-  Numbers random(5);
-  for (auto* matrix : {&a, &b})
-    for (float& x : *matrix) x = static_cast<float>(static_cast<int>(random() % 17)) - 8.0F;
-  buffer("a", a);
-  buffer("b", b);
-  buffer("c", c);
-  auto statistics = runIr(R"(
+/// c = a b, for 64 rows, 48 of the sum and 64 columns: 16 x 16 threads take slices of 16 through LDS.
+constexpr const char* kProduct = R"(
 @as = internal addrspace(3) global [16 x [16 x float]] poison, align 16
 @bs = internal addrspace(3) global [16 x [16 x float]] poison, align 16
 define amdgpu_kernel void @product(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspace(1) %c) #0 {
@@ -231,8 +224,17 @@ done:
   %pc = getelementptr float, ptr addrspace(1) %c, i32 %ic
   store float %sum.next, ptr addrspace(1) %pc
   ret void
-})",
-                          "product", 16, 256);
+})";
+
+TEST_P(Kernels, AProductWithALoopOverSharedSlices) {
+  std::vector<float> a(64 * 48), b(48 * 64), c(64 * 64);
+  Numbers random(5);
+  for (auto* matrix : {&a, &b})
+    for (float& x : *matrix) x = static_cast<float>(static_cast<int>(random() % 17)) - 8.0F;
+  buffer("a", a);
+  buffer("b", b);
+  buffer("c", c);
+  auto statistics = runIr(kProduct, "product", 16, 256);
   EXPECT_EQ(statistics.barriers, 16U * 6);
   for (std::size_t row = 0; row < 64; ++row)
     for (std::size_t column = 0; column < 64; ++column) {
