@@ -33,23 +33,22 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
                       -Wno-c++23-extensions)
 endif()
 
-# One precompiled header for everything that includes MLIR, made once (fattn_mlir_pch) and reused.
+# One precompiled header for everything that includes MLIR, made once (fattn_mlir_pch) and reused; and one for code that is not optimized, as
+# a precompiled header serves one level of optimization only.
 function(fattn_precompiled_header name)
-  add_library(${name} OBJECT ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.cpp)
   target_link_libraries(${name} PRIVATE fattn_options fattn_mlir)
   target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/scripts/cmake/MlirPch.h)
 endfunction()
 fattn_precompiled_header(fattn_mlir_pch)
+fattn_precompiled_header(fattn_mlir_pch_unoptimized)
+target_compile_options(fattn_mlir_pch_unoptimized PRIVATE -O0)
 set(FATTN_MLIR_PCH fattn_mlir_pch)
-if(FATTN_SANITIZE)  # a precompiled header serves one level of optimization only
-  fattn_precompiled_header(fattn_mlir_pch_unoptimized)
-  target_compile_options(fattn_mlir_pch_unoptimized PRIVATE -O0)
-endif()
 
-# Under the sanitizers, compiles the rest of a directory and the subdirectories added behind without optimization, in two fifths of the time:
-# for code that takes longer to compile than to run. Other builds stay as they are.
-macro(fattn_sanitize_unoptimized)
-  if(FATTN_SANITIZE)
+# Compiles the rest of a directory and the subdirectories added behind without optimization, in two fifths of the time: for code that takes
+# longer to compile than to run. With SANITIZED only under the sanitizers.
+macro(fattn_unoptimized)
+  if(FATTN_SANITIZE OR NOT "${ARGN}" STREQUAL "SANITIZED")
     add_compile_options(-O0)
     set(FATTN_MLIR_PCH fattn_mlir_pch_unoptimized)
   endif()
