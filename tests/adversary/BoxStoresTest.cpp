@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores by an engine: the tile arrives, and the bytes it is stored from are a hazard as any others.
+// Stores by the copy engine: the tile arrives, and its buffer takes part in the checks of shared memory.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@ using namespace mlir;
 namespace fattn::adversary {
 namespace {
 
-/// Two warps with 16 rows each read a tile, the other warps' rows of it from a buffer, and store it from a second buffer that begins in the
+/// Two warps load 16 rows each and read rows of each other from a buffer. They store the tile from a second buffer, which begins in the
 /// middle of the first.
 constexpr const char* kProgram = R"(
 #a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 -> (16,0) | dim0: 32, dim1: 8">

@@ -14,6 +14,8 @@
 #include <random>
 #include <string>
 
+#include "tests/support/Environment.h"
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define FATTN_UNDER_SANITIZER 1
 #elif defined(__has_feature)
@@ -32,8 +34,7 @@ inline std::minstd_rand seeded(unsigned seed) { return std::minstd_rand(seed); }
 
 /// How often to try: what an environment variable says, for longer runs, else `otherwise`.
 inline int timesFrom(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr ? static_cast<int>(std::strtol(text, nullptr, 10)) : otherwise;
+  return static_cast<int>(fromEnvironment(variable, static_cast<std::uint64_t>(otherwise)));
 }
 
 /// Whether the tests may become other users.

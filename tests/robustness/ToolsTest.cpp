@@ -95,7 +95,7 @@ std::vector<std::string> randomWords() {
 }
 
 TEST_F(Tools, RandomCommandLinesEndWithAnExitCodeOfTheManual) {
-  static const std::vector<std::string> words = randomWords();
+  const std::vector<std::string> words = randomWords();
   const int count = test::timesFrom("FATTN_COMMAND_LINES", 120);
   const std::set<int> legal = {0, 1, 2, 3, 4};
   std::map<int, int> codes;

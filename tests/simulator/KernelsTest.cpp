@@ -162,7 +162,6 @@ TEST_P(Kernels, TransposeThroughLocalMemory) {
 }
 
 /// C = A B, 64 x 64 x 48, each block a tile of 16 x 16, over slices of 16 through local memory.
-/// c = a b, for 64 rows, 48 of the sum and 64 columns: 16 x 16 threads take slices of 16 through LDS.
 constexpr const char* kProduct = R"(
 @as = internal addrspace(3) global [16 x [16 x float]] poison, align 16
 @bs = internal addrspace(3) global [16 x [16 x float]] poison, align 16

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that a run by hand gives to a test: how many cases it draws, and which.
-#pragma once
+#ifndef FATTN_TESTS_SUPPORT_ENVIRONMENT_H
+#define FATTN_TESTS_SUPPORT_ENVIRONMENT_H
 
 #include <cstdint>
 #include <cstdlib>
@@ -14,3 +15,5 @@ inline std::uint64_t fromEnvironment(const char* variable, std::uint64_t otherwi
 }
 
 }  // namespace fattn::test
+
+#endif
