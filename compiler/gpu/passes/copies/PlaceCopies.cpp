@@ -11,9 +11,9 @@
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
 // buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
 // lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
-// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). The buffer's swizzle is
-// the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads it by itself, one
-// that the unit knows.
+// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer), and holds enough of them to store
+// as one vector what a reader takes at once across them. The buffer's swizzle is the one that all readers together and the writer need the
+// fewest passes of the banks with; where a matrix unit reads it by itself, one that the unit knows.
 //
 // Where boxes come for a loop's dots, rows (1 x n) that each trip loads and many threads need come as boxes, too.
 //
@@ -115,6 +115,23 @@ std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidat
   return best->elements();
 }
 
+/// Elements along a dimension that follow each other in a thread's registers, in the widest of the layouts.
+int64_t longestRun(ArrayRef<LinearLayout> layouts, int d) {
+  int64_t longest = 1;
+  for (const LinearLayout& layout : layouts) {
+    SmallVector<int64_t> steps;  // of registers, along this dimension alone
+    for (int bit = 0; bit < layout.inputBits(layout::kRegister); ++bit) {
+      layout::Coords basis = layout.at({{layout::kRegister, int64_t{1} << bit}});
+      const int64_t step = std::exchange(basis[d], 0);
+      if (llvm::all_of(basis, [](int64_t other) { return other == 0; })) steps.push_back(step);
+    }
+    int64_t run = 1;
+    while (llvm::is_contained(steps, run)) run *= 2;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
 /// The outermost loop around `user` that does not contain `op`; null where there is none.
 Operation* loopBetween(Operation* op, Operation* user) {
   Operation* found = nullptr;
@@ -157,6 +174,18 @@ class Placer {
     return layout::blocked(options);
   }
 
+  /// For a copy through registers: a thread holds `run` elements that follow each other across the vectors it loads, as many as a reader
+  /// takes at once, so that both move them as one vector in shared memory. Vectors become narrower for that, but not below 8 bytes: loads
+  /// of less cost more than what the readers' elements cost to put in order.
+  LinearLayout registerLayout(RankedTensorType type, int contiguous, int64_t bytes, int64_t run) {
+    constexpr int64_t kLeastBytes = 8;
+    const int64_t ofThread = type.getNumElements() * elementBits(type.getElementType()) / 8 / (warps * target.warpSize);
+    int64_t narrow = bytes;
+    while (narrow > kLeastBytes && ofThread / narrow < run) narrow /= 2;
+    if (ofThread / narrow < run) return copyLayout(type, contiguous, bytes);
+    return layout::withVectors(copyLayout(type, contiguous, narrow), 1 - contiguous, run);
+  }
+
   /// Whether the asynchronous engine can move vectors of so many bytes, and fills with zeros as the load asks for.
   bool canCopy(tile::LoadOp load, int64_t bytes) {
     const gpu::CopyEngine* engine = target.copy(gpu::CopyKind::CpAsync);
@@ -195,7 +224,11 @@ class Placer {
       return chooseLayout(candidates, reads, write, bits, banks, inOrder);
     };
     if (async) home = choose(static_cast<int>(bytes * 8 / bits));
-    if (!home) async = false, home = choose(1);
+    if (!home) {
+      async = false;
+      write = registerLayout(type, contiguous, bytes, longestRun(reads, 1 - contiguous));
+      home = choose(1);
+    }
     std::optional<BulkWindow> bulk;
     if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
     emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);

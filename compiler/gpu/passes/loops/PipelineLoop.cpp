@@ -16,6 +16,7 @@
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
 //   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
+//   All such stores of a trip stand where the first does (Waits::Together): two barriers then serve for all of them.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
 // - Behind the last reader of a buffer that an engine fills in boxes the slot is released.
@@ -107,7 +108,7 @@ class Pipeliner {
     if (ahead == 0 && !lateStages) return loop;
     for (auto& [op, s] : order) s += ahead, stage[op] = s;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
-    if (ahead > 0 && waits == Waits::Together) gatherWaits();
+    if (ahead > 0 && waits == Waits::Together) gatherWaits(), gatherStores();
     for (Operation* fetch : fetches) placeFetch(fetch);
     giveSlots();
     wrapYields();
@@ -157,6 +158,18 @@ class Pipeliner {
     std::ranges::copy(others, std::ranges::copy(waiting, first).out);
   }
 
+  /// Puts all stores of what was loaded into registers behind the first.
+  void gatherStores() {
+    auto isStore = [&](auto& entry) {
+      auto store = dyn_cast<StoreBufferOp>(entry.first);
+      return store && llvm::is_contained(fetches, store.getValue().getDefiningOp());
+    };
+    Place first = llvm::find_if(order, isStore);
+    StagedOps storing, others;
+    for (auto& entry : llvm::make_range(first, order.end())) (isStore(entry) ? storing : others).push_back(entry);
+    std::ranges::copy(others, std::ranges::copy(storing, first).out);
+  }
+
   void placeFetch(Operation* fetch) {
     auto copy = dyn_cast<CopyAsyncOp>(fetch);
     auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
@@ -165,7 +178,7 @@ class Pipeliner {
     SmallVector<Operation*> ops = separate(fetch, when);
     ops.push_back(fetch);
     for (Operation* op : ops) stage[op] = when;
-    insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? after(store) : before(copy ? *copy->user_begin() : store));
+    insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
   }
 
   Place find(Operation* op) {
@@ -173,6 +186,12 @@ class Pipeliner {
   }
   Place before(Operation* op) { return find(op); }
   Place after(Operation* op) { return std::next(find(op)); }
+  /// Behind the store and others that follow at once, and the fetches that already are there.
+  Place behindStores(StoreBufferOp store) {
+    Place place = after(store);
+    while (place != order.end() && (isa<StoreBufferOp>(place->first) || fetched.contains(place->first))) ++place;
+    return place;
+  }
   /// Behind the last wait before the first read of shared memory that the loop fills, and the fetches that already are there.
   Place behindFirstWaits() {
     auto reads = [&](auto& entry) {
