@@ -6,8 +6,12 @@
 // a branch that all threads take alike moves element by element where it does:
 //
 //   scf.if (%columns % 8 == 0 or the window ends inside) { vectors } else { elements }
-// gather, scatter and atomic_add go element by element. Elements that several
-// threads hold are read by all of them and written by one. A scalar is read by all threads, and written by the first of the block.
+//
+// Machines that prefer predicates have a branch of this kind around what a loop loads for a later trip: where all of the window lies inside
+// of the array, nothing is checked.
+//
+// gather, scatter and atomic_add go element by element. Elements that several threads hold are read by all of them and written by one. A
+// scalar is read by all threads, and written by the first of the block.
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -62,7 +66,7 @@ class WindowLoad {
     auto whole = [&](WindowAccess& access) { return vectors(access); };
     auto each = [&](WindowAccess& access) { return elements(access); };
     SmallVector<Type> types(vectors_.groups.size(), memoryType(to_, element_, vectors_.width));
-    SmallVector<Value> loaded = vectors_.mayBeCut ? branchWhereCut(to_, access_, vectors_, types, whole, each) : vectors(access_);
+    SmallVector<Value> loaded = vectors_.mayBeCut ? branchWhereCut(to_, access_, vectors_, types, whole, each) : branchWhereInside(types);
     std::map<layout::Coords, Value> values;
     for (auto [group, vector] : llvm::zip_equal(vectors_.groups, loaded))
       for (auto [r, value] : llvm::zip_equal(group, fromMemory(to_, vector, element_, vectors_.width)))
@@ -76,6 +80,24 @@ class WindowLoad {
   /// What stands for `count` elements that lie outside; nothing where all lie inside.
   Value outside(int count) {
     return padding_ ? toMemory(to_, SmallVector<Value>(static_cast<size_t>(count), padding_), element_) : Value();
+  }
+
+  /// Of what is loaded for a later trip of a loop, a window that lies inside of its array, as nearly all do, is loaded without looking at
+  /// each vector. Elsewhere the branch costs more registers than the looking costs time.
+  SmallVector<Value> branchWhereInside(ArrayRef<Type> types) {
+    Value inside = access_.isPadded() || !to_.machine.prefersPredicates() || !to_.loadPredicate ? Value() : access_.insideWhole();
+    if (!inside) return vectors(access_);
+    WindowAccess checked = access_;
+    auto branch = scf::IfOp::create(to_.b, types, both(to_.b, inside, to_.loadPredicate), /*addThenBlock=*/true, /*addElseBlock=*/true);
+    to_.b.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> loaded;
+    for (auto [group, type] : llvm::zip_equal(vectors_.groups, types))
+      loaded.push_back(to_.machine.loadGlobal(to_.b, access_.address(group[0]), type, Value(), Value()));
+    scf::YieldOp::create(to_.b, loaded);
+    to_.b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(to_.b, vectors(checked));
+    to_.b.setInsertionPointAfter(branch);
+    return llvm::to_vector_of<Value>(branch.getResults());
   }
 
   Value inside(WindowAccess& access, int64_t r) { return both(to_.b, to_.loadPredicate, access.inside(r)); }
