@@ -49,6 +49,7 @@ struct MatrixInstruction {
   std::string_view layout = {};  ///< of the accumulator, as the layout library calls it
   bool asynchronous = false;     ///< the issuing warps go on; a wait names the result
   bool inOrder = false;          ///< asynchronous instructions complete in the order of their issue
+  bool occupiesAlu = false;      ///< no vector instruction of any warp runs where it is under way
   std::optional<MatrixCycles> cycles = {};
 
   bool takes(DType type) const;

@@ -95,6 +95,15 @@ def RematerializeLazyPass : Pass<"tilegpu-rematerialize-lazy", "::mlir::ModuleOp
   }];
 }
 
+def RoundBehindLazyPass : Pass<"tilegpu-round-behind-lazy", "::mlir::ModuleOp"> {
+  let summary = "Round what a product multiplies while the matrix unit works";
+  let description = [{
+    An operand that both sides of a `tile.select_lazy` round is rounded behind it, next to the product, where the machine takes several
+    instructions for it and its matrix unit works beside them.
+  }];
+  let options = [TargetOption];
+}
+
 def AsyncDotsPass : Pass<"tilegpu-async-dots", "::mlir::ModuleOp"> {
   let summary = "Begin dots that read shared memory, and wait for them";
   let description = [{

@@ -67,6 +67,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
       {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, options.onLoop));
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
+  pm.addPass(tilegpu::createRoundBehindLazyPass({.target = options.target}));
   pm.addPass(tilegpu::createAsyncDotsPass());
   pm.addPass(tilegpu::createSliceDotsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createCarryLastStepPass());

@@ -17,6 +17,7 @@ MatrixInstruction square(std::string_view name, std::string_view layout, std::ve
   MatrixInstruction row{.name = name, .types = std::move(types), .m = size, .k = k, .minN = size, .maxN = size, .stepN = size, .warps = 1};
   row.a = row.b = row.accumulator = only(Home::Registers);
   row.layout = layout;
+  row.occupiesAlu = name == "wmma";  // [I] RDNA's SIMDs execute it as vector instructions
   if (cycles) row.cycles = MatrixCycles{.perColumn = *cycles / size};
   return row;
 }
