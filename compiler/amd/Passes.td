@@ -14,6 +14,15 @@ def LowerTensorsPass : Pass<"amd-lower-tensors", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def OrderProductsPass : Pass<"amd-order-products", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Keep CDNA's matrix unit fed";
+  let description = [{
+    Reads of LDS ahead of the products that use them, vector instructions beneath products, and a lower priority for waves that compute
+    exponentials (`s_setprio`). RDNA's products occupy the vector ALU: nothing happens there.
+  }];
+  let dependentDialects = ["::mlir::ROCDL::ROCDLDialect"];
+}
+
 def MarkKernelsPass : Pass<"amd-mark-kernels", "::mlir::ModuleOp"> {
   let summary = "Give kernels the attributes by which ROCDL knows them, and their shared memory its size";
   let description = [{
