@@ -99,14 +99,22 @@ Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
   return rarely(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ballot, none));
 }
 
-/// Each wave stores its answer, and reads those of all behind a barrier. Another one keeps the next vote's answers out until then.
-Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
+/// Each wave stores its answer, and reads those of all behind a barrier. Another one keeps the next vote's answers out until then, and one
+/// in front the answers from what others still read where buffers have the same bytes at other times.
+Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int64_t> votes) {
+  ImplicitLocOpBuilder& b = to.b;
   Value own = anyInWarp(b, condition);
   if (waves_ == 1) return own;
   Type word = b.getI32Type();
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
-  Value votes = addressOf(b, kVotes, LLVM::LLVMArrayType::get(word, static_cast<unsigned>(waves_)), 3, /*isConstant=*/false);
-  auto place = [&](Value wave) { return LLVM::GEPOp::create(b, pointer, word, votes, ArrayRef<LLVM::GEPArg>{wave}); };
+  Value base;
+  if (votes) {
+    barrier(b, gpu::Visible::Shared);
+    base = LLVM::GEPOp::create(b, pointer, b.getI8Type(), to.sharedBase, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(*votes)});
+  } else {
+    base = addressOf(b, kVotes, LLVM::LLVMArrayType::get(word, static_cast<unsigned>(waves_)), 3, /*isConstant=*/false);
+  }
+  auto place = [&](Value wave) { return LLVM::GEPOp::create(b, pointer, word, base, ArrayRef<LLVM::GEPArg>{wave}); };
   Value thread = threadId(b), size = number(b, target_.warpSize);
   // All lanes store the same to the same place.
   LLVM::StoreOp::create(b, arith::ExtUIOp::create(b, word, own), place(uniform(b, arith::DivUIOp::create(b, thread, size))), 4);

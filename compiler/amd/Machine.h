@@ -25,7 +25,7 @@ class Machine final : public gpu::Machine {
   mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) override;
   mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) override;
   mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
-  mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  mlir::Value anyInBlock(gpu::Lowering& to, mlir::Value condition, std::optional<int64_t> votes) override;
   void barrier(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible) override;
   mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element) override;
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp

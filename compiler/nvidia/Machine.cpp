@@ -62,7 +62,8 @@ Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), number(b, kAllLanes), condition, NVVM::VoteSyncKind::any);
 }
 
-Value Machine::anyInBlock(ImplicitLocOpBuilder& b, Value condition) {
+Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int64_t>) {
+  ImplicitLocOpBuilder& b = to.b;
   if (barrierThreads_)
     return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.count", b.getI1Type(),
                      {number(b, kPartBarrier), number(b, barrierThreads_), condition});

@@ -26,7 +26,7 @@ class Machine final : public gpu::Machine {
   mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) override;
   mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) override;
   mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
-  mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
+  mlir::Value anyInBlock(gpu::Lowering& to, mlir::Value condition, std::optional<int64_t> votes) override;
   void barrier(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible) override;
   void limitBarriers(int64_t threads) override { barrierThreads_ = threads; }
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp

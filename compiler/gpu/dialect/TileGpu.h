@@ -60,6 +60,8 @@ int elementBits(mlir::Type element);
 /// What -tilegpu-assign-layouts notes on the function.
 inline constexpr llvm::StringLiteral kTargetAttr = "tilegpu.target", kWarpsAttr = "tilegpu.warps",
                                      kSharedBytesAttr = "tilegpu.shared_bytes";
+/// On tile.select_lazy, by -tilegpu-allocate-shared: the byte of shared memory where the block's warps vote, a word for each.
+inline constexpr llvm::StringLiteral kVotesAttr = "tilegpu.votes";
 /// On tile.load, tile.store, tile.device_print and tilegpu.copy_async, by -tilegpu-pad-tiles: the tile has elements of the program only
 /// where the indices are below these extents. Elements outside of them are not accessed; a load gives its padding there.
 inline constexpr llvm::StringLiteral kExtentsAttr = "tilegpu.extents";

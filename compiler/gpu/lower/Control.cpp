@@ -8,13 +8,10 @@
 //
 // Registers that hold copies of one element are carried once; tokens and buffers have no value to carry.
 //
-// HOW COARSE A LAZY BRANCH IS. Where the condition does not hold either side is right, but a row's results have to come from one side. So a
-// warp may decide alone if its rows are those whose conditions it holds, or if warps that share a row share all of their conditions, and if
-// nothing in the region needs the other warps: no barrier, no shared memory written, no dot of several warps, no select_lazy that the block
-// decides. Otherwise the
-// block decides.
+// Who decides about a lazy branch, each warp or the block: compiler/gpu/dialect/WarpDecisions.h.
 #include <map>
 
+#include "compiler/gpu/dialect/WarpDecisions.h"
 #include "compiler/gpu/lower/Lowering.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,7 +22,7 @@ using namespace mlir;
 namespace fattn::gpu {
 namespace {
 
-using layout::Coords, layout::kLane, layout::kRegister, layout::kWarp, layout::LinearLayout;
+using layout::Coords, layout::kRegister, layout::LinearLayout;
 
 /// For each register the first that holds the same element in every thread.
 std::vector<size_t> firstHolders(const LinearLayout& layout) {
@@ -239,60 +236,6 @@ LogicalResult lower(Lowering& to, scf::WhileOp op) {
   return success();
 }
 
-/// Which rows one warp holds: a set of row numbers, the same for each warp apart from where it starts.
-struct Rows {
-  layout::f2::Span own;             ///< reached by registers and lanes
-  layout::f2::Columns byWarp;       ///< by the bits of the warp
-  std::vector<layout::Repeat> odd;  ///< repeats over warps, and of rows
-  int bits;                         ///< of the rows that repeat
-};
-Rows rowsOf(const LinearLayout& layout) {
-  std::vector<std::string> inputs = {std::string(kRegister), std::string(kLane), std::string(kWarp)};
-  LinearLayout rows = layout.linearPart().sublayout(inputs, {layout::dim(0)});
-  layout::f2::Columns own = rows.columns(kRegister);
-  llvm::append_range(own, rows.columns(kLane));
-  Rows result{layout::f2::Span(own), rows.columns(kWarp), {}, layout.outputs().front().bits};
-  for (const layout::Repeat& repeat : layout.repeats())
-    if (repeat.in == kWarp || repeat.out == layout::dim(0)) result.odd.push_back(repeat);
-  return result;
-}
-
-/// Whether warps that share a row of `results` hold the same conditions, and each the conditions of all its rows.
-bool warpDecides(const LinearLayout& conditions, const LinearLayout& results) {
-  Rows of = rowsOf(conditions), in = rowsOf(results);
-  // Where both repeat alike, a warp that is further on is so by the same rows.
-  bool alike = of.odd == in.odd && (of.odd.empty() || of.bits == in.bits);
-  if (!alike || of.byWarp.size() != in.byWarp.size()) return false;
-  LinearLayout rows = results.linearPart();
-  for (std::string_view input : {kRegister, kLane})
-    for (layout::f2::Vector column : rows.sublayout({std::string(input)}, {layout::dim(0)}).columns(input))
-      if (!of.own.contains(column)) return false;
-  for (auto [a, b] : llvm::zip(of.byWarp, in.byWarp))
-    if (!of.own.contains(a ^ b)) return false;
-  return true;
-}
-
-bool decidesWithinWarp(tile::SelectLazyOp op);
-
-/// Whether a region needs no other warps of the block.
-bool staysWithinWarp(Region& region) {
-  auto visit = [](Operation* op) {
-    if (op->hasTrait<tilegpu::NeedsAllWarps>()) return WalkResult::interrupt();
-    auto lazy = dyn_cast<tile::SelectLazyOp>(op);
-    if (!lazy || !isa<RankedTensorType>(lazy.getCondition().getType())) return WalkResult::advance();
-    return decidesWithinWarp(lazy) ? WalkResult::skip() : WalkResult::interrupt();
-  };
-  return !region.walk<WalkOrder::PreOrder>(visit).wasInterrupted();
-}
-
-bool decidesWithinWarp(tile::SelectLazyOp op) {
-  const LinearLayout& conditions = *tilegpu::layoutOf(op.getCondition());
-  return staysWithinWarp(op.getExact()) && llvm::all_of(op.getResultTypes(), [&](Type type) {
-           const LinearLayout* layout = tilegpu::layoutOf(type);
-           return layout && warpDecides(conditions, *layout);
-         });
-}
-
 /// The condition of the branch: a scalar is the same in the block; a tile's conditions are gathered as far as they have to be. The vote
 /// gathers what lanes have of a row's, too.
 Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
@@ -304,7 +247,9 @@ Value anyCondition(Lowering& to, tile::SelectLazyOp op) {
   Value any;
   for (auto [r, first] : llvm::enumerate(firstHolders(*conditions)))
     if (first == r) any = any ? arith::OrIOp::create(to.b, any, registers[r]).getResult() : registers[r];
-  return decidesWithinWarp(op) ? to.machine.anyInWarp(to.b, any) : to.machine.anyInBlock(to.b, any);
+  if (tilegpu::decidesWithinWarp(op)) return to.machine.anyInWarp(to.b, any);
+  auto place = op->getAttrOfType<IntegerAttr>(tilegpu::kVotesAttr);
+  return to.machine.anyInBlock(to, any, place ? std::optional(place.getInt()) : std::nullopt);
 }
 
 LogicalResult lower(Lowering& to, tile::SelectLazyOp op) {

@@ -43,7 +43,8 @@ class Machine {
   virtual mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) = 0;
   /// Whether the i1 holds in any lane of the warp; in any thread of the block.
   virtual mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
-  virtual mlir::Value anyInBlock(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
+  /// `votes`: the byte of shared memory that the block's warps may vote in, a word for each, where one is set apart.
+  virtual mlir::Value anyInBlock(Lowering& to, mlir::Value condition, std::optional<int64_t> votes) = 0;
   virtual void barrier(mlir::ImplicitLocOpBuilder& b, Visible visible) = 0;
   /// From here on the last two are of the block's first threads only, so many (0: of all).
   virtual void limitBarriers(int64_t /*threads*/) {}

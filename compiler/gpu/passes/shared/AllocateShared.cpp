@@ -21,6 +21,9 @@
 // with what comes behind their last reader, and are released behind that, too. Where that takes too much as well, a block takes one program
 // (the attribute goes).
 //
+// Where barriers do not tell what threads voted, the warps of a block vote in shared memory: a word for each, which is alive at the vote
+// only.
+//
 // Behind the buffers lie the barrier objects of those that an engine fills.
 //
 // Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
@@ -28,6 +31,7 @@
 //
 // Test: tests/lit/gpu/allocate-shared.mlir.
 #include "compiler/gpu/Occupancy.h"
+#include "compiler/gpu/dialect/WarpDecisions.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "fattn/Error.h"
@@ -45,13 +49,16 @@ namespace {
 
 /// A barrier object of a copy engine.
 constexpr int64_t kBarrierBytes = 8;
+/// What a warp votes with.
+constexpr int64_t kVoteBytes = 4;
 
 struct Lifetime {
-  AllocOp alloc;
+  AllocOp alloc;            ///< null: a vote
+  tile::SelectLazyOp vote;  ///< by which warps decide together; null: a buffer
   int64_t begin = std::numeric_limits<int64_t>::max(), end = -1;
   int64_t offset = 0;
   bool stored = false;  ///< by an engine, to global memory
-  int64_t bytes() { return alloc.getResult().getType().getBytes(); }
+  int64_t bytes() { return vote ? kVoteBytes * warpsOf(vote->getParentOfType<func::FuncOp>()) : alloc.getResult().getType().getBytes(); }
   bool meets(const Lifetime& other) const { return begin <= other.end && other.begin <= end; }
 };
 
@@ -79,13 +86,14 @@ class Allocator {
     func.walk<WalkOrder::PreOrder>([&](Operation* op) { first[op] = count++; });
     func.walk([&](AllocOp alloc) {
       index[alloc.getResult()] = lifetimes.size();
-      lifetimes.push_back({.alloc = alloc});
+      lifetimes.push_back({.alloc = alloc, .vote = {}});
     });
     func.walk([&](Operation* op) {
       for (const BufferAccess& access : accessesOf(op)) use(lifetimes[index.at(access.buffer)], op);
     });
     if (boxes != Boxes::AsUsed) extendBoxes();
     extendStores();
+    addVotes();
     return place();
   }
 
@@ -108,7 +116,7 @@ class Allocator {
 
   void extendBoxes() {
     for (Lifetime& lifetime : lifetimes) {
-      if (!isFilledByBoxes(lifetime.alloc, /*inLoop=*/false)) continue;
+      if (lifetime.vote || !isFilledByBoxes(lifetime.alloc, /*inLoop=*/false)) continue;
       lifetime.begin = 0;
       if (boxes == Boxes::Always || isFilledByBoxes(lifetime.alloc, /*inLoop=*/true)) lifetime.end = static_cast<int64_t>(first.size());
     }
@@ -121,6 +129,14 @@ class Allocator {
       if (apart || boxes != Boxes::AsUsed) lifetime.begin = 0;
       lifetime.stored = true;
       lifetime.end = static_cast<int64_t>(first.size());
+    });
+  }
+
+  void addVotes() {
+    if (targetOf(func).barriers.votes || warpsOf(func) == 1) return;
+    func.walk([&](tile::SelectLazyOp lazy) {
+      if (!layoutOf(lazy.getCondition()) || decidesWithinWarp(lazy)) return;
+      lifetimes.push_back({.alloc = {}, .vote = lazy, .begin = first.at(lazy), .end = first.at(lazy)});
     });
   }
 
@@ -141,7 +157,10 @@ class Allocator {
       }
       placed.insert(std::ranges::upper_bound(placed, lifetime->offset, {}, &Lifetime::offset), lifetime);
       total = std::max(total, lifetime->offset + lifetime->bytes());
-      lifetime->alloc.setOffset(lifetime->offset);
+      if (lifetime->vote)
+        lifetime->vote->setAttr(kVotesAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), lifetime->offset));
+      else
+        lifetime->alloc.setOffset(lifetime->offset);
     }
     return total;
   }
