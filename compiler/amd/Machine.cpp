@@ -99,8 +99,8 @@ Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
   return rarely(b, arith::CmpIOp::create(b, arith::CmpIPredicate::ne, ballot, none));
 }
 
-/// Each wave stores its answer, and reads those of all behind a barrier. Another one keeps the next vote's answers out until then, and one
-/// in front the answers from what others still read where buffers have the same bytes at other times.
+/// Each wave stores its answer, and reads those of all behind a barrier. A barrier at the end keeps the next vote's answers out until all
+/// have read these. Where the answers take a buffer's bytes, a barrier in front lets its readers finish.
 Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int64_t> votes) {
   ImplicitLocOpBuilder& b = to.b;
   Value own = anyInWarp(b, condition);

@@ -9,10 +9,10 @@
 // CHECK-NEXT: llvm.fence
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.mfma
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.mfma
-// CHECK-NEXT: rocdl.sched.group.barrier {{(mask = )?}}256, {{(size = )?}}2
-// CHECK-NEXT: rocdl.sched.group.barrier {{(mask = )?}}8, {{(size = )?}}1
-// CHECK-NEXT: rocdl.sched.group.barrier {{(mask = )?}}2, {{(size = )?}}1
-// CHECK-NEXT: rocdl.sched.group.barrier {{(mask = )?}}8, {{(size = )?}}1
+// CHECK-NEXT: rocdl.sched.group.barrier 256, 2
+// CHECK-NEXT: rocdl.sched.group.barrier 8, 1
+// CHECK-NEXT: rocdl.sched.group.barrier 2, 1
+// CHECK-NEXT: rocdl.sched.group.barrier 8, 1
 // CHECK-NEXT: rocdl.sched.barrier
 // CHECK-NEXT: rocdl.s.setprio 0
 // CHECK-NEXT: llvm.extractelement

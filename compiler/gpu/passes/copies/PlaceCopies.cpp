@@ -11,9 +11,10 @@
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
 // buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
 // lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
-// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer), and holds enough of them to store
-// as one vector what a reader takes at once across them. The buffer's swizzle is the one that all readers together and the writer need the
-// fewest passes of the banks with; where a matrix unit reads it by itself, one that the unit knows.
+// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). Where a
+// reader takes elements of several such vectors at once, a thread loads vectors that lie next to each other, if it has enough of them. The
+// buffer's swizzle is the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads
+// it by itself, one that the unit knows.
 //
 // Where boxes come for a loop's dots, rows (1 x n) that each trip loads and many threads need come as boxes, too.
 //
