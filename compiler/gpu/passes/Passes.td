@@ -156,6 +156,13 @@ def PlaceWaitsPass : Pass<"tilegpu-place-waits", "::mlir::ModuleOp"> {
   }];
 }
 
+def ReadBeforeDotsPass : Pass<"tilegpu-read-before-dots", "::mlir::func::FuncOp"> {
+  let summary = "Read lines of numbers before a matrix unit takes the shared memory's time";
+  let description = [{
+    A line that is read behind the beginning of dots, and whose place is known before, is read in front of them.
+  }];
+}
+
 def ReleaseOperandsPass : Pass<"tilegpu-release-operands", "::mlir::func::FuncOp"> {
   let summary = "Release what is copied once a program, for the block's next one";
   let description = [{

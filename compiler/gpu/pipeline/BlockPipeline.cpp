@@ -81,6 +81,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
   if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
