@@ -103,7 +103,8 @@ void addTensorMaps(LLVM::LLVMFuncOp function, Binary& binary) {
                                  .sizes = productsOf(map, "sizes"),
                                  .strides = productsOf(map, "strides"),
                                  .boxColumns = static_cast<std::int32_t>(box[0]),
-                                 .boxRows = static_cast<std::int32_t>(box[1])});
+                                 .boxRows = static_cast<std::int32_t>(box[1]),
+                                 .adds = map.contains("adds")});
   }
   if (auto arguments = function->getAttrOfType<DenseI64ArrayAttr>(tilegpu::kNonNegativeAttr))
     for (int64_t argument : arguments.asArrayRef()) binary.nonNegative.push_back(static_cast<std::int32_t>(argument));

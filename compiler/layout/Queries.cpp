@@ -162,21 +162,33 @@ Holders holdersOf(const LinearLayout& layout) {
   return result;
 }
 
-std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout) {
+std::optional<WarpBox> boxOfWarps(const LinearLayout& layout) {
   if (layout.outputs().size() != 2 || !holdersOf(layout).all()) return std::nullopt;
-  // Rows whose number a lane chooses, or a register below what warps choose, lie in the block; the rest of a row's number is a block's.
-  std::int64_t ofWarps = 0, ofThreads = 0;
-  for (const Axis& in : layout.inputs()) {
-    for (int bit = 0; bit < in.bits; ++bit) {
-      Coords image = layout.linearPart().at({{in.name, std::int64_t{1} << bit}});
-      if (in.name == kWarp && image[1] != 0) return std::nullopt;
-      (in.name == kWarp ? ofWarps : ofThreads) |= image[0];
-    }
+  // Along a dimension, what a lane or a register below what warps choose adds to a place lies in the block; the rest is the block's place.
+  WarpBox box;
+  for (int d : {0, 1}) {
+    const auto at = static_cast<std::size_t>(d);
+    std::int64_t ofWarps = 0, ofThreads = 0;
+    for (const Axis& in : layout.inputs())
+      for (int bit = 0; bit < in.bits; ++bit)
+        (in.name == kWarp ? ofWarps : ofThreads) |= layout.linearPart().at({{in.name, std::int64_t{1} << bit}})[at];
+    if (ofWarps & ofThreads) return std::nullopt;
+    const std::string& name = layout.outputs()[at].name;
+    auto repeated = [&](bool byWarps) {
+      return std::ranges::any_of(layout.repeats(), [&](const Repeat& r) { return r.out == name && (r.in == kWarp) == byWarps; });
+    };
+    std::int64_t& size = d == 0 ? box.rows : box.columns;
+    if (ofWarps)
+      size = ofWarps & -ofWarps;
+    else
+      size = d == 1 && !repeated(/*byWarps=*/true) ? layout.outputShape()[at] : std::int64_t{1} << layout.outputs()[at].bits;
   }
-  for (const Repeat& repeat : layout.repeats())
-    if (repeat.in == kWarp && repeat.out != layout.outputs()[0].name) return std::nullopt;
-  if (ofWarps & ofThreads) return std::nullopt;
-  return ofWarps ? ofWarps & -ofWarps : std::int64_t{1} << layout.outputs()[0].bits;
+  return box;
+}
+
+std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout) {
+  std::optional<WarpBox> box = boxOfWarps(layout);
+  return box && box->columns == layout.outputShape()[1] ? std::optional(box->rows) : std::nullopt;
 }
 
 bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second) {

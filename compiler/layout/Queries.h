@@ -49,8 +49,15 @@ struct Holders {
 };
 Holders holdersOf(const LinearLayout& layout);
 
-/// How many rows (dim 0 of a tile of two dimensions) that follow each other each warp holds whole, with all their columns; it may hold
-/// several such blocks. A power of two. Nothing where warps share rows, or where an element is held twice.
+/// Elements of a tile of two dimensions that lie together and are one warp's alone.
+struct WarpBox {
+  std::int64_t rows = 0, columns = 0;  ///< powers of two, or all columns of the tile
+};
+/// The blocks in which warps hold a tile; a warp may hold several. Nothing where warps hold elements between each other's, or where an
+/// element is held twice.
+std::optional<WarpBox> boxOfWarps(const LinearLayout& layout);
+
+/// The rows of these blocks where they have all columns.
 std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout);
 /// Whether each row is whole in the same warp in both layouts of one tile.
 bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second);

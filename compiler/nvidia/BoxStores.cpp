@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of boxes by the tensor memory accelerator (TMA). A warp needs no other one for them:
+// Stores of boxes by the tensor memory accelerator (TMA), and additions of boxes to memory. A warp needs no other one for them:
 //
-//   one thread   where a block takes one program after another: wait until the engine has read the last one's rows
-//                (cp.async.bulk.wait_group.read)
+//   one thread   where a loop or a block's next program lays the next boxes there: wait until the engine has read the last ones
+//                (cp.async.bulk.commit_group, which makes them a group, and cp.async.bulk.wait_group.read)
 //   all lanes    lay the warp's rows into the buffer (stmatrix), and make that visible to the engine (fence.proxy.async)
-//   one thread   cp.async.bulk.tensor for each box, and close the group (cp.async.bulk.commit_group)
+//   one thread   cp.async.bulk.tensor, or cp.reduce.async.bulk.tensor, for each box
+//
+// Where another role sends the boxes (-tilegpu-split-roles), two barriers stand for the buffer, as for what an engine fills
+// (BoxCopies.cpp):
+//
+//   store_boxes (each warp)   wait for empty; lay the warp's part into the buffer, and fence it; arrive on full
+//   send_boxes (one thread)   wait for full; cp.reduce.async.bulk.tensor for each box of the tile; wait until the engine has read them;
+//                             arrive on empty
 //
 // elect.sync names the same thread each time, as groups belong to a thread. Behind its last store it waits until the engine has read all
-// of them: the block's shared memory goes with the block. What the engine writes is there when the grid has ended.
+// of them: the block's shared memory goes with the block. What the engine writes is there when the grid has ended. To close a group takes
+// until the engine has accepted its boxes, some hundred clocks, so that this is done where the thread waits in any case.
 //
-// Sources: PTX ISA 8.7, "cp.async.bulk.tensor", "cp.async.bulk.wait_group", "elect.sync", "Async proxy". Test:
-// tests/lit/nvidia/box-stores.mlir.
+// Sources: PTX ISA 8.7, "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.wait_group", "elect.sync", "Async proxy".
+// Test: tests/lit/nvidia/box-stores.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/lower/BufferAccess.h"
@@ -18,6 +26,7 @@
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -27,8 +36,11 @@ using gpu::Lowering;
 
 namespace {
 
-/// Groups of stores that may still read shared memory behind it: none.
-void waitForReads(Lowering& to) { assembly(to, {}, {}, "cp.async.bulk.wait_group.read 0;", "~{memory}"); }
+/// Until the engine has read shared memory for all of the thread's stores.
+void waitForReads(Lowering& to) {
+  assembly(to, {}, {}, "cp.async.bulk.commit_group;", "~{memory}");
+  assembly(to, {}, {}, "cp.async.bulk.wait_group.read 0;", "~{memory}");
+}
 
 /// The same number, of which LLVM does not know that it is: else what follows from it is computed at the kernel's start, or before a loop
 /// over programs, and takes registers until the store. The assembler sees through it.
@@ -70,7 +82,19 @@ SmallVector<int64_t> boxesOf(const layout::LinearLayout& layout, ArrayRef<int64_
   return result;
 }
 
-/// cp.async.bulk.tensor for each of the warp's boxes.
+/// cp.async.bulk.tensor for a box at a place in shared memory, or cp.reduce.async.bulk.tensor where it is added.
+void storeBox(Lowering& to, Value map, bool adds, Value bytes, Value row, Value column, ArrayRef<Value> further) {
+  SmallVector<Value> operands = {map, bytes, column, row};
+  llvm::append_range(operands, further);
+  std::string places = "$2, $3", constraints = "l,r,r,r";
+  for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 4), constraints += ",r";
+  assembly(to, {}, operands,
+           fmt::format("{}.async.bulk.tensor.{}d.global.shared::cta{}.bulk_group [$0, {{{}}}], [$1];", adds ? "cp.reduce" : "cp",
+                       further.size() + 2, adds ? ".add.tile" : "", places),
+           constraints + ",~{memory}");
+}
+
+/// Each of the warp's boxes.
 LogicalResult storeEachBox(Lowering& to, tilegpu::StoreBoxesOp op, Value slot) {
   const layout::LinearLayout layout = ofFirstLane(*tilegpu::layoutOf(op.getValue()));
   FailureOr<gpu::BufferAccess> access = gpu::BufferAccess::create(to, op, op.getBuffer(), slot, layout, {});
@@ -84,26 +108,56 @@ LogicalResult storeEachBox(Lowering& to, tilegpu::StoreBoxesOp op, Value slot) {
     layout::Coords at = Lowering::registerPart(layout, r);
     auto moved = [&](Value place, int64_t by) { return by ? arith::AddIOp::create(to.b, place, to.i32(by)).getResult() : place; };
     Value bytes = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), access->pointer(r));
-    SmallVector<Value> operands = {to.tensorMaps[op.getMap()], bytes, moved(first[1], at[1]), moved(first[0], at[0])};
-    llvm::append_range(operands, further);
-    std::string places = "$2, $3", constraints = "l,r,r,r";
-    for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 4), constraints += ",r";
-    assembly(to, {}, operands,
-             fmt::format("cp.async.bulk.tensor.{}d.global.shared::cta.bulk_group [$0, {{{}}}], [$1];", further.size() + 2, places),
-             constraints + ",~{memory}");
+    storeBox(to, to.tensorMaps[op.getMap()], op.getAdd(), bytes, moved(first[0], at[0]), moved(first[1], at[1]), further);
   }
-  assembly(to, {}, {}, "cp.async.bulk.commit_group;", "~{memory}");
   return success();
 }
 
 }  // namespace
 
-LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
+/// The number of a buffer's only slot, in front of the operation.
+static Value onlySlot(Lowering& to, Operation* op) {
   OpBuilder before(op);
-  auto slot = arith::ConstantIntOp::create(before, op.getLoc(), 0, 32);
+  auto slot = arith::ConstantIntOp::create(before, op->getLoc(), 0, 32);
   to.setScalar(slot, to.i32(0));
-  const bool hasNext = op->getParentOfType<tilegpu::EachProgramOp>() != nullptr;
-  if (hasNext) {
+  return slot;
+}
+
+/// The warp's part of a store that another role sends, when the tile before has been sent.
+static LogicalResult layForOthers(Lowering& to, tilegpu::StoreBoxesOp op) {
+  const Value number = onlySlot(to, op);
+  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), number);
+  if (failed(slot)) return failure();
+  waitForPhase(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(BoxSlot::kEmpty), to.i32(1)));
+  slot->flip(BoxSlot::kEmpty, Value());
+  if (failed(layRows(to, op, number))) return failure();
+  assembly(to, {}, {}, "fence.proxy.async.shared::cta;", "~{memory}");
+  NVVM::SyncWarpOp::create(to.b, to.i32(-1));
+  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
+  assembly(to, {}, {slot->full(), first}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}");
+  return success();
+}
+
+LogicalResult Machine::sendBoxes(Lowering& to, tilegpu::SendBoxesOp op) {
+  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), onlySlot(to, op));
+  if (failed(slot)) return failure();
+  DictionaryAttr map = tensorMapOf(op, op.getMap());
+  SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
+  for (Value offset : to.window(op.getPtr()).offsets) first.push_back(coordinate(to, offset));
+  waitForPhase(to, slot->full(), slot->parity(BoxSlot::kFull));
+  slot->flip(BoxSlot::kFull, Value());
+  forEachBox(to, map, *slot, first, [&](Value bytes, Value row, Value column) {
+    storeBox(to, to.tensorMaps[op.getMap()], op.getAdd(), bytes, row, column, further);
+  });
+  waitForReads(to);
+  assembly(to, {}, {slot->empty()}, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}");
+  return success();
+}
+
+LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
+  if (tilegpu::isMadeElsewhere(op)) return layForOthers(to, op);
+  const Value slot = onlySlot(to, op);
+  if (op->getParentOfType<LoopLikeOpInterface>() || op->getParentOfType<tilegpu::EachProgramOp>()) {
     byOneThread(to, [&] { waitForReads(to); });
     NVVM::SyncWarpOp::create(to.b, to.i32(-1));
   }

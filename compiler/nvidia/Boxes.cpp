@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/nvidia/Boxes.h"
 
+#include "compiler/layout/Shared.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -34,6 +36,52 @@ Value coordinate(Lowering& to, Value offset) {
   Value low = arith::MaxSIOp::create(to.b, offset, to.i64(std::numeric_limits<int32_t>::min()));
   Value both = arith::MinSIOp::create(to.b, low, to.i64(std::numeric_limits<int32_t>::max()));
   return arith::TruncIOp::create(to.b, to.b.getI32Type(), both);
+}
+
+FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Value slot) {
+  auto alloc = buffer.getDefiningOp<tilegpu::AllocOp>();
+  if (!alloc || !alloc.getOffset() || !alloc.getBarriers())
+    return op->emitOpError() << "needs a buffer with a place and with barriers, which -tilegpu-allocate-shared gives it";
+  return BoxSlot(to, alloc, to.scalar(slot));
+}
+
+BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot)
+    : to_(&to), alloc_(alloc), slot_(slot), number_(getConstantIntValue(slot)) {}
+
+Value BoxSlot::address(int64_t start, int64_t stride) {
+  Value base = LLVM::PtrToIntOp::create(to_->b, to_->b.getI32Type(), to_->sharedBase);
+  if (number_) return arith::AddIOp::create(to_->b, base, to_->i32(start + *number_ * stride));
+  Value inSlots = arith::MulIOp::create(to_->b, slot_, to_->i32(stride));
+  return arith::AddIOp::create(to_->b, arith::AddIOp::create(to_->b, base, to_->i32(start)), inSlots);
+}
+
+Value BoxSlot::parity(Parities which) {
+  Value word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), to_->local(alloc_, which));
+  Value shifted = number_ == 0 ? word : arith::ShRUIOp::create(to_->b, word, slot_).getResult();
+  return arith::AndIOp::create(to_->b, shifted, to_->i32(1));
+}
+
+void BoxSlot::flip(Parities which, Value wanted) {
+  Value place = to_->local(alloc_, which), word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), place);
+  Value bit = wanted ? arith::ExtUIOp::create(to_->b, to_->b.getI32Type(), wanted).getResult() : to_->i32(1);
+  if (number_ != 0) bit = arith::ShLIOp::create(to_->b, bit, slot_);
+  LLVM::StoreOp::create(to_->b, arith::XOrIOp::create(to_->b, word, bit), place);
+}
+
+void waitForPhase(Lowering& to, Value barrier, Value parity) {
+  assembly(to, {}, {barrier, parity},
+           "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; }", "r,r,~{memory}");
+}
+
+void forEachBox(Lowering& to, DictionaryAttr map, BoxSlot& slot, ArrayRef<Value> first,
+                llvm::function_ref<void(Value bytes, Value row, Value column)> emit) {
+  ArrayRef<int64_t> box = cast<DenseI64ArrayAttr>(map.get("box")).asArrayRef(), shape = slot.type().getShape();
+  Value bytes = slot.bytes();
+  layout::LinearLayout places = layout::SharedLayout(slot.type().getLayout().getLayout()).offsets();
+  auto moved = [&](Value at, int64_t by) { return by ? arith::AddIOp::create(to.b, at, to.i32(by)).getResult() : at; };
+  for (int64_t column = 0; column < shape[1]; column += box[0])
+    for (int64_t row = 0; row < shape[0]; row += box[1])
+      emit(moved(bytes, places.apply({row, column})[0] * slot.type().getElementBytes()), moved(first[0], row), moved(first[1], column));
 }
 
 SmallVector<Value> furtherCoordinates(Lowering& to, Operation* op, ValueRange coordinates, DictionaryAttr map) {

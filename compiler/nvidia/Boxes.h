@@ -25,6 +25,43 @@ mlir::Value coordinate(gpu::Lowering& to, mlir::Value offset);
 llvm::SmallVector<mlir::Value> furtherCoordinates(gpu::Lowering& to, mlir::Operation* op, mlir::ValueRange coordinates,
                                                   mlir::DictionaryAttr map);
 
+/// One slot of a buffer that an engine fills or stores by boxes, and its barriers; addresses in shared memory are i32.
+class BoxSlot {
+ public:
+  static constexpr int64_t kBarrierBytes = 8;
+  /// The barriers, and the numbers of a thread's words of parities.
+  enum Parities : int { kFull, kEmpty };
+
+  static mlir::FailureOr<BoxSlot> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot);
+
+  mlir::Value full() { return address(static_cast<int64_t>(*alloc_.getBarriers()), kBarrierBytes); }
+  mlir::Value empty() { return address(static_cast<int64_t>(*alloc_.getBarriers()) + kBarrierBytes * type().getSlots(), kBarrierBytes); }
+  mlir::Value bytes() { return address(static_cast<int64_t>(*alloc_.getOffset()), type().getSlotBytes()); }
+  tilegpu::BufferType type() { return alloc_.getResult().getType(); }
+
+  /// The parity of the phase that this thread waits for next on the slot's barrier (0 for the first), which the wait then leaves behind.
+  mlir::Value parity(Parities which);
+  /// Where `wanted` (i1, null: always) does not hold, nothing was waited for.
+  void flip(Parities which, mlir::Value wanted);
+
+ private:
+  BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot);
+  mlir::Value address(int64_t start, int64_t stride);
+
+  gpu::Lowering* to_;
+  tilegpu::AllocOp alloc_;
+  mlir::Value slot_;
+  std::optional<int64_t> number_;
+};
+
+/// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.
+void waitForPhase(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity);
+
+/// Calls `emit` with the place in shared memory, and the row and column in the array, of each box of the tile in the slot, which lies as
+/// layout::swizzled says: blocks of rows, each in columns of the swizzle's width. `first`: the window's place.
+void forEachBox(gpu::Lowering& to, mlir::DictionaryAttr map, BoxSlot& slot, llvm::ArrayRef<mlir::Value> first,
+                llvm::function_ref<void(mlir::Value bytes, mlir::Value row, mlir::Value column)> emit);
+
 }  // namespace fattn::nvidia
 
 #endif

@@ -49,6 +49,7 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;          // Copies.cpp
   mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;            // BoxCopies.cpp
   mlir::LogicalResult storeBoxes(gpu::Lowering& to, tilegpu::StoreBoxesOp op) override;      // BoxStores.cpp
+  mlir::LogicalResult sendBoxes(gpu::Lowering& to, tilegpu::SendBoxesOp op) override;        // BoxStores.cpp
   void endStores(gpu::Lowering& to) override;                                                // BoxStores.cpp
   mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;          // Roles.cpp
   mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;        // Roles.cpp

@@ -26,8 +26,8 @@ struct LaunchProduct {
   bool operator==(const LaunchProduct&) const = default;
 };
 
-/// An array that a GPU's copy engine reads in boxes (CUDA's CUtensorMap). A launch makes the engine's object of it, in 128 bytes behind the
-/// arguments at an alignment of 64.
+/// An array that a GPU's copy engine reads or writes in boxes (CUDA's CUtensorMap). A launch makes the engine's object of it, in 128 bytes
+/// behind the arguments at an alignment of 64.
 struct TensorMap {
   std::int32_t pointer = 0;                  ///< the argument that is the array's first element
   std::int32_t elementBytes = 0;             ///< 1, 2, 4 or 8
@@ -35,6 +35,7 @@ struct TensorMap {
   std::vector<LaunchProduct> sizes;          ///< elements along each dimension, the contiguous one first
   std::vector<LaunchProduct> strides;        ///< bytes from one index to the next along all but the first dimension
   std::int32_t boxColumns = 0, boxRows = 0;  ///< elements of a copy along the first two dimensions; 1 along the others
+  bool adds = false;                         ///< the engine adds to the elements, which are numbers of type f32
 
   bool operator==(const TensorMap&) const = default;
 };

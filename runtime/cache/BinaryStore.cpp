@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kBinaryVersion = 3;
+constexpr std::uint32_t kBinaryVersion = 4;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -76,6 +76,7 @@ void putTensorMaps(std::string& out, const compiler::Binary& binary) {
   put(out, static_cast<std::uint32_t>(binary.tensorMaps.size()));
   for (const compiler::TensorMap& map : binary.tensorMaps) {
     for (std::int32_t value : {map.pointer, map.elementBytes, map.swizzleBytes, map.boxColumns, map.boxRows}) put(out, value);
+    put(out, static_cast<std::uint8_t>(map.adds));
     putProducts(out, map.sizes);
     putProducts(out, map.strides);
   }
@@ -114,6 +115,9 @@ void takeTensorMaps(Reader& in, compiler::Binary& binary) {
     compiler::TensorMap map;
     map.pointer = takeArgument(in, binary, true);
     for (std::int32_t* value : {&map.elementBytes, &map.swizzleBytes, &map.boxColumns, &map.boxRows}) *value = in.count<std::int32_t>();
+    auto adds = in.number<std::uint8_t>();
+    if (adds > 1 || (adds == 1 && map.elementBytes != 4)) in.good = false;
+    map.adds = adds == 1;
     map.sizes = takeProducts(in, binary);
     map.strides = takeProducts(in, binary);
     if (map.sizes.size() < 2 || map.strides.size() + 1 != map.sizes.size()) in.good = false;

@@ -99,6 +99,7 @@ enum : int {
   kMapUInt8 = 0,
   kMapUInt16 = 1,
   kMapUInt32 = 2,
+  kMapFloat32 = 7,
   kMapUInt64 = 4,
   kMapSwizzleNone = 0,
   kMapSwizzle32 = 1,

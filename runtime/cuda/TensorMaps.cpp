@@ -69,6 +69,9 @@ TensorMaps::TensorMaps(const compiler::Binary& binary, const DriverApi& api)
   for (const compiler::ArgInfo& argument : binary.args) narrow_.push_back(!argument.isPointer && sizeInBytes(argument.type) == 4);
   for (const compiler::TensorMap& map : maps_) {
     typeOf(map.elementBytes), swizzleOf(map.swizzleBytes);
+    if (map.adds && map.elementBytes != 4)
+      throw Error(ErrorCode::InvalidArgument,
+                  "a tensor map adds elements of " + std::to_string(map.elementBytes) + " bytes; legal are those of f32, 4");
     if (map.sizes.size() < kWindowDims || map.sizes.size() > kMostDims || map.strides.size() + 1 != map.sizes.size())
       throw Error(ErrorCode::InvalidArgument, "a tensor map has " + std::to_string(map.sizes.size()) + " sizes and " +
                                                   std::to_string(map.strides.size()) + " strides; legal are 2 to 5, and one less");
@@ -134,7 +137,7 @@ Result TensorMaps::encodeOne(const compiler::TensorMap& map, std::span<const std
   for (std::size_t d = 0; d < map.sizes.size(); ++d) sizes[d] = static_cast<std::uint64_t>(valueOf(map.sizes[d], slots));
   for (std::size_t d = 0; d < map.strides.size(); ++d)
     strides[d] = static_cast<std::uint64_t>(std::max(valueOf(map.strides[d], slots), kUnit));
-  return encode_(out, typeOf(map.elementBytes), static_cast<unsigned>(map.sizes.size()),
+  return encode_(out, map.adds ? kMapFloat32 : typeOf(map.elementBytes), static_cast<unsigned>(map.sizes.size()),
                  reinterpret_cast<void*>(slots[static_cast<std::size_t>(map.pointer)]), sizes.data(), strides.data(), box.data(),
                  steps.data(),
                  /*interleave=*/0, swizzleOf(map.swizzleBytes), kMapPromote128, /*fill=*/0);

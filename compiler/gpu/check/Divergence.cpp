@@ -49,6 +49,8 @@ bool decidesAlike(const LinearLayout& conditions, const LinearLayout& results) {
 /// Whether an operation lowers to one that all warps of the block have to execute, whatever is around it.
 bool needsAllWarps(Operation* op) {
   if (op->hasTrait<tilegpu::NeedsAllWarps>()) return true;
+  // Who sends the tile waits for all of them.
+  if (isa<tilegpu::StoreBoxesOp>(op) && tilegpu::isMadeElsewhere(op)) return true;
   // The old values go to all threads through shared memory.
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return !add.getResult().use_empty();
   return false;
@@ -58,7 +60,7 @@ bool needsAllWarps(Operation* op) {
 /// matrix unit or gives back, and a copy that others make.
 bool needsItsGroup(Operation* op) {
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op)) return wait.isBulk();
-  if (auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr)) return madeBy.getValue() == tilegpu::kMadeElsewhere;
+  if (isa<tilegpu::CopyAsyncOp>(op)) return tilegpu::isMadeElsewhere(op);
   return isa<tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(op);
 }
 

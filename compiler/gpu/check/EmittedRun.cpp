@@ -63,6 +63,11 @@ Words wordsOf(Hazard hazard) {
       return {"waits for a turn that no tilegpu.turn_pass of the group before passes on: it would never end", "the turn before"};
     case Hazard::TurnPassedEarly:
       return {"passes on a turn that no tilegpu.turn_wait has taken: the next group's turns would be lost", ""};
+    case Hazard::SentOtherwise:
+      return {"lays a tile for other warps to send, whose tilegpu.send_boxes sends another one, or none, at this place in their order",
+              "what they send"};
+    case Hazard::LaidByNobody:
+      return {"sends a tile that no tilegpu.store_boxes lays: it would never begin", ""};
     case Hazard::ReleaseTwice:
       return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
     case Hazard::ReadWithoutFence:

@@ -99,6 +99,7 @@ void Execution::atEnd() {
     const Copying& first = ahead[nextAhead];
     onHazard(Hazard::CopyWithoutRelease, memory.heldBy(first.slot), first.step);
   }
+  if (nextSent < sent.size()) onHazard(Hazard::LaidByNobody, nullptr, sent[nextSent].first);
   if (turnTaken) onHazard(Hazard::TurnNotPassed, nullptr, turnTaken);
   memory.end([&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
 }
@@ -224,8 +225,9 @@ void Execution::forward(const Step& step) {
   setWindow(to, window);
 }
 
-/// Notes a copy for copyAhead(). Nothing else is done by warps that copy.
+/// Notes a copy for copyAhead(), and what is sent for others. Nothing else is done by warps that copy.
 bool Execution::noteCopy(const Step& step) {
+  if (step.act == Act::Send) sent.emplace_back(&step, windowOf(step.operands[0]));
   if (step.act != Act::Copy || !step.bulk) return true;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
   Number slot = numberOf(step.operands[2]);
@@ -314,8 +316,16 @@ void Execution::copy(const Copying& copying, int64_t count) {
               [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
 }
 
+/// Whether the warps that copy send the same tile, when it is their turn.
+void Execution::layForOthers(const Step& step, const Window& window) {
+  const bool any = nextSent < sent.size();
+  if (!any || !sent[nextSent].second.saysTheSame(window)) onHazard(Hazard::SentOtherwise, any ? sent[nextSent].first : nullptr, &step);
+  ++nextSent;
+}
+
 void Execution::global(const Step& step, int64_t count) {
   Window window = step.orders ? Window() : windowOf(step.operands[0]);  // what orders all accesses may touch anything
+  if (isa<tilegpu::StoreBoxesOp>(step.op) && tilegpu::isMadeElsewhere(step.op)) layForOthers(step, window);
   Versions versions = versionsOf(step, window, current);
   onGlobal(step, count, window, versions);
   memory.global(step, window, owners, [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });

@@ -101,6 +101,7 @@ class Execution {
   bool accessNow(const Step& step);
   Copying copyingOf(const Step& step, int slot) const;
   void copy(const Copying& copying, std::int64_t count);
+  void layForOthers(const Step& step, const Window& window);
   void global(const Step& step, std::int64_t count);
   /// The memory at a loop's head, and how often each access had run.
   struct Head {
@@ -142,12 +143,14 @@ class Execution {
   std::vector<bool> loopSettled;
   bool watched;
   Role role = Role::All;
-  int current = 0;                  ///< of the block's programs
-  std::vector<Copying> ahead;       ///< what the warps that copy will do, in order
-  size_t nextAhead = 0;             ///< of these
-  bool apart = false;               ///< they have begun
-  int unsure = 0;                   ///< branches around, of which it is not known whether they are taken
-  const Step* turnTaken = nullptr;  ///< by a group that has not passed it on
+  int current = 0;                                   ///< of the block's programs
+  std::vector<Copying> ahead;                        ///< what the warps that copy will do, in order
+  size_t nextAhead = 0;                              ///< of these
+  bool apart = false;                                ///< they have begun
+  std::vector<std::pair<const Step*, Window>> sent;  ///< what they send of what is laid, in order
+  size_t nextSent = 0;                               ///< of these
+  int unsure = 0;                                    ///< branches around, of which it is not known whether they are taken
+  const Step* turnTaken = nullptr;                   ///< by a group that has not passed it on
   bool turnsOpen = false;
   Owners& owners;
   std::int64_t budget, spent = 0;

@@ -37,6 +37,8 @@ enum class Hazard : std::uint8_t {
   BarriersNotMade,     ///< boxes without barrier objects, or without a barrier since these were made
   TurnNotPassed,       ///< a group waits for a turn that the one before does not pass on
   TurnPassedEarly,     ///< a turn is passed on before the next group has taken the one before
+  SentOtherwise,       ///< a tile that is laid for other warps to send, where these send another one, or none
+  LaidByNobody,        ///< a tile that is sent more often than it is laid: it would wait for ever
   ReleaseTwice,        ///< of a slot whose last content was released already
   ReadWithoutFence,    ///< by a dot, of what threads have written and not shown to the matrix unit
   ReadAfterWrite,      ///< by other threads, without a barrier in between

@@ -40,7 +40,9 @@ Act actOf(Operation* op) {
       .Case<tilegpu::LoadBufferOp>([](auto) { return Act::ReadBuffer; })
       .Case<tilegpu::StoreBufferOp>([](auto) { return Act::WriteBuffer; })
       .Case<tile::LoadOp, tile::GatherOp>([](auto) { return Act::ReadGlobal; })
-      .Case<tile::StoreOp, tilegpu::StoreBoxesOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
+      .Case<tile::StoreOp, tile::ScatterOp>([](auto) { return Act::WriteGlobal; })
+      .Case([](tilegpu::StoreBoxesOp store) { return store.getAdd() ? Act::AtomicGlobal : Act::WriteGlobal; })
+      .Case([](tilegpu::SendBoxesOp) { return Act::Send; })
       .Case<tile::AtomicAddOp, tile::AccumulateOp>([](auto) { return Act::AtomicGlobal; })
       .Default([](Operation*) { return Act::None; });
 }
@@ -115,7 +117,8 @@ class Flattener {
       readsOf(dot, body);
       return success();
     }
-    return isMadeElsewhere(&op) ? success() : addStep(op, body);
+    // A copy that warps of their own make stands in their part of the program, too.
+    return isa<tilegpu::CopyAsyncOp>(op) && tilegpu::isMadeElsewhere(&op) ? success() : addStep(op, body);
   }
 
   LogicalResult addStep(Operation& op, Body& body) {
@@ -144,12 +147,6 @@ class Flattener {
       step.blocks.push_back(index);
     }
     return success();
-  }
-
-  /// A copy that warps of their own make stands in their part of the program, too.
-  static bool isMadeElsewhere(Operation* op) {
-    auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
-    return madeBy && madeBy.getValue() == tilegpu::kMadeElsewhere;
   }
 
   int regionOf(const Step& step, Region& region) {
@@ -205,7 +202,7 @@ class Flattener {
   void access(Step& step) {
     // What a pass puts beside an access may have its location, and is no run of it.
     bool synchronizes = step.op->hasTrait<tilegpu::Synchronizes>();
-    if (auto label = tilegpu::sourceLabelOf(step.op); label && !synchronizes)
+    if (auto label = tilegpu::sourceLabelOf(step.op); label && !synchronizes && step.act != Act::Send)
       step.label = static_cast<int>(label->source), labelled(step, *label);
     if (step.label < 0) step.stream = program.streams++;
     if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(step.op); wait && wait.isBulk()) {

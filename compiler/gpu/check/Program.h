@@ -31,7 +31,8 @@ enum class Act : std::uint8_t {
   PassTurn,
   ReadGlobal,
   WriteGlobal,
-  AtomicGlobal
+  AtomicGlobal,
+  Send  ///< by warps that only copy, of what others have laid
 };
 
 enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy, Programs };

@@ -107,6 +107,12 @@ static LogicalResult verifyMap(Operation* copy, size_t number, size_t coordinate
   return copy->emitOpError() << "has " << coordinates << " coordinates, but tensor map " << number << " needs " << sizes.size() - 2;
 }
 
+/// The elements of a box of a map that exists.
+static DenseI64ArrayAttr boxOf(Operation* op, size_t number) {
+  auto maps = op->getParentOfType<FunctionOpInterface>()->getAttrOfType<ArrayAttr>(kTensorMapsAttr);
+  return cast<DictionaryAttr>(maps[number]).getAs<DenseI64ArrayAttr>("box");
+}
+
 static LogicalResult verifyBoundaryCheck(Operation* op, ArrayRef<int64_t> checked, int64_t rank) {
   llvm::SmallBitVector seen(static_cast<unsigned>(rank));
   for (int64_t d : checked) {
@@ -152,11 +158,30 @@ LogicalResult StoreBoxesOp::verify() {
            << "needs a buffer of one slot that is allocated outside of loops: the engine may read it from one trip to the next";
   if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), ptr.getRank())) || failed(verifyMap(*this, getMap(), getCoordinates().size())))
     return failure();
-  auto maps = (*this)->getParentOfType<FunctionOpInterface>()->getAttrOfType<ArrayAttr>(kTensorMapsAttr);
-  auto box = cast<DictionaryAttr>(maps[getMap()]).getAs<DenseI64ArrayAttr>("box");
-  if (box && box.size() == 2 && layout::rowsOfWarps(*layoutOf(value)) == box[1]) return success();
-  return emitOpError() << "needs a layout that gives a warp whole rows, as many that follow each other as a box of tensor map " << getMap()
-                       << " has; it is " << layoutOf(value)->str();
+  if (!getAdd() && isInLoop(*this)) return emitOpError() << "needs 'add' in a loop: the engine's stores of one place have no order";
+  if (isMadeElsewhere(*this)) return success();
+  DenseI64ArrayAttr box = boxOf(*this, getMap());
+  std::optional<layout::WarpBox> held = layout::boxOfWarps(*layoutOf(value));
+  if (!box || box.size() != 2 || !held || held->rows != box[1] || held->columns % box[0] != 0)
+    return emitOpError() << "needs a layout that gives a warp whole boxes of tensor map " << getMap()
+                         << ", as many rows that follow each other as one has; it is " << layoutOf(value)->str();
+  return success();
+}
+
+LogicalResult SendBoxesOp::verify() {
+  BufferType buffer = getBuffer().getType();
+  tile::BlockPtrType ptr = getPtr().getType();
+  if (failed(verifySlot(*this, getBuffer(), Value())) ||
+      failed(verifySameTile(*this, "block pointer and buffer", ptr.getShape(), ptr.getElementType(), buffer.getShape(),
+                            buffer.getElementType())))
+    return failure();
+  if (buffer.getSlots() != 1 || isInLoop(getBuffer().getDefiningOp()) || ptr.getRank() != 2)
+    return emitOpError() << "needs a buffer of one slot and two dimensions that is allocated outside of loops";
+  if (failed(verifyBoundaryCheck(*this, getBoundaryCheck(), ptr.getRank())) || failed(verifyMap(*this, getMap(), getCoordinates().size())))
+    return failure();
+  DenseI64ArrayAttr box = boxOf(*this, getMap());
+  if (box && box.size() == 2 && ptr.getShape()[1] % box[0] == 0 && ptr.getShape()[0] % box[1] == 0) return success();
+  return emitOpError() << "needs a tile that boxes of tensor map " << getMap() << " divide";
 }
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }

@@ -71,8 +71,12 @@ inline constexpr llvm::StringLiteral kInstructionAttr = "tilegpu.instruction";
 inline constexpr llvm::StringLiteral kTensorMapsAttr = "tilegpu.tensor_maps", kNonNegativeAttr = "tilegpu.non_negative";
 /// On the function, by -tilegpu-split-roles: how many warps beside those of kWarpsAttr only copy.
 inline constexpr llvm::StringLiteral kCopierWarpsAttr = "tilegpu.copier_warps";
-/// On tilegpu.copy_async, by -tilegpu-split-roles: which role makes the copy.
+/// On tilegpu.copy_async and tilegpu.store_boxes, by -tilegpu-split-roles: which role tells the engine.
 inline constexpr llvm::StringLiteral kMadeByAttr = "tilegpu.made", kMadeAlone = "alone", kMadeElsewhere = "elsewhere";
+inline bool isMadeElsewhere(mlir::Operation* op) {
+  auto madeBy = op->getAttrOfType<mlir::StringAttr>(kMadeByAttr);
+  return madeBy && madeBy.getValue() == kMadeElsewhere;
+}
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";

@@ -204,25 +204,50 @@ def TileGpu_StoreBoxesOp : TileGpu_Op<"store_boxes"> {
   let opDocGroup = TileGpu_CopiesTopic;
   let summary = "write a tile to global memory by a copy engine";
   let description = [{
-    Stores the tile as `tile.store` does. Each warp lays its rows into the buffer, and an engine takes them from there, in boxes of the array
+    Stores the tile as `tile.store` does, or with `add` adds it as `tile.accumulate` does. Each warp lays its part into the buffer, and an engine takes them from there, in boxes of the array
     that the function's tensor map of number `map` describes; `coordinates` are as for `tilegpu.copy_async`. The warp goes on while the
-    engine works. It waits for the engine before it lays the next tile into the buffer, and before the kernel ends.
+    engine works. It waits for the engine before it lays the next tile into the buffer, and before the kernel ends. With `tilegpu.made =
+    "elsewhere"` a `tilegpu.send_boxes` tells the engine.
 
-    Nothing else may use the buffer's bytes behind it, and no program may read or write again what it has stored: threads and the engine have no order.
+    Nothing else may use the buffer's bytes behind it, or, in a loop, in the loop, and no program may read or write again what it has
+    stored: threads and the engine have no order. Additions have none among themselves either, so that a loop may repeat them.
 
     Constraints:
     - C1: value, block pointer and buffer have one shape of two dimensions and one element type; the buffer has one slot and is allocated
       outside of loops.
     - C2: `boundary_check` names distinct dimensions of the block pointer.
     - C3: the function has a tensor map of this number, and there is a coordinate for each dimension of it beyond two.
-    - C4: the rows of the map's box are whole in one warp: the value's layout has each element once, and gives a warp as many rows that
-      follow each other, once or several times.
+    - C4: the map's box is whole in one warp: the value's layout has each element once, and gives a warp as many rows as the box has, and
+      columns that are a multiple of the box's, beside each other, once or several times. What is sent elsewhere need not.
+    - C5: `add` is there where a loop repeats the operation.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemWrite]>:$ptr, Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer,
-                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
+                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check, UnitAttr:$add);
   let assemblyFormat = [{
     $ptr `,` $value `in` $buffer `map` $map `[` $coordinates `]` attr-dict `:` qualified(type($ptr)) `,` type($value) `,` qualified(type($buffer))
   }];
+  let hasVerifier = 1;
+}
+
+def TileGpu_SendBoxesOp : TileGpu_Op<"send_boxes"> {
+  let opDocGroup = TileGpu_CopiesTopic;
+  let summary = "let a copy engine take what the computing warps have laid into a buffer";
+  let description = [{
+    The part of a `tilegpu.store_boxes` that warps which only copy do for those that compute. It waits until each computing warp has laid its
+    part of the tile into the buffer, lets the engine take all of it, and hands the buffer back when the engine has read it. The store that
+    lays the tile has `tilegpu.made = "elsewhere"`; each of its runs has one of this operation, in the same order. Inserted by
+    `-tilegpu-split-roles`.
+
+    Constraints:
+    - C1: block pointer and buffer have one shape of two dimensions and one element type; the buffer has one slot and is allocated outside of
+      loops.
+    - C2: `boundary_check` names distinct dimensions of the block pointer.
+    - C3: the function has a tensor map of this number, whose box divides the tile, and there is a coordinate for each dimension of it beyond
+      two.
+  }];
+  let arguments = (ins Arg<Tile_BlockPtrType, "", [MemWrite]>:$ptr, Arg<TileGpu_BufferType, "", [TileGpu_SharedRead]>:$buffer,
+                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check, UnitAttr:$add);
+  let assemblyFormat = "$ptr `in` $buffer `map` $map `[` $coordinates `]` attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 

@@ -118,6 +118,8 @@ class Execution {
         neverReleased(channel);
       else if (ended && std::ranges::any_of(channel.waits, [&](uint64_t waits) { return waits != channel.copies; }))
         neverWaitedFor(channel);
+      else if (ended && std::ranges::any_of(channel.laid, [&](uint64_t laid) { return laid != channel.sent; }))
+        neverSent(place.first);
     ++run_.phase;
   }
 
@@ -210,11 +212,17 @@ class Execution {
     });
   }
 
+  void neverSent(Operation* alloc) {
+    run_.log.report(FaultKind::InFlight, nullptr, alloc,
+                    [&] { return fmt::format("a tile that warps have laid into the buffer of {} is sent by none", describe(alloc)); });
+  }
+
   bool endless(const Warp& warp) {
     Operation* op = code_.instructions[warp.at].op;
     run_.log.report(FaultKind::Endless, nullptr, op, [&] {
-      std::string_view what = isa<tilegpu::TurnWaitOp>(op) ? "a turn that the group before does not pass on"
-                                                           : "boxes that are not copied, or a slot that is not released";
+      std::string_view what = "boxes that are not copied, or a slot that is not released";
+      if (isa<tilegpu::TurnWaitOp>(op)) what = "a turn that the group before does not pass on";
+      if (isa<tilegpu::StoreBoxesOp, tilegpu::SendBoxesOp>(op)) what = "a tile that some warp does not lay, or that is not sent";
       return fmt::format("{} in warp {} waits for what no warp does: {}", describe(op), warp.number, what);
     });
     return false;

@@ -52,8 +52,10 @@ struct Channel {
   uint64_t copies = 0;
   std::vector<uint64_t> waits, releases;  ///< of each warp
   Copy last;
-  Memory* source = nullptr;  ///< what the last copy reads
-  uint32_t boxes = 0;        ///< the last copy's number there
+  Memory* source = nullptr;    ///< what the last copy reads
+  uint32_t boxes = 0;          ///< the last copy's number there
+  std::vector<uint64_t> laid;  ///< tiles of which each warp has laid its part, for another to send
+  uint64_t sent = 0;           ///< of these
 };
 
 /// A warp's turns: those that it has taken, and those that it has passed on to the next group.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of boxes by an engine: the first warp begins them, or one that does nothing else, when all warps have released the slot, and each
-// warp waits for them by itself.
+// warp waits for them by itself. Stores of boxes that one warp sends for all: it waits until each has laid its part of the tile, and each
+// until the tile before has been sent.
 #include <fmt/format.h>
 
 #include "compiler/gpu/interpreter/BufferPlaces.h"
@@ -90,9 +91,49 @@ Awaited release(Flattener& to, tilegpu::ReleaseOp op) {
           }};
 }
 
+Awaited layForOthers(Flattener& to, tilegpu::StoreBoxesOp op) {
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  auto laidBy = [=](Block& block, Warp& warp) -> uint64_t& { return block.channel(alloc, 0).laid[static_cast<std::size_t>(warp.number)]; };
+  return {[=](Block& block, Warp& warp) { return laidBy(block, warp) == block.channel(alloc, 0).sent; },
+          [=, lay = layBoxes(to, op)](Block& block, Warp& warp) mutable {
+            needBarriers(block, warp, op, alloc);
+            lay(block, warp);
+            ++laidBy(block, warp);
+          }};
+}
+
+Awaited sendBoxes(Flattener& to, tilegpu::SendBoxesOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  tile::BlockPtrType type = op.getPtr().getType();
+  Type element = type.getElementType();
+  auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), element);
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  auto ready = [=](Block& block, Warp&) {
+    Channel& channel = block.channel(alloc, 0);
+    return llvm::all_of(channel.laid, [&](uint64_t laid) { return laid > channel.sent; });
+  };
+  auto act = [=, from = to.slot(op.getPtr()), adds = op.getAdd()](Block& block, Warp& warp) mutable {
+    needBarriers(block, warp, op, alloc);
+    std::optional<int64_t> start = places->slotStart(block, 0);
+    for (int64_t i = 0; start && i < places->elementCount(); ++i) {
+      std::optional<Element> place = window->locate(block, op, *warp.values[from].window, static_cast<int32_t>(i));
+      if (!place) continue;
+      Element value = interpreter::readBytes(block.run.shared.data + *start + places->offset(i), element);
+      if (adds)
+        block.add(block.access(warp, op, 0), *place, value, element, /*orders=*/false);
+      else
+        block.store(block.access(warp, op, 0), *place, value, element);
+    }
+    ++block.channel(alloc, 0).sent;
+  };
+  return {std::move(ready), std::move(act)};
+}
+
 }  // namespace
 
 std::optional<Awaited> boxAction(Flattener& to, Operation* op) {
+  if (auto store = dyn_cast<tilegpu::StoreBoxesOp>(op); store && tilegpu::isMadeElsewhere(store)) return layForOthers(to, store);
+  if (auto send = dyn_cast<tilegpu::SendBoxesOp>(op)) return sendBoxes(to, send);
   if (auto copy = dyn_cast<tilegpu::CopyAsyncOp>(op); copy && copy.isBulk()) return copyBoxes(to, copy);
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op); wait && wait.isBulk()) return waitForBoxes(to, wait);
   if (auto done = dyn_cast<tilegpu::ReleaseOp>(op)) return release(to, done);

@@ -95,6 +95,8 @@ struct Awaited {
   Action act;
 };
 std::optional<Awaited> boxAction(Flattener& to, mlir::Operation* op);
+/// The warp's part of the tile into the buffer.
+Action layBoxes(Flattener& to, tilegpu::StoreBoxesOp op);
 /// Roles.cpp: who a warp is, barrier objects, and turns.
 std::optional<Awaited> roleAction(Flattener& to, mlir::Operation* op);
 /// Shared.cpp: buffers and copies, and what is in Dots.cpp.

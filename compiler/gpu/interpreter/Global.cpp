@@ -108,28 +108,19 @@ Action store(Flattener& to, Op op) {
   });
 }
 
-/// The engine takes from the buffer what the warp's threads have laid there.
-Action storeBoxes(Flattener& to, tilegpu::StoreBoxesOp op) {
-  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
-  auto layout = to.distribution(op.getValue());
-  Type element = op.getValue().getType().getElementType();
-  return [=, from = to.slot(op.getValue()), write = store(to, op)](Block& block, Warp& warp) mutable {
-    std::optional<int64_t> start = places->slotStart(block, 0);
-    const Elements& values = *warp.values[from].tile;
-    auto elements = layout->elements(warp.number);
-    for (std::size_t i = 0; start && i < elements.size(); ++i) {
-      int64_t at = *start + places->offset(elements[i]);
-      block.run.shared.shadow.write(at, places->elementBytes(), block.access(warp, op, threadOf(warp, *layout, i)), block.run.log);
-      interpreter::writeBytes(block.run.shared.data + at, values[i], element);
-    }
-    write(block, warp);
-  };
-}
-
-Action accumulate(Flattener& to, tile::AccumulateOp op) {
+template <typename Op>
+Action accumulate(Flattener& to, Op op) {
   return write(to, op, [](Block& block, const Access& access, const Element& place, const Element& value, Type type) {
     block.add(access, place, value, type, /*orders=*/false);
   });
+}
+
+/// The engine takes from the buffer what the warp's threads have laid there.
+Action storeBoxes(Flattener& to, tilegpu::StoreBoxesOp op) {
+  return [lay = layBoxes(to, op), write = op.getAdd() ? accumulate(to, op) : store(to, op)](Block& block, Warp& warp) mutable {
+    lay(block, warp);
+    write(block, warp);
+  };
 }
 
 /// A tile's registers or a number, whichever an operand is.
@@ -222,6 +213,22 @@ Action advance(Flattener& to, tile::AdvanceOp op) {
 }
 
 }  // namespace
+
+Action layBoxes(Flattener& to, tilegpu::StoreBoxesOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  auto layout = to.distribution(op.getValue());
+  Type element = op.getValue().getType().getElementType();
+  return [=, from = to.slot(op.getValue())](Block& block, Warp& warp) mutable {
+    std::optional<int64_t> start = places->slotStart(block, 0);
+    const Elements& values = *warp.values[from].tile;
+    auto elements = layout->elements(warp.number);
+    for (std::size_t i = 0; start && i < elements.size(); ++i) {
+      int64_t at = *start + places->offset(elements[i]);
+      block.run.shared.shadow.write(at, places->elementBytes(), block.access(warp, op, threadOf(warp, *layout, i)), block.run.log);
+      interpreter::writeBytes(block.run.shared.data + at, values[i], element);
+    }
+  };
+}
 
 std::pair<Action, Action> atomicActions(Flattener& to, tile::AtomicAddOp op) {
   Type element = pointeeOf(op.getPtr().getType());

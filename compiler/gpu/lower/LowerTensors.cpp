@@ -69,6 +69,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::CopyWaitOp wait) { return to.machine.copyWait(to, wait); })
       .Case([&](tilegpu::ReleaseOp release) { return to.machine.release(to, release); })
       .Case([&](tilegpu::StoreBoxesOp store) { return to.machine.storeBoxes(to, store); })
+      .Case([&](tilegpu::SendBoxesOp send) { return to.machine.sendBoxes(to, send); })
       .Case([&](tilegpu::IsCopierOp test) { return to.machine.isCopier(to, test); })
       .Case([&](tilegpu::WarpLeastOp least) { return to.machine.warpLeast(to, least); })
       .Case([&](tilegpu::GroupLastOp last) { return to.machine.groupLast(to, last); })
@@ -135,6 +136,7 @@ LogicalResult Machine::copyAsync(Lowering&, tilegpu::CopyAsyncOp op) { return mi
 LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return missing(op); }
 LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
 LogicalResult Machine::storeBoxes(Lowering&, tilegpu::StoreBoxesOp op) { return missing(op); }
+LogicalResult Machine::sendBoxes(Lowering&, tilegpu::SendBoxesOp op) { return missing(op); }
 LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }
 LogicalResult Machine::warpLeast(Lowering&, tilegpu::WarpLeastOp op) { return missing(op); }
 LogicalResult Machine::groupLast(Lowering&, tilegpu::GroupLastOp op) { return missing(op); }

@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -112,11 +113,22 @@ Type Lowering::registerType(Type element) const {
   return element;
 }
 
+/// Whether an engine stores boxes for the block, or for loops in it, which is the block to wait for them.
+static bool endsStores(Block& block) {
+  Operation* parent = block.getParentOp();
+  // Programs that a block takes one after another wait for each other, and the block behind the last one (Programs.cpp).
+  if (isa<tilegpu::EachProgramOp, LoopLikeOpInterface>(parent) || parent->getParentOfType<LoopLikeOpInterface>()) return false;
+  auto tellsEngine = [](Operation* op) { return isa<tilegpu::StoreBoxesOp>(op) && !tilegpu::isMadeElsewhere(op); };
+  return llvm::any_of(block, [&](Operation& op) {
+    if (!isa<LoopLikeOpInterface>(op)) return tellsEngine(&op);
+    return op.walk([&](Operation* inner) { return tellsEngine(inner) ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+  });
+}
+
 LogicalResult Lowering::lowerBlock(Block& block) {
   for (Operation& op : block.without_terminator())
     if (failed(lowerOperation(*this, &op))) return failure();
-  // Programs that a block takes one after another wait for each other, and the block behind the last one (Programs.cpp).
-  if (!isa<tilegpu::EachProgramOp>(block.getParentOp()) && !block.getOps<tilegpu::StoreBoxesOp>().empty()) machine.endStores(*this);
+  if (endsStores(block)) machine.endStores(*this);
   return success();
 }
 

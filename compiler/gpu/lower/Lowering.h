@@ -79,6 +79,7 @@ class Machine {
   virtual mlir::LogicalResult copyWait(Lowering& to, tilegpu::CopyWaitOp op);
   virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op);
   virtual mlir::LogicalResult storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op);
+  virtual mlir::LogicalResult sendBoxes(Lowering& to, tilegpu::SendBoxesOp op);
   /// Before the block's shared memory goes: behind such stores, or behind programs with some, of which a block takes one after another.
   virtual void endStores(Lowering& /*to*/) {}
   virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);

@@ -53,7 +53,9 @@ LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   if (counts) next.push_back(arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1)));
   scf::YieldOp::create(to.b, next);
   to.b.setInsertionPointAfter(loop);
-  auto stores = [](tilegpu::StoreBoxesOp) { return WalkResult::interrupt(); };
+  auto stores = [](tilegpu::StoreBoxesOp store) {
+    return tilegpu::isMadeElsewhere(store) ? WalkResult::advance() : WalkResult::interrupt();
+  };
   if (source.walk(stores).wasInterrupted()) to.machine.endStores(to);
   return success();
 }

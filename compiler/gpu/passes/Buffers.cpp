@@ -56,7 +56,8 @@ CopySet copiesOf(Value token) {
 SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
   if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
-  if (auto store = dyn_cast<StoreBoxesOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
+  if (auto store = dyn_cast<StoreBoxesOp>(op)) return {{.buffer = store.getBuffer(), .write = true, .byWarp = true}};
+  if (auto send = dyn_cast<SendBoxesOp>(op)) return {{.buffer = send.getBuffer()}};
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
     return {{.buffer = copy.getBuffer(), .write = true, .copy = true, .released = copy.isBulk() && isReleased(copy.getBuffer())}};
   SmallVector<BufferAccess, 2> accesses;

@@ -22,6 +22,7 @@ struct BufferAccess {
   bool copy = false;      ///< by an asynchronous copy: at its issue and at its wait
   bool dot = false;       ///< by a dot in flight: at its issue and at its wait
   bool released = false;  ///< at the issue of a copy that waits until all warps have released the slot
+  bool byWarp = false;    ///< each byte by the same warp every time, which sees to the order itself
 };
 
 /// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait

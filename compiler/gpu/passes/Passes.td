@@ -137,7 +137,7 @@ def StoreBoxesPass : Pass<"tilegpu-store-boxes", "::mlir::func::FuncOp"> {
   let summary = "Let a copy engine write results to global memory";
   let description = [{
     Where lanes would exchange registers to store vectors, each warp lays its rows into shared memory, and an engine takes them from there,
-    if the block has room for them. Runs before `-tilegpu-decompose-conversions`.
+    if the block has room for them; so it adds sums of f32 to memory, in loops as well. Runs before `-tilegpu-decompose-conversions`.
   }];
   let options = [Option<"programs", "programs", "bool", "false", "leave room for the operands of a block's next program">];
 }
@@ -198,7 +198,7 @@ def SplitRolesPass : Pass<"tilegpu-split-roles", "::mlir::ModuleOp"> {
   let summary = "Give the copies of an engine to a warp group of their own";
   let description = [{
     That group repeats what the copies' addresses follow from, runs ahead as far as slots are released, and hands its registers to the groups that compute.
-    Where copies wait for anything but their slots, nothing changes. Runs behind `-tilegpu-place-barriers`.
+    It sends what an engine adds to memory in loops, too. Where copies wait for anything but their slots, nothing changes. Runs behind `-tilegpu-place-barriers`.
   }];
 }
 

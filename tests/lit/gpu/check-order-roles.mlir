@@ -187,3 +187,59 @@ func.func @released_too_early(%p: !ptr) attributes {tile.kernel, tilegpu.target 
   }
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (64,0) | dim0: 128, dim1: 32">
+#sums = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,4), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0), 2048 -> (64,0) | dim0: 128, dim1: 32">
+!buf = !tilegpu.buffer<1 x 128x32xf32, #sums>
+!ptr = !tile.block_ptr<128x32xf32>
+#maps = [{adds, box = array<i64: 32, 128>, sizes = [array<i64: 32>, array<i64: 64>]}]
+
+// The copying warps send one row of tiles behind the one that is laid.
+func.func @sent_otherwise(%o: !tile.ptr<f32>, %n: i32, %x: tensor<128x32xf32, #acc>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 32 : i64
+  %b = tilegpu.alloc {barriers = 16384 : i64, offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %row = arith.extsi %i : i32 to i64
+      %next = arith.addi %row, %u : i64
+      %p = tile.make_block_ptr %o, shape [%w, %w], strides [%w, %u], offsets [%next, %z] : !tile.ptr<f32> -> !ptr
+      // expected-note @+1 {{what they send}}
+      tilegpu.send_boxes %p in %b map 0[] {add} : !ptr, !buf
+    }
+  } else {
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %row = arith.extsi %i : i32 to i64
+      %p = tile.make_block_ptr %o, shape [%w, %w], strides [%w, %u], offsets [%row, %z] : !tile.ptr<f32> -> !ptr
+      // expected-error @+1 {{lays a tile for other warps to send, whose tilegpu.send_boxes sends another one, or none, at this place in their order}}
+      tilegpu.store_boxes %p, %x in %b map 0[] {add, tilegpu.made = "elsewhere"} : !ptr, tensor<128x32xf32, #acc>, !buf
+    }
+  }
+  return
+}
+
+// -----
+
+#sums = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,4), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0), 2048 -> (64,0) | dim0: 128, dim1: 32">
+!buf = !tilegpu.buffer<1 x 128x32xf32, #sums>
+!ptr = !tile.block_ptr<128x32xf32>
+#maps = [{adds, box = array<i64: 32, 128>, sizes = [array<i64: 32>, array<i64: 64>]}]
+func.func @laid_by_nobody(%p: !ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %b = tilegpu.alloc {barriers = 16384 : i64, offset = 0 : i64} : !buf
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copies = tilegpu.is_copier
+  scf.if %copies {
+    // expected-error @+1 {{sends a tile that no tilegpu.store_boxes lays: it would never begin}}
+    tilegpu.send_boxes %p in %b map 0[] {add} : !ptr, !buf
+  }
+  return
+}

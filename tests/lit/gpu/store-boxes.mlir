@@ -202,3 +202,69 @@ func.func @full(%o: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}
   tile.store %w, %y {boundary_check = array<i64: 0>} : !tile.block_ptr<64x64xbf16>, tensor<64x64xbf16, #vec>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,64) | dim0: 64, dim1: 128">
+
+// Additions of f32, in loops as well: each warp has 16 rows of 64 columns, two boxes of 128 bytes.
+// PROGRAMS-LABEL: func.func @added
+// PROGRAMS: tilegpu.store_boxes {{.*}} {add
+// CHECK-LABEL: func.func @added
+// CHECK-SAME: tilegpu.tensor_maps = [{adds, box = array<i64: 32, 16>, element = f32, pointer = 0 : i64,
+// CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 64x128xf32
+// CHECK: scf.for
+// CHECK: tilegpu.store_boxes %{{.*}}, %{{.*}} in %[[B]] map 0[] {add, boundary_check = array<i64: 0>}
+// CHECK-NOT: tile.accumulate
+func.func @added(%o: !tile.ptr<f32> {tile.divisibility = 16 : i64, tile.noalias}, %rows: i64, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = []} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %z = arith.constant 0 : i32
+  %s = arith.constant 64 : i32
+  %x = arith.constant dense<1.0> : tensor<64x128xf32, #acc>
+  %w = tile.make_block_ptr %o, shape [%rows, %c128], strides [%c128, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<64x128xf32>
+  scf.for %i = %z to %n step %s : i32 {
+    %d = arith.extsi %i : i32 to i64
+    %p = tile.advance %w, [%d, %c0] : !tile.block_ptr<64x128xf32>
+    tile.accumulate %p, %x {boundary_check = array<i64: 0>} : !tile.block_ptr<64x128xf32>, tensor<64x128xf32, #acc>
+  }
+  return
+}
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,64) | dim0: 64, dim1: 128">
+
+// What the program reads as well threads add to by themselves.
+// CHECK-LABEL: func.func @added_and_read
+// CHECK-NOT: store_boxes
+// CHECK: tile.accumulate
+func.func @added_and_read(%o: !tile.ptr<f32> {tile.divisibility = 16 : i64, tile.noalias}, %rows: i64) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = []} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %x = arith.constant dense<1.0> : tensor<64x128xf32, #acc>
+  %w = tile.make_block_ptr %o, shape [%rows, %c128], strides [%c128, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<64x128xf32>
+  tile.accumulate %w, %x {boundary_check = array<i64: 0>} : !tile.block_ptr<64x128xf32>, tensor<64x128xf32, #acc>
+  %y = tile.load %w {boundary_check = array<i64: 0>} : !tile.block_ptr<64x128xf32> -> tensor<64x128xf32, #acc>
+  tile.device_print "y", %y : tensor<64x128xf32, #acc>
+  return
+}
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
+
+// CHECK-LABEL: func.func @added_halves
+// CHECK-NOT: store_boxes
+// CHECK: tile.accumulate
+func.func @added_halves(%o: !tile.ptr<f16> {tile.divisibility = 16 : i64, tile.noalias}, %rows: i64) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = []} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %x = arith.constant dense<1.0> : tensor<64x64xf16, #acc>
+  %w = tile.make_block_ptr %o, shape [%rows, %c64], strides [%c64, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<64x64xf16>
+  tile.accumulate %w, %x {boundary_check = array<i64: 0>} : !tile.block_ptr<64x64xf16>, tensor<64x64xf16, #acc>
+  return
+}

@@ -37,7 +37,7 @@ TEST_F(BinaryStoreTest, TheFileIsTheSpecifiedOne) {
   Digest key{};
   key[0] = 0xab;
   compiler::Binary binary{.target = "host", .entry = "f", .bytes = "ELF", .args = {{"p", true, DType::F16}}, .scratchBytes = 64};
-  std::string expected = std::string("fattnbin") + std::string("\3\0\0\0\0\0\0\0", 8) + std::string("\xa2\0\0\0\0\0\0\0", 8) +
+  std::string expected = std::string("fattnbin") + std::string("\4\0\0\0\0\0\0\0", 8) + std::string("\xa2\0\0\0\0\0\0\0", 8) +
                          std::string(reinterpret_cast<const char*>(key.data()), 32) + std::string("\4\0\0\0host\1\0\0\0f", 13) +
                          std::string("\x40\0\0\0\0\0\0\0", 8) + std::string(8, '\0') + std::string(12, '\0') + std::string(1, '\0') +
                          std::string("\1\0\0\0", 4) + std::string("\1\0\0\0p\1\3\0\0\0f16", 13) + std::string(8, '\0') +
@@ -54,15 +54,16 @@ TEST_F(BinaryStoreTest, TensorMapsAreTheSpecifiedBytes) {
   compiler::Binary binary{.entry = "f", .args = {{"p", true, DType::F16}, {"n", false, DType::I32}}};
   std::string without = encodeBinary({}, binary);
   binary.tensorMaps = {{.pointer = 0,
-                        .elementBytes = 2,
+                        .elementBytes = 4,
                         .swizzleBytes = 64,
                         .sizes = {{32, {}}, {1, {1}}},
                         .strides = {{2, {1, 1}}},
                         .boxColumns = 32,
-                        .boxRows = 8}};
+                        .boxRows = 8,
+                        .adds = true}};
   binary.nonNegative = {1};
   std::string with = encodeBinary({}, binary);
-  std::string maps = std::string("\1\0\0\0", 4) + std::string("\0\0\0\0\2\0\0\0\x40\0\0\0\x20\0\0\0\x8\0\0\0", 20) +
+  std::string maps = std::string("\1\0\0\0", 4) + std::string("\0\0\0\0\4\0\0\0\x40\0\0\0\x20\0\0\0\x8\0\0\0\1", 21) +
                      std::string("\2\0\0\0", 4) + std::string("\x20\0\0\0\0\0\0\0\0\0\0\0", 12) +
                      std::string("\1\0\0\0\0\0\0\0\1\0\0\0\1\0\0\0", 16) + std::string("\1\0\0\0", 4) +
                      std::string("\2\0\0\0\0\0\0\0\2\0\0\0\1\0\0\0\1\0\0\0", 20) + std::string("\1\0\0\0\1\0\0\0", 8);
@@ -93,6 +94,7 @@ TEST_F(BinaryStoreTest, MapsOfWhatIsNoArgumentAreNoBinaries) {
   EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].sizes.resize(1), b.tensorMaps[0].strides.clear(); }));
   EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].sizes.resize(6), b.tensorMaps[0].strides.resize(5); }));
   EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].boxRows = -1; }));
+  EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps[0].elementBytes = 2, b.tensorMaps[0].adds = true; }));
   EXPECT_FALSE(decoded([](compiler::Binary& b) { b.tensorMaps.resize(65, b.tensorMaps[0]); }));
 }
 

@@ -86,6 +86,15 @@ TEST_F(TensorMaps, TheDriverGetsWhatTheArgumentsSay) {
   EXPECT_EQ(second.swizzle, 1) << "32 bytes";
 }
 
+// The engine adds numbers, of a type that the map says.
+TEST_F(TensorMaps, WhatTheEngineAddsToHasATypeOfNumbers) {
+  compiler::Binary binary = twoMaps();
+  binary.tensorMaps[1].adds = true;
+  launch(*load(binary), kGood);
+  EXPECT_EQ(driver.maps.at(0).type, 1) << "UINT16";
+  EXPECT_EQ(driver.maps.at(1).type, 7) << "FLOAT32";
+}
+
 TEST_F(TensorMaps, TheMapsLieBehindTheArguments) {
   auto module = load(twoMaps());
   launch(*module, kGood);
@@ -287,6 +296,8 @@ TEST_F(TensorMaps, MapsThatNoEngineHas) {
   };
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.elementBytes = 3; }),
             "invalid-argument: a tensor map has elements of 3 bytes; legal are 1, 2, 4 and 8");
+  EXPECT_EQ(error([](compiler::TensorMap& map) { map.adds = true; }),
+            "invalid-argument: a tensor map adds elements of 2 bytes; legal are those of f32, 4");
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.swizzleBytes = 16; }),
             "invalid-argument: a tensor map swizzles rows of 16 bytes; legal are 0, 32, 64 and 128");
   EXPECT_EQ(error([](compiler::TensorMap& map) { map.strides.pop_back(); }),

@@ -91,6 +91,22 @@ TEST(Queries, RowsOfWarps) {
   EXPECT_FALSE(rowsOfWarps(blocked({.shape = {64}, .order = {0}}))) << "one dimension";
 }
 
+TEST(Queries, BoxOfWarps) {
+  auto box = [](const LinearLayout& layout) {
+    std::optional<WarpBox> found = boxOfWarps(layout);
+    return found ? std::pair(found->rows, found->columns) : std::pair(std::int64_t{0}, std::int64_t{0});
+  };
+  const auto of = [](std::int64_t rows, std::int64_t columns) { return std::pair(rows, columns); };
+  auto c = nvidia::mma(Operand::C, 16, 16);
+  EXPECT_EQ(box(tileFragment(c, {64, 80}, {4, 1})), of(16, 80)) << "all columns, no power of two";
+  EXPECT_EQ(box(tileFragment(c, {64, 128}, {4, 2})).first, 16);
+  LinearLayout halves = tileFragment(c, {64, 64}, {4, 1}) * LinearLayout::identity("warp", 2, dim(1));
+  EXPECT_EQ(box(halves), of(16, 64)) << "the upper half of the columns is other warps'";
+  EXPECT_EQ(box(tileFragment(c, {32, 32}, {1, 1})), of(32, 32));
+  EXPECT_EQ(box(c * LinearLayout::broadcast("warp", 2)), of(0, 0)) << "two warps with the same elements";
+  EXPECT_EQ(box(blocked({.shape = {64}, .order = {0}})), of(0, 0)) << "one dimension";
+}
+
 TEST(Queries, WarpsHoldSameRows) {
   LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 64}, {4, 1});
   EXPECT_TRUE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1})));

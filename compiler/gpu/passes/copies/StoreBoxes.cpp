@@ -4,21 +4,29 @@
 //   %y = convert_layout %x : #rows -> #vectors             %b = alloc : buffer<1 x 128x64xbf16, swizzled>
 //   tile.store %p, %y                               =>     store_boxes %p, %x in %b map 3 [..]
 //
-// Results of dots lie in threads so that no thread has 16 bytes of a row. To store such vectors, the lanes of a row exchange registers
-// first. An engine takes boxes from shared memory instead: a warp lays its rows there, which takes a few instructions, and goes on.
+// or many additions to memory, in loops, too:
 //
-// Conditions: warps hold whole rows (layout::rowsOfWarps), so that no warp waits for another; the engine can do what the store says
-// (TensorMaps.h); and there is room. Where blocks take several programs (`programs`), that is room beside all other buffers, with two slots
-// for what is copied once a program; else the tile may lie where operands were.
+//   tile.accumulate %p, %x                          =>     store_boxes %p, %x in %b map 3 [..] {add}
+//
+// Results of dots lie in threads so that no thread has 16 bytes of a row. To store such vectors, the lanes of a row exchange registers
+// first. An engine takes boxes from shared memory instead: a warp lays its part there, which takes a few instructions, and goes on.
+// Additions by threads take an instruction for each 8 or 16 bytes of a thread, and fill the queue in which accesses to shared memory wait.
+//
+// Conditions: warps hold whole boxes (layout::boxOfWarps; whole rows where a conversion goes), so that no warp waits for another; the
+// engine can do what the operation says (TensorMaps.h); and there is room. Where blocks take several programs (`programs`), and in loops,
+// that is room beside all other buffers, in the first case with two slots for what is copied once a program; else the tile may lie where
+// operands were. Of sums the engine is given f32 alone.
 //
 // Runs before -tilegpu-decompose-conversions. Test: tests/lit/gpu/store-boxes.mlir.
 #include "compiler/gpu/Fragments.h"
+#include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/copies/TensorMaps.h"
 #include "compiler/layout/Queries.h"
 #include "compiler/layout/Shared.h"
 #include "fattn/Error.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -34,27 +42,56 @@ constexpr int64_t kSwizzledRows = 8;
 /// For barrier objects behind the buffers.
 constexpr int64_t kReserve = 1024;
 
-/// What the engine stores, and how it lies in the buffer.
+/// What the engine stores or adds, and how it lies in the buffer.
 struct Plan {
-  ConvertLayoutOp conversion;
+  Operation* write;  ///< tile.store or tile.accumulate
+  Value pointer, value;
   layout::LinearLayout home;
   BulkWindow window;
+
+  bool adds() const { return isa<tile::AccumulateOp>(write); }
+  bool inLoop() const { return write->getParentOfType<LoopLikeOpInterface>() != nullptr; }
+  int64_t bytes() const {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getNumElements() * elementBits(type.getElementType()) / 8;
+  }
 };
+
+/// The widest boxes of the warps' parts that the engine takes.
+std::optional<Plan> planFor(Operation* write, Value pointer, Value value, layout::WarpBox held) {
+  auto type = cast<RankedTensorType>(value.getType());
+  const int bits = elementBits(type.getElementType());
+  if (held.rows % kSwizzledRows != 0) return std::nullopt;
+  for (int64_t width : {128, 64, 32}) {
+    if (held.columns * bits / 8 % width != 0) continue;
+    auto window = bulkWindow(write, width, held.rows);
+    if (!window) return std::nullopt;
+    layout::Coords shape(type.getShape().begin(), type.getShape().end());
+    return Plan{write, pointer, value, layout::swizzled(shape, bits, static_cast<int>(width), 16).elements(), *window};
+  }
+  return std::nullopt;
+}
 
 std::optional<Plan> planFor(tile::StoreOp store) {
   auto conversion = store.getValue().getDefiningOp<ConvertLayoutOp>();
   if (!conversion || !layoutOf(conversion.getInput())) return std::nullopt;
   RankedTensorType type = conversion.getInput().getType();
-  const int bits = elementBits(type.getElementType());
-  if (type.getRank() != 2 || bits != 16) return std::nullopt;  // what matrices of 8 x 8 elements are stored by
-  std::optional<int64_t> rows = layout::rowsOfWarps(*layoutOf(type));
-  if (!rows || *rows % kSwizzledRows != 0) return std::nullopt;
-  for (int64_t width : {128, 64, 32}) {
-    if (type.getDimSize(1) * bits / 8 % width != 0) continue;
-    auto window = bulkWindow(store, width, *rows);
-    if (!window) return std::nullopt;
-    layout::Coords shape(type.getShape().begin(), type.getShape().end());
-    return Plan{conversion, layout::swizzled(shape, bits, static_cast<int>(width), 16).elements(), *window};
+  if (type.getRank() != 2 || elementBits(type.getElementType()) != 16)
+    return std::nullopt;  // what matrices of 8 x 8 elements are stored by
+  const layout::LinearLayout& layout = *layoutOf(type);
+  if (!layout::rowsOfWarps(layout)) return std::nullopt;
+  return planFor(store, store.getPtr(), conversion.getInput(), *layout::boxOfWarps(layout));
+}
+
+std::optional<Plan> planFor(tile::AccumulateOp add) {
+  if (!add.getValue().getType().getElementType().isF32() || add.getValue().getType().getRank() != 2) return std::nullopt;
+  SmallVector<Value, 2> values = {add.getValue()};
+  if (auto conversion = add.getValue().getDefiningOp<ConvertLayoutOp>()) values.insert(values.begin(), conversion.getInput());
+  for (Value value : values) {
+    const layout::LinearLayout* layout = layoutOf(value.getType());
+    std::optional<layout::WarpBox> held = layout ? layout::boxOfWarps(*layout) : std::nullopt;
+    std::optional<Plan> plan = held ? planFor(add, add.getPtr(), value, *held) : std::nullopt;
+    if (plan) return plan;
   }
   return std::nullopt;
 }
@@ -77,18 +114,29 @@ int64_t bytesTaken(func::FuncOp func, bool programs) {
   return bytes;
 }
 
-void rewrite(func::FuncOp func, tile::StoreOp store, Plan plan) {
-  RankedTensorType type = plan.conversion.getInput().getType();
+/// Whether the block has room for what the engine reads.
+bool hasRoom(func::FuncOp func, const Plan& plan, bool programs) {
+  const int64_t taken = bytesTaken(func, programs), most = targetOf(func).shared.bytesPerBlock;
+  if (taken + plan.bytes() + kReserve <= most) return true;
+  return !programs && !plan.inLoop() && plan.bytes() <= taken;
+}
+
+void rewrite(func::FuncOp func, const Plan& plan) {
+  auto type = cast<RankedTensorType>(plan.value.getType());
+  Operation* write = plan.write;
   OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
   auto shared = SharedAttr::get(b.getContext(), plan.home);
   auto bufferType = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), shared);
-  Value buffer = AllocOp::create(b, store.getLoc(), bufferType, IntegerAttr(), IntegerAttr());
-  b.setInsertionPoint(store);
-  auto stored = StoreBoxesOp::create(b, store.getLoc(), store.getPtr(), plan.conversion.getInput(), buffer, plan.window.coordinates,
-                                     static_cast<uint64_t>(addTensorMap(func, plan.window)), store.getBoundaryCheck());
-  if (Attribute extents = store->getAttr(kExtentsAttr)) stored->setAttr(kExtentsAttr, extents);
-  store.erase();
-  if (plan.conversion->use_empty()) plan.conversion.erase();
+  Value buffer = AllocOp::create(b, write->getLoc(), bufferType, IntegerAttr(), IntegerAttr());
+  b.setInsertionPoint(write);
+  auto checked = write->getAttrOfType<DenseI64ArrayAttr>("boundary_check");
+  auto stored = StoreBoxesOp::create(b, write->getLoc(), plan.pointer, plan.value, buffer, plan.window.coordinates,
+                                     static_cast<uint64_t>(addTensorMap(func, plan.window)), checked.asArrayRef(), plan.adds());
+  copySourceLabel(write, stored);
+  if (Attribute extents = write->getAttr(kExtentsAttr)) stored->setAttr(kExtentsAttr, extents);
+  auto conversion = write->getOperand(1).getDefiningOp<ConvertLayoutOp>();
+  write->erase();
+  if (conversion && conversion->use_empty()) conversion.erase();
 }
 
 class StoreBoxesPass : public impl::StoreBoxesPassBase<StoreBoxesPass> {
@@ -100,15 +148,14 @@ class StoreBoxesPass : public impl::StoreBoxesPassBase<StoreBoxesPass> {
     try {
       const gpu::Target& target = targetOf(func);
       if (!target.copy(gpu::CopyKind::BulkTensor) || !func->hasAttr(kTensorMapsAttr)) return;
-      SmallVector<tile::StoreOp> stores;
-      func.walk([&](tile::StoreOp store) { stores.push_back(store); });
-      for (tile::StoreOp store : stores) {
-        std::optional<Plan> plan = planFor(store);
-        if (!plan) continue;
-        RankedTensorType type = plan->conversion.getInput().getType();
-        int64_t bytes = type.getNumElements() * elementBits(type.getElementType()) / 8;
-        int64_t taken = bytesTaken(func, programs);
-        if (taken + bytes + kReserve <= target.shared.bytesPerBlock || (!programs && bytes <= taken)) rewrite(func, store, *plan);
+      SmallVector<Operation*> writes;
+      func.walk([&](Operation* op) {
+        if (isa<tile::StoreOp, tile::AccumulateOp>(op)) writes.push_back(op);
+      });
+      for (Operation* write : writes) {
+        auto store = dyn_cast<tile::StoreOp>(write);
+        std::optional<Plan> plan = store ? planFor(store) : planFor(cast<tile::AccumulateOp>(write));
+        if (plan && hasRoom(func, *plan, programs)) rewrite(func, *plan);
       }
     } catch (const Error& error) {
       func.emitError() << error.what();

@@ -103,14 +103,16 @@ class Finder {
  public:
   Finder(tile::LoadOp load, int64_t width, int64_t swizzle)
       : access(load), pointer(load.getPtr()), checked(load.getBoundaryCheck()), type(load.getType()), width(width), swizzle(swizzle) {}
-  Finder(tile::StoreOp store, int64_t width, int64_t rows)
-      : access(store),
-        pointer(store.getPtr()),
-        checked(store.getBoundaryCheck()),
-        type(store.getValue().getType()),
+  template <typename Write>
+  Finder(Write write, int64_t width, int64_t rows, bool adds)
+      : access(write),
+        pointer(write.getPtr()),
+        checked(write.getBoundaryCheck()),
+        type(write.getValue().getType()),
         width(width),
         swizzle(width),
-        rows(rows) {}
+        rows(rows),
+        adds(adds) {}
 
   std::optional<BulkWindow> run() {
     bytes = elementBits(type.getElementType()) / 8;
@@ -144,9 +146,12 @@ class Finder {
 
   /// The engine has no order with what threads do behind the store, nor with another store of the same place.
   bool mayMeetOthers() {
-    if (access->getParentOfType<LoopLikeOpInterface>()) return true;
-    return anyMeets(
-        [&](const transforms::MemoryAccess& other) { return other.op != access && (other.writes || mayComeBefore(access, other.op)); });
+    if (!adds && access->getParentOfType<LoopLikeOpInterface>()) return true;
+    return anyMeets([&](const transforms::MemoryAccess& other) {
+      auto boxes = dyn_cast<StoreBoxesOp>(other.op);
+      if (other.op == access || (adds && (isa<tile::AccumulateOp>(other.op) || (boxes && boxes.getAdd())))) return false;
+      return other.writes || mayComeBefore(access, other.op);
+    });
   }
 
   /// Whether an access of the function that `matters` may touch the same memory.
@@ -242,9 +247,6 @@ class Finder {
     return columns <= kMostBox && type.getDimSize(1) % columns == 0;
   }
 
-  /// Rows that lie evenly in the buffer (layout::swizzled): the power of two in their number.
-  int64_t boxRows() { return rows ? rows : std::min(kMostBox, type.getDimSize(0) & -type.getDimSize(0)); }
-
   std::optional<BulkWindow> result() {
     Builder b(access->getContext());
     auto inBytes = [&](Product product) {
@@ -259,11 +261,15 @@ class Finder {
       strideList.push_back(inBytes(term.stride));
       window.coordinates.push_back(term.index);
     }
-    window.map = b.getDictionaryAttr(
-        {b.getNamedAttr("box", b.getDenseI64ArrayAttr({width / bytes, boxRows()})),
-         b.getNamedAttr("element", TypeAttr::get(type.getElementType())), b.getNamedAttr("pointer", b.getI64IntegerAttr(argument)),
-         b.getNamedAttr("sizes", b.getArrayAttr(sizeList)), b.getNamedAttr("strides", b.getArrayAttr(strideList)),
-         b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzle))});
+    SmallVector<NamedAttribute> entries = {
+        b.getNamedAttr("box", b.getDenseI64ArrayAttr({width / bytes, rows ? rows : mostRowsOfBox(type.getDimSize(0))})),
+        b.getNamedAttr("element", TypeAttr::get(type.getElementType())),
+        b.getNamedAttr("pointer", b.getI64IntegerAttr(argument)),
+        b.getNamedAttr("sizes", b.getArrayAttr(sizeList)),
+        b.getNamedAttr("strides", b.getArrayAttr(strideList)),
+        b.getNamedAttr("swizzle", b.getI64IntegerAttr(swizzle))};
+    if (adds) entries.push_back(b.getNamedAttr("adds", b.getUnitAttr()));
+    window.map = b.getDictionaryAttr(entries);
     window.nonNegative.assign(nonNegative.begin(), nonNegative.end());
     return window;
   }
@@ -273,6 +279,7 @@ class Finder {
   ArrayRef<int64_t> checked;
   RankedTensorType type;
   int64_t width, swizzle, rows = 0, bytes = 0, argument = 0;
+  bool adds = false;
   tile::MakeBlockPtrOp root;
   SmallVector<Term> terms;
   SmallVector<Product> sizes;  ///< of the window's dimensions, the contiguous one first
@@ -283,9 +290,13 @@ class Finder {
 }  // namespace
 
 std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width, int64_t swizzle) { return Finder(load, width, swizzle).run(); }
-std::optional<BulkWindow> bulkWindow(tile::StoreOp store, int64_t width, int64_t rows) {
-  return rows <= kMostBox ? Finder(store, width, rows).run() : std::nullopt;
+std::optional<BulkWindow> bulkWindow(Operation* write, int64_t width, int64_t rows) {
+  if (rows > kMostBox) return std::nullopt;
+  if (auto add = dyn_cast<tile::AccumulateOp>(write)) return Finder(add, width, rows, /*adds=*/true).run();
+  return Finder(cast<tile::StoreOp>(write), width, rows, /*adds=*/false).run();
 }
+
+int64_t mostRowsOfBox(int64_t rows) { return std::min(kMostBox, rows & -rows); }
 
 int64_t addTensorMap(Operation* function, const BulkWindow& window) {
   SmallVector<Attribute> maps;

@@ -24,8 +24,12 @@ struct BulkWindow {
 /// Of a load of a two-dimensional tile whose last dimension is contiguous. `width`: bytes of a row of the box; `swizzle`: the same, or 0
 /// where the engine lays rows as they are. Nothing where the engine cannot do exactly what the load says.
 std::optional<BulkWindow> bulkWindow(tile::LoadOp load, int64_t width, int64_t swizzle);
-/// Of such a store, by boxes of so many rows. Nothing either where the program writes the same memory elsewhere, or reads it behind.
-std::optional<BulkWindow> bulkWindow(tile::StoreOp store, int64_t width, int64_t rows);
+/// Of such a tile.store or tile.accumulate, by boxes of so many rows. Nothing either where the program writes the same memory elsewhere, or
+/// reads it behind, but for additions, which have no order.
+std::optional<BulkWindow> bulkWindow(mlir::Operation* write, int64_t width, int64_t rows);
+
+/// The most rows of a box for a tile with so many: boxes divide it, and lie evenly in the buffer (layout::swizzled).
+int64_t mostRowsOfBox(int64_t rows);
 
 /// The number of the map in the function's list, to which it is added if it is not there.
 int64_t addTensorMap(mlir::Operation* function, const BulkWindow& window);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks have room for a warp group that only copies.
+// Which blocks have room for a warp group that only copies, and which stores it can send.
 #ifndef FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 #define FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace fattn::tilegpu {
 
@@ -14,6 +16,12 @@ inline bool hasRoomForCopier(mlir::func::FuncOp func) {
   const int64_t warps = warpsOf(func), group = target.warpGroup.value_or(0);
   if (group == 0 || !target.registers.reallocation || warps % group != 0 || warps < 2 * group) return false;
   return (warps + group) * target.warpSize <= target.maxThreads;
+}
+
+/// Additions in a loop, which a warp would wait for in the next trip. Where the block has no further warps, it does.
+inline bool maySendElsewhere(StoreBoxesOp store) {
+  return store.getAdd() && store->getParentOfType<mlir::LoopLikeOpInterface>() &&
+         hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
 }
 
 }  // namespace fattn::tilegpu

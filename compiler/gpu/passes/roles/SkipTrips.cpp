@@ -54,10 +54,7 @@ bool keepsStep(Operation* op) {
 }
 Value bufferOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getBuffer() : cast<CopyWaitOp>(op).getBuffer(); }
 Value slotOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getSlot() : cast<CopyWaitOp>(op).getSlot(); }
-bool isMadeElsewhere(Operation* op) {
-  auto madeBy = op->getAttrOfType<StringAttr>(kMadeByAttr);
-  return isa<CopyAsyncOp>(op) && madeBy && madeBy.getValue() == kMadeElsewhere;
-}
+bool isCopyElsewhere(Operation* op) { return isa<CopyAsyncOp>(op) && isMadeElsewhere(op); }
 
 /// The trips with i < last + shift are needed, where `last` is the last of the group's rows.
 struct LastTrip {
@@ -141,7 +138,7 @@ class Skip {
         if (isa<CopyWaitOp>(op) && released) return false;
         released |= isa<ReleaseOp>(op);
         inStep_.push_back(&op);
-      } else if (!isTurn(&op) && !isMadeElsewhere(&op) && !isa<DotAsyncOp, DotWaitOp>(op) && !isMemoryEffectFree(&op)) {
+      } else if (!isTurn(&op) && !isCopyElsewhere(&op) && !isa<DotAsyncOp, DotWaitOp>(op) && !isMemoryEffectFree(&op)) {
         return false;
       }
     }
@@ -199,7 +196,7 @@ class Skip {
         continue;
       }
       Operation* op = value.getDefiningOp();
-      if (op->getNumRegions() != 0 || tile::isTile(value.getType()) || !(isMemoryEffectFree(op) || isMadeElsewhere(op))) return false;
+      if (op->getNumRegions() != 0 || tile::isTile(value.getType()) || !(isMemoryEffectFree(op) || isCopyElsewhere(op))) return false;
       needAll(op);
     }
     return llvm::all_of(loop_.getResults(), [&](OpResult result) {

@@ -14,17 +14,26 @@
 //                                                   }
 //
 // The computing warps then have no copies to issue and no registers for their addresses, and get the registers that the others do not need.
+// Additions of boxes in loops are sent by the copying thread, too, when the computing warps have laid all of a tile into its buffer:
+//
+//   store_boxes %p, %x in %b map 2 {add}       =>    store_boxes ... {add, made = "elsewhere"}, and send_boxes %p in %b map 2 {add}
+//
+// Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows.
+//
 // What the copies are computed from, control flow included, is computed by the copying thread again. It runs ahead of the others as far as
 // the slots' releases allow: a copy waits for its slot, and a wait for its copy, whatever stands between them in the program. So the
-// program's waits and releases are the order that there is, and every barrier is the computing warps' own.
+// program's waits and releases are the order that there is, and every barrier is the computing warps' own. Each role waits only for what
+// stands before in the program, so that none waits for ever.
 //
 // Where that does not hold, nothing changes. Conditions: C1 the block has room for a further warp group (Roles.h); C2 every copy by a
 // tensor map is into a buffer that is released, or stands in no loop; C3 no other buffer with the same bytes is touched before a copy, or
 // in a loop with it; C4 what copies follow from is computed without memory, in loops of scf.for and branches.
 //
 // Runs behind -tilegpu-place-barriers. Test: tests/lit/gpu/split-roles.mlir.
+#include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/copies/TensorMaps.h"
 #include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -60,9 +69,11 @@ class Slice {
       } else if (auto branch = dyn_cast<scf::IfOp>(next)) {
         need(branch.getCondition());
       } else {
-        bool copy = isa<CopyAsyncOp>(next);
-        if (next->getNumRegions() != 0 || (!copy && !isa<AllocOp>(next) && !isMemoryEffectFree(next))) return false;
-        for (Value operand : next->getOperands()) need(operand);
+        bool engine = isa<CopyAsyncOp, StoreBoxesOp>(next);
+        if (next->getNumRegions() != 0 || (!engine && !isa<AllocOp>(next) && !isMemoryEffectFree(next))) return false;
+        auto store = dyn_cast<StoreBoxesOp>(next);
+        for (Value operand : next->getOperands())
+          if (!store || operand != store.getValue()) need(operand);
       }
     }
     return true;
@@ -116,8 +127,18 @@ class Copier {
   void emit(OpBuilder& b, Operation* op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) return emit(b, loop);
     if (auto branch = dyn_cast<scf::IfOp>(op)) return emit(b, branch);
+    if (auto store = dyn_cast<StoreBoxesOp>(op)) return send(b, store);
     Operation* clone = b.clone(*op, map_);
     if (isa<CopyAsyncOp>(clone)) clone->setAttr(kMadeByAttr, b.getStringAttr(kMadeAlone));
+  }
+
+  void send(OpBuilder& b, StoreBoxesOp store) {
+    SmallVector<Value> coordinates;
+    for (Value coordinate : store.getCoordinates()) coordinates.push_back(map_.lookupOrDefault(coordinate));
+    auto sent = SendBoxesOp::create(b, store.getLoc(), map_.lookupOrDefault(store.getPtr()), store.getBuffer(), coordinates, store.getMap(),
+                                    store.getBoundaryCheck(), store.getAdd());
+    copySourceLabel(store, sent);
+    if (Attribute extents = store->getAttr(kExtentsAttr)) sent->setAttr(kExtentsAttr, extents);
   }
 
   void emit(OpBuilder& b, scf::ForOp loop) {
@@ -168,12 +189,18 @@ class RoleSplitter {
     func.walk([&](CopyAsyncOp copy) {
       if (copy.isBulk()) copies_.push_back(copy);
     });
+    func.walk([&](StoreBoxesOp store) {
+      if (maySendElsewhere(store)) stores_.push_back(store);
+    });
   }
 
   void run() {
     if (!hasRoom() || !llvm::all_of(copies_, [&](CopyAsyncOp copy) { return isFree(copy); })) return;
     for (CopyAsyncOp copy : copies_)
       if (!slice_.add(copy)) return;
+    for (StoreBoxesOp store : stores_)
+      if (!slice_.add(store)) return;
+    enlargeBoxes();
     split();
   }
 
@@ -234,13 +261,34 @@ class RoleSplitter {
     auto end = scf::YieldOp::create(b, loc);
     for (Operation* op : program) op->moveBefore(end);
     for (CopyAsyncOp copy : copies_) copy->setAttr(kMadeByAttr, b.getStringAttr(kMadeElsewhere));
+    for (StoreBoxesOp store : stores_) store->setAttr(kMadeByAttr, b.getStringAttr(kMadeElsewhere));
     func_->setAttr(kCopierWarpsAttr, b.getI64IntegerAttr(group()));
+  }
+
+  /// Boxes of what is sent need not be one warp's. A map that other stores have, too, stays for them.
+  void enlargeBoxes() {
+    for (StoreBoxesOp store : stores_) {
+      SmallVector<Attribute> maps(func_->getAttrOfType<ArrayAttr>(kTensorMapsAttr).getValue());
+      NamedAttrList map(cast<DictionaryAttr>(maps[store.getMap()]));
+      const int64_t columns = cast<DenseI64ArrayAttr>(map.get("box")).asArrayRef()[0], rows = store.getPtr().getType().getShape()[0];
+      map.set("box", DenseI64ArrayAttr::get(func_.getContext(), {columns, mostRowsOfBox(rows)}));
+      WalkResult shared = func_.walk([&](StoreBoxesOp other) {
+        return other != store && other.getMap() == store.getMap() ? WalkResult::interrupt() : WalkResult::advance();
+      });
+      if (shared.wasInterrupted()) {
+        store.setMap(maps.size());
+        maps.emplace_back();
+      }
+      maps[store.getMap()] = map.getDictionary(func_.getContext());
+      func_->setAttr(kTensorMapsAttr, ArrayAttr::get(func_.getContext(), maps));
+    }
   }
 
   func::FuncOp func_;
   const gpu::Target& target_;
   int64_t warps_;
   SmallVector<CopyAsyncOp> copies_;
+  SmallVector<StoreBoxesOp> stores_;  ///< which the copying thread sends
   Slice slice_;
 };
 

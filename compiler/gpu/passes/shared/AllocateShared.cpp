@@ -34,6 +34,7 @@
 #include "compiler/gpu/dialect/WarpDecisions.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -181,18 +182,23 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
   }
 
  private:
-  /// Room behind the buffers for the barrier objects of copies by tensor maps. Gives where it ends.
+  /// Room behind the buffers for the barrier objects of copies by tensor maps, and of stores that other warps may send. Gives where it
+  /// ends.
   static int64_t placeBarriers(func::FuncOp func, int64_t total) {
     llvm::SmallSetVector<Value, 4> buffers;
     func.walk([&](CopyAsyncOp copy) {
       if (copy.isBulk()) buffers.insert(copy.getBuffer());
     });
     if (buffers.empty()) return total;
+    func.walk([&](StoreBoxesOp store) {
+      if (maySendElsewhere(store)) buffers.insert(store.getBuffer());
+    });
     int64_t end = static_cast<int64_t>(llvm::alignTo(total, kBarrierBytes));
     for (Value buffer : buffers) {
       auto alloc = buffer.getDefiningOp<AllocOp>();
       alloc.setBarriers(end);
-      end += kBarrierBytes * alloc.getResult().getType().getSlots() * (isReleased(buffer) ? 2 : 1);
+      const bool handedBack = isReleased(buffer) || llvm::any_of(buffer.getUsers(), llvm::IsaPred<StoreBoxesOp>);
+      end += kBarrierBytes * alloc.getResult().getType().getSlots() * (handedBack ? 2 : 1);
     }
     return end;
   }

@@ -76,6 +76,7 @@ bool join(State& into, const State& other) {
 bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
   if (!overlap(access.buffer, buffer)) return false;
   if (!access.write) return done.stored || done.copied;
+  if (access.byWarp && access.buffer == buffer) return false;
   if (!access.copy) return done.read || done.stored || done.copied;
   if (access.buffer == buffer && access.released) return false;
   // A thread writes the same places with every copy into a buffer, and its copies complete in order.
@@ -101,6 +102,7 @@ bool haveSameOwners(Operation* first, Operation* second) {
 /// Additions that have no order among themselves.
 bool isUnorderedAdd(Operation* op) {
   if (isa<tile::AccumulateOp>(op)) return true;
+  if (auto store = dyn_cast<StoreBoxesOp>(op)) return store.getAdd();
   auto add = dyn_cast<tile::AtomicAddOp>(op);
   return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
 }
