@@ -284,7 +284,10 @@ LogicalResult Machine::dotAsync(Lowering& to, tilegpu::DotAsyncOp op) { return A
 LogicalResult Machine::dotWait(Lowering& to, tilegpu::DotWaitOp op) {
   const Registers registers = to.registers(op.getValue());
   Assembly assembly(registers.size());
-  to.set(op.getResult(), assembly.emit(to, fmt::format("wgmma.wait_group.sync.aligned {};", op.getPending().value_or(0)), registers));
+  // Without an instruction, too, nothing that uses the result moves up. ptxas takes a wait that waits for nothing for the end of what is in
+  // flight, and then serializes what is read behind it (C7514).
+  std::string wait = op.getCovered() ? "" : fmt::format("wgmma.wait_group.sync.aligned {};", op.getPending().value_or(0));
+  to.set(op.getResult(), assembly.emit(to, wait, registers));
   return success();
 }
 

@@ -49,6 +49,8 @@ Words wordsOf(Hazard hazard) {
       return {"writes a slot that a dot may still be reading: no tilegpu.dot_wait covers the dot before this write", "the dot"};
     case Hazard::WaitLeavesDot:
       return {"waits for a dot, but lets so many younger dots go on that it may be among them: pending must be less", ""};
+    case Hazard::CoveredByNothing:
+      return {"counts on a wait before it for a dot that may be in flight: covered must go", ""};
     case Hazard::CopyWithoutWait:
       return {"copies boxes that no tilegpu.copy_wait waits for: they may land when the block has ended", ""};
     case Hazard::CopyWithoutFence:

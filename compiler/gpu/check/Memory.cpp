@@ -57,12 +57,15 @@ void Memory::beginDot(const Step& step, int slot, Owners& owners, Report report)
 }
 
 void Memory::waitDots(const Step& step, Report report) {
+  auto wait = cast<tilegpu::DotWaitOp>(step.op);
+  auto ended = [&](const Dot& dot) { return !wait.getCovered() && dot.younger >= step.number; };
   for (const Dot& dot : dots)
-    if (dot.younger >= step.number) note({dot.step, dot.slot, /*write=*/false});
-  std::erase_if(dots, [&](const Dot& dot) { return dot.younger >= step.number; });
+    if (ended(dot)) note({dot.step, dot.slot, /*write=*/false});
+  std::erase_if(dots, ended);
   if (!watched) return;
-  mlir::Operation* waitedFor = cast<tilegpu::DotWaitOp>(step.op).getValue().getDefiningOp();
-  if (llvm::any_of(dots, [&](const Dot& dot) { return dot.step->op == waitedFor; })) report(Hazard::WaitLeavesDot, nullptr, &step);
+  mlir::Operation* waitedFor = wait.getValue().getDefiningOp();
+  if (llvm::any_of(dots, [&](const Dot& dot) { return dot.step->op == waitedFor; }))
+    report(wait.getCovered() ? Hazard::CoveredByNothing : Hazard::WaitLeavesDot, nullptr, &step);
 }
 
 void Memory::fence() {

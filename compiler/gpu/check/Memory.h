@@ -29,6 +29,7 @@ enum class Hazard : std::uint8_t {
   WriteOverCopyInFlight,
   StoreOverCopySource,  ///< global memory that a copy may still read
   WriteOverDotInFlight,
+  CoveredByNothing,    ///< a wait for a dot that no wait before it covers, although it says so
   WaitLeavesDot,       ///< for a dot, that lets so many dots go on that this one may be among them
   WaitWithoutCopy,     ///< for boxes that nobody has begun to copy: it never ends
   CopyWithoutWait,     ///< of boxes, at the end of the program

@@ -451,11 +451,12 @@ def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, Memor
   let description = [{
     The result of a dot, once it and all older dots are complete; what they read of shared memory has been read then. `pending` (set by
     `-tilegpu-place-waits`) is the number of younger dots that may still be in flight; without it, none may.
+    `covered` says that the dot is complete by then, as a wait before this one was for it as well; then this one waits for nothing.
 
     Constraints:
     - C1: the value is the result of `tilegpu.dot_async`.
   }];
-  let arguments = (ins Tile_Tile:$value, OptionalAttr<I64Attr>:$pending);
+  let arguments = (ins Tile_Tile:$value, OptionalAttr<I64Attr>:$pending, UnitAttr:$covered);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
   let hasVerifier = 1;

@@ -166,9 +166,9 @@ Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op) {
 }
 
 Action dotWait(Flattener& to, tilegpu::DotWaitOp op) {
-  return [pending = static_cast<std::size_t>(op.getPending().value_or(0)), from = to.slot(op.getValue()), into = to.slot(op.getResult())](
-             Block& block, Warp& warp) {
-    while (warp.dots.size() > pending) {
+  return [covered = op.getCovered(), pending = static_cast<std::size_t>(op.getPending().value_or(0)), from = to.slot(op.getValue()),
+          into = to.slot(op.getResult())](Block& block, Warp& warp) {
+    while (!covered && warp.dots.size() > pending) {
       warp.dots.front()(block);
       warp.dots.pop_front();
     }

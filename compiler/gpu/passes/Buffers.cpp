@@ -71,7 +71,8 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
     llvm::SmallSetVector<Value, 4> buffers;
     for (Value token : wait.getTokens())
       for (CopyAsyncOp copy : copiesOf(token)) buffers.insert(copy.getBuffer());
-    for (Value buffer : buffers) accesses.push_back({.buffer = buffer, .write = true, .copy = true});
+    for (Value buffer : buffers)
+      accesses.push_back({.buffer = buffer, .write = true, .copy = true, .released = wait.isBulk() && isReleased(buffer)});
   }
   return accesses;
 }

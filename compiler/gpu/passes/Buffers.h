@@ -21,7 +21,7 @@ struct BufferAccess {
   bool write = false;
   bool copy = false;      ///< by an asynchronous copy: at its issue and at its wait
   bool dot = false;       ///< by a dot in flight: at its issue and at its wait
-  bool released = false;  ///< at the issue of a copy that waits until all warps have released the slot
+  bool released = false;  ///< by a copy that waits until all warps have released the slot
   bool byWarp = false;    ///< each byte by the same warp every time, which sees to the order itself
 };
 

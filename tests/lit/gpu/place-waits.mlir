@@ -1,5 +1,5 @@
 // Waits stand before the first use of their copies, and leave younger copies in flight.
-// RUN: fattn-opt %s -tilegpu-place-waits | FileCheck %s
+// RUN: fattn-opt %s -split-input-file -tilegpu-place-waits | FileCheck %s
 
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
 #rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
@@ -207,4 +207,51 @@ func.func @boxes(%p: !ptr) -> (!tile1, !tile1, !tile1) attributes {tilegpu.tenso
   %y = tilegpu.load_buffer %b[%c0] : !buf -> !tile1
   %z = tilegpu.load_buffer %c[%c0] : !buf -> !tile1
   return %x, %y, %z : !tile1, !tile1, !tile1
+}
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#b = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+!ring = !tilegpu.buffer<2 x 16x16xbf16, #b>
+!acc = tensor<64x16xf32, #acc>
+
+// The first dot of the trip goes on beside the second one, past the wait for boxes in another slot of what it reads, with the release of its
+// own. A wait for the second dot covers it; one in a branch covers nothing behind the branch.
+// CHECK-LABEL: func.func @covered
+// CHECK: scf.for
+// CHECK: %[[D:.*]] = tilegpu.dot_async
+// CHECK-NEXT: tilegpu.copy_wait
+// CHECK-NEXT: %[[E:.*]] = tilegpu.dot_async
+// CHECK: tilegpu.dot_wait %[[E]] {pending = 0 : i64}
+// CHECK: tilegpu.dot_wait %[[D]] {covered}
+// CHECK: %[[F:.*]] = tilegpu.dot_async
+// CHECK: %[[G:.*]] = tilegpu.dot_async
+// CHECK: scf.if
+// CHECK: tilegpu.dot_wait %[[G]] {pending = 0 : i64}
+// CHECK: tilegpu.dot_wait %[[F]] {pending = 1 : i64}
+func.func @covered(%p: !tile.block_ptr<16x16xbf16>, %a: tensor<64x16xbf16, #acc>, %c: !acc, %n: i32, %yes: i1) attributes {tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = [{sizes = [array<i64: 16>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = tilegpu.alloc : !ring
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %t = tilegpu.copy_async %p, %b[%c1] map 0[] : !tile.block_ptr<16x16xbf16>, !ring
+    %d = tilegpu.dot_async %a, %b[%c0], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !ring, !acc
+    %x = tilegpu.dot_wait %d : !acc
+    tilegpu.release %b[%c0] : !ring
+    tilegpu.copy_wait %t in %b[%c1] : !ring
+    %e = tilegpu.dot_async %a, %b[%c1], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !ring, !acc
+    %y = tilegpu.dot_wait %e : !acc
+    tile.device_print "y", %y : !acc
+    tile.device_print "x", %x : !acc
+    %f = tilegpu.dot_async %a, %b[%c1], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !ring, !acc
+    %g = tilegpu.dot_async %a, %b[%c1], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !ring, !acc
+    scf.if %yes {
+      %w = tilegpu.dot_wait %g : !acc
+      tile.device_print "w", %w : !acc
+    }
+    %v = tilegpu.dot_wait %f : !acc
+    tile.device_print "v", %v : !acc
+  }
+  return
 }

@@ -123,3 +123,28 @@ func.func @groups_by_columns() attributes {tile.kernel, tilegpu.target = "nvidia
   tile.device_print "e", %e : tensor<64x64xf32, #acc>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+
+// A dot that an earlier wait has covered takes no instruction, but what uses it stays behind.
+// CHECK-LABEL: func.func @covered
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: wait_group
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "",
+// CHECK-NOT: wait_group
+// CHECK: return
+func.func @covered() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 512 : i64} {
+  %zero = arith.constant 0 : i32
+  %a = arith.constant dense<1.0> : tensor<64x16xbf16, #acc>
+  %c = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
+  %b = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 16x16xbf16, #narrow>
+  %d = tilegpu.dot_async %a, %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !tilegpu.buffer<1 x 16x16xbf16, #narrow>, tensor<64x16xf32, #acc>
+  %e = tilegpu.dot_async %a, %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>} : tensor<64x16xbf16, #acc>, !tilegpu.buffer<1 x 16x16xbf16, #narrow>, tensor<64x16xf32, #acc>
+  %f = tilegpu.dot_wait %e {pending = 0 : i64} : tensor<64x16xf32, #acc>
+  %g = tilegpu.dot_wait %d {covered} : tensor<64x16xf32, #acc>
+  tile.device_print "g", %g : tensor<64x16xf32, #acc>
+  return
+}

@@ -103,7 +103,7 @@ void begin(tile::DotOp dot, const DotInstruction& instruction) {
                                      text, transposedA, /*transposed_b=*/static_cast<bool>(b->trans));
   keepSourceLabel(b->load, inFlight, kSourceOfBAttr);
   if (a) keepSourceLabel(a->load, inFlight, kSourceOfAAttr);
-  auto done = DotWaitOp::create(builder, dot.getLoc(), dot.getType(), inFlight.getResult(), IntegerAttr());
+  auto done = DotWaitOp::create(builder, dot.getLoc(), dot.getType(), inFlight.getResult(), IntegerAttr(), UnitAttr());
   dot.getResult().replaceAllUsesWith(done.getResult());
   dot.erase();
   if (a) eraseIfUnused(*a);

@@ -20,7 +20,7 @@
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
 // changes. Every copy counts, whether its predicate holds or not: its group is closed in any case. Dots are counted in the same way, by
-// themselves: each kind completes in the order of its issue.
+// themselves: each kind completes in the order of its issue. A dot that a wait for another one has covered on every path is not waited for.
 //
 // Test: tests/lit/gpu/place-waits.mlir.
 #include "compiler/gpu/passes/Buffers.h"
@@ -89,7 +89,8 @@ void sink(DotWaitOp wait) {
   auto uses = [&](Operation* op) { return llvm::any_of(wait->getUsers(), [&](Operation* user) { return op->isAncestor(user); }); };
   auto writes = [&](Operation* op) {
     WalkResult found = op->walk([&](Operation* inner) {
-      auto hit = [&](const BufferAccess& access) { return access.write && buffers.contains(access.buffer); };
+      // An engine writes into slots that are released: none that the dot still reads.
+      auto hit = [&](const BufferAccess& access) { return access.write && !access.released && buffers.contains(access.buffer); };
       return llvm::any_of(accessesOf(inner), hit) ? WalkResult::interrupt() : WalkResult::advance();
     });
     return found.wasInterrupted();
@@ -103,8 +104,10 @@ void sink(DotWaitOp wait) {
   for (ReleaseOp release : releases) release->moveBefore(place);
 }
 
-/// For each token of a copy, the copies issued since its own; for each dot in flight, the dots.
+/// For each token of a copy, the copies issued since its own; for each dot in flight, the dots. From kComplete on, of a dot: it is
+/// complete.
 using Ages = llvm::DenseMap<Value, int64_t>;
+constexpr int64_t kComplete = int64_t{1} << 32;
 
 /// The younger state at a join: what either path knows, the lesser count of both. True if `into` changes.
 bool join(Ages& into, const Ages& other) {
@@ -144,7 +147,15 @@ class AgeFlow {
         if (isa<TokenType>(value.getType()) == isa<TokenType>(issued.getType())) ++age;
       ages[issued] = 0;
     } else if (auto dot = dyn_cast<DotWaitOp>(op)) {
-      dot.setPending(ages.lookup(dot.getValue()));
+      const int64_t age = ages.lookup(dot.getValue());
+      dot.setCovered(age >= kComplete);
+      if (dot.getCovered()) {
+        dot.removePendingAttr();
+        return;
+      }
+      dot.setPending(age);
+      for (auto& [value, other] : ages)
+        if (!isa<TokenType>(value.getType()) && other >= age) other = kComplete;
     } else if (auto wait = dyn_cast<CopyWaitOp>(op)) {
       int64_t pending = std::numeric_limits<int64_t>::max();
       for (Value token : wait.getTokens())
