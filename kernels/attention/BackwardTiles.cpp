@@ -33,20 +33,24 @@ bool hasWholeRows(const Parameters& parameters) {
 }
 
 // Orders of the loop over queries that measured best: scores and their gradients begin together, dV while dS is computed, and what is
-// added to dQ before dK. With 256 columns two groups of warps share the columns of dK and dV, and exchange P and dS (docs/backward.md).
+// added to dQ before dK. With 64 columns there are registers to begin dK in the next trip, so that the scores do not wait for it. With 256
+// columns two groups of warps share the columns of dK and dV, and exchange P and dS (docs/backward.md).
 TileConfig wholeRowsTile(const Parameters& parameters) {
   const bool sums = parameters.flag("sums");
+  if (widthOf(parameters) <= 64) return tileOf(64, 128, 8, sums ? "D1 A B a C b c d E e" : "D1 A B a C b c");
   if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? "A B a C b c d E e D" : "A B a C b c D");
   return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
 }
 
-// Other widths. The search prefers orders in which a product reads an operand of the trip before, and ptxas serializes the unit's
-// instructions at some widths then (C7513); in these orders no product does. Below 16 the loop has other nodes, and the search decides.
+// Other widths: the order of 128 columns, but for sums at 96, where both of a trip's first products take registers from each other in it.
+// Below 16 the loop has other nodes, and the search decides.
 TileConfig otherRowsTile(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
   const bool sums = parameters.flag("sums");
   const bool named = hasBoxes(parameters) && width >= 16;
-  return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8, !named ? "" : sums ? "A B a C b c d D E e" : "A B a C b c D");
+  if (!named) return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
+  if (!sums) return tileOf(64, 128, 8, "A B a C b c D");
+  return tileOf(64, 128, 8, width == 96 ? "B b A a C c d E e D" : "A B a C b c d E e D");
 }
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
@@ -69,8 +73,9 @@ std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Ma
   const std::int64_t width = widthOf(parameters);
   if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
   if (hasUnit(parameters, machine)) {
-    if (width <= 64) return {hasWholeRows(parameters) ? tileOf(128, 128, 8, "A c1 C1 B a b") : tileOf(64, 64, 4)};
-    return {tileOf(128, width <= 128 ? 64 : 32, 8)};
+    const std::string order = hasWholeRows(parameters) && width <= 128 ? "A B C1 a b c" : "";  // measured best, beside 6 others
+    if (width <= 64) return {order.empty() ? tileOf(64, 64, 4) : tileOf(128, 128, 8, order)};
+    return {tileOf(128, width <= 128 ? 64 : 32, 8, order)};
   }
   if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
   return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4)};

@@ -102,9 +102,11 @@ Schedule canonical(const std::array<int, kMaxNodes>& at, int size) {
 }
 
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text) {
-  const Schedule schedule = parseSchedule(loop, text);
+  Schedule schedule = parseSchedule(loop, text);
   if (const auto error = illegalEdge(loop, schedule)) throw Error(*error);
-  return canonical(schedule);
+  const std::uint8_t least = schedule.size == 0 ? 0 : *std::min_element(schedule.stage.begin(), schedule.stage.begin() + schedule.size);
+  for (int node = 0; node < schedule.size; ++node) schedule.stage[node] -= least;
+  return schedule;
 }
 
 }  // namespace fattn::gpu

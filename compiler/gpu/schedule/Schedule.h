@@ -7,7 +7,7 @@
 // Legal: for an edge u -> v of distance d, either s(v) + d > s(u), or s(v) + d == s(u) and u comes before v. With the absolute position
 // a(n) = s(n) * size + place, that is a(u) < a(v) + d * size: legality does not change when every a moves by the same amount. Such moves
 // are rotations of one cyclic order, the same steady state. The rotation with the fewest late stages is the one whose first node has
-// the smallest a, that is stage 0 in place 0; it is unique, and the one that schedules here are kept in (canonical form).
+// the smallest a, that is stage 0 in place 0; it is unique, and the one that the search keeps schedules in (canonical form).
 #ifndef FATTN_COMPILER_GPU_SCHEDULE_SCHEDULE_H
 #define FATTN_COMPILER_GPU_SCHEDULE_SCHEDULE_H
 
@@ -48,7 +48,8 @@ Schedule canonical(const Schedule& schedule);
 /// The same of absolute positions a(n), no two of which are in one place.
 Schedule canonical(const std::array<int, kMaxNodes>& at, int size);
 
-/// Parses, checks and brings to canonical form: a schedule forced by the user.
+/// Parses and checks a schedule forced by the user. It keeps its rotation: dots that are waited for at the end of a trip, for the release
+/// of what they read, may run beside the first ones of the next trip where they stand in front of these.
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text);
 
 }  // namespace fattn::gpu

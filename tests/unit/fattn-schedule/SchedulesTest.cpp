@@ -43,7 +43,7 @@ TEST(ScheduleTool, JsonHasTheSameFigures) {
 TEST(ScheduleTool, AForcedScheduleIsEvaluatedEvenIfItDoesNotFit) {
   const Outcome fits = run({dataFile("forward.json"), "--force", "L1 S PV1 E"});
   EXPECT_EQ(fits.code, 0) << fits.err;
-  EXPECT_NE(fits.out.find("  S PV1 E L\n"), std::string::npos) << "the same steady state with the fewest late stages";
+  EXPECT_NE(fits.out.find("  L1 S PV1 E\n"), std::string::npos) << "in the rotation that it was written in";
   const Outcome over = run({dataFile("forward.json"), "--force", "S E1 L1 PV1"});
   EXPECT_EQ(over.code, 0) << over.err;
   EXPECT_NE(over.out.find("  S E1 L1 PV1  (does not fit)\n"), std::string::npos);
