@@ -84,6 +84,11 @@ INSTANTIATE_TEST_SUITE_P(
                     // Boxes of rows, what dQ takes of dS exchanged between two groups below each other, as the defaults have it.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d E e D",
                               "BLOCK_M=128,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A c1 C1 B a b", DType::BF16, true, true, 0, 64},
+                    // dK in the next trip, and sums that the copying warps send; the same where a block takes several programs.
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=D1 A B a C b c d E e",
+                              "BLOCK_M=128,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B C1 a b c", DType::BF16, true, false, 0, 64},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=D1 A B a C b c d E e persistent",
+                              "BLOCK_M=128,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B C1 a b c persistent", DType::BF16, true, true, 0, 64},
                     // Groups beside each other, which exchange P and dS.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a d C b c e f E g D",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8", DType::F16, true, false, 0, 128},
