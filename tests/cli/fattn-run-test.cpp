@@ -188,7 +188,10 @@ TEST(FattnRun, RunsTheKernelsBesideAttention) {
         "backward --shape 2,4:2,70,64 --causal --dtype bf16", "backward --shape 1,2,40:70,32:16 --deterministic"}) {
     const Outcome r = start(std::string(command) + " --check --json --target host");
     ASSERT_EQ(r.code, 0) << command << r.err << r.out;
-    EXPECT_TRUE(json::parse(r.out)["check"]["passed"].get<bool>()) << r.out;
+    const json j = json::parse(r.out);
+    EXPECT_TRUE(j["check"]["passed"].get<bool>()) << r.out;
+    ASSERT_EQ(j.contains("tflops"), !j.contains("gbytes_per_s")) << r.out;
+    if (j.contains("tflops")) EXPECT_NEAR(j["tflops"].get<double>() * 1000, j["gflops"].get<double>(), 1e-9 * j["gflops"].get<double>());
   }
   const Outcome table = start("softmax --shape 9,30 --config BLOCK_M=2,BLOCK_N=16 --check --target host");
   EXPECT_NE(table.out.find("config   BLOCK_M=2,BLOCK_N=16\n"), std::string::npos) << table.out;

@@ -127,6 +127,7 @@ std::string jsonOf(const Options& options, const Launched& problem, const Engine
                                  {"compile_ms", engine.compileMs},   {"from_cache", engine.fromCache}, {"time_us", timing.medianUs},
                                  {"time_us_min", timing.minUs},      {"time_us_max", timing.maxUs},    {"repetitions", timing.repetitions}};
   json[problem.flops > 0 ? "gflops" : "gbytes_per_s"] = (problem.flops > 0 ? problem.flops : problem.bytes) / timing.medianUs / 1e3;
+  if (problem.flops > 0) json["tflops"] = problem.flops / timing.medianUs / 1e6;  // as of attention, and in the other tools
   if (check)
     json["check"] = {
         {"passed", check->passed()},
