@@ -515,3 +515,19 @@ func.func @stores_by_threads(%p: !ptr, %v: !tile1) -> tensor<16x8xf32, #rows> {
   tile.store %p, %v : !ptr, !tile1
   return %x : tensor<16x8xf32, #rows>
 }
+
+// Additions of boxes in a loop need none: they have no order, and each warp lays its own part of the buffer, trip after trip.
+// CHECK-LABEL: func.func @adds_boxes
+// CHECK-NOT: tilegpu.barrier
+// CHECK: tilegpu.store_boxes
+// CHECK-NOT: tilegpu.barrier
+// CHECK: return
+func.func @adds_boxes(%p: !ptr, %v: !tile1, %n: i32) attributes {tilegpu.tensor_maps = [{adds, box = array<i64: 8, 16>, sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %b = tilegpu.alloc {offset = 256 : i64} : !buf
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    tilegpu.store_boxes %p, %v in %b map 0[] {add} : !ptr, !tile1, !buf
+  }
+  return
+}
