@@ -18,7 +18,8 @@
 //
 //   store_boxes %p, %x in %b map 2 {add}       =>    store_boxes ... {add, made = "elsewhere"}, and send_boxes %p in %b map 2 {add}
 //
-// Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows.
+// Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows. A store for which C4
+// does not hold stays with the warps that compute it.
 //
 // What the copies are computed from, control flow included, is computed by the copying thread again. It runs ahead of the others as far as
 // the slots' releases allow: a copy waits for its slot, and a wait for its copy, whatever stands between them in the program. So the
@@ -189,17 +190,18 @@ class RoleSplitter {
     func.walk([&](CopyAsyncOp copy) {
       if (copy.isBulk()) copies_.push_back(copy);
     });
-    func.walk([&](StoreBoxesOp store) {
-      if (maySendElsewhere(store)) stores_.push_back(store);
-    });
   }
 
   void run() {
     if (!hasRoom() || !llvm::all_of(copies_, [&](CopyAsyncOp copy) { return isFree(copy); })) return;
     for (CopyAsyncOp copy : copies_)
       if (!slice_.add(copy)) return;
-    for (StoreBoxesOp store : stores_)
-      if (!slice_.add(store)) return;
+    func_.walk([&](StoreBoxesOp store) {
+      Slice more = slice_;
+      if (!maySendElsewhere(store) || !more.add(store)) return;
+      slice_ = std::move(more);
+      stores_.push_back(store);
+    });
     enlargeBoxes();
     split();
   }
