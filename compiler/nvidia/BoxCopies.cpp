@@ -67,8 +67,7 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
   if (failed(slot)) return failure();
   DictionaryAttr map = tensorMapOf(op, *op.getMap());
   Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
-  auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
-  if (madeBy && madeBy.getValue() == tilegpu::kMadeElsewhere) return success();
+  if (tilegpu::isMadeElsewhere(op)) return success();
   bool released = tilegpu::isReleased(op.getBuffer());
   SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
   for (Value offset : to.window(op.getPtr()).offsets) first.push_back(coordinate(to, offset));
@@ -79,7 +78,7 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
              "r,r,~{memory}");
     copyEachBox(to, op, map, *slot, full, first, further);
   };
-  if (!madeBy)
+  if (!op->hasAttr(tilegpu::kMadeByAttr))
     byOneThread(to, wanted, copy);
   else if (wanted)
     inBranch(to, wanted, copy);
@@ -102,8 +101,7 @@ LogicalResult Machine::release(Lowering& to, tilegpu::ReleaseOp op) {
   if (failed(slot)) return failure();
   // The arrival of one lane speaks for what the others have read; behind matrix instructions they are together anyway.
   if (llvm::any_of(op.getBuffer().getUsers(), llvm::IsaPred<tilegpu::LoadBufferOp>)) NVVM::SyncWarpOp::create(to.b, to.i32(-1));
-  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
-  assembly(to, {}, {slot->empty(), first}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}");
+  arriveForWarp(to, slot->empty());
   return success();
 }
 
@@ -114,7 +112,7 @@ LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
     function.walk([&](tilegpu::AllocOp alloc) {
       if (!alloc.getBarriers()) return;
       // What an engine fills one thread announces and every warp releases; what it stores every warp lays and one thread hands back.
-      const bool stored = llvm::any_of(alloc.getResult().getUsers(), llvm::IsaPred<tilegpu::StoreBoxesOp>);
+      const bool stored = tilegpu::isStored(alloc.getResult());
       int64_t slots = alloc.getResult().getType().getSlots();
       int64_t handedBack = stored || tilegpu::isReleased(alloc.getResult()) ? slots : 0;
       for (int64_t i = 0; i < slots + handedBack; ++i) {

@@ -133,8 +133,7 @@ static LogicalResult layForOthers(Lowering& to, tilegpu::StoreBoxesOp op) {
   if (failed(layRows(to, op, number))) return failure();
   assembly(to, {}, {}, "fence.proxy.async.shared::cta;", "~{memory}");
   NVVM::SyncWarpOp::create(to.b, to.i32(-1));
-  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
-  assembly(to, {}, {slot->full(), first}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}");
+  arriveForWarp(to, slot->full());
   return success();
 }
 

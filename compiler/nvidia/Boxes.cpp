@@ -73,6 +73,11 @@ void waitForPhase(Lowering& to, Value barrier, Value parity) {
            "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; }", "r,r,~{memory}");
 }
 
+void arriveForWarp(Lowering& to, Value barrier) {
+  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
+  assembly(to, {}, {barrier, first}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}");
+}
+
 void forEachBox(Lowering& to, DictionaryAttr map, BoxSlot& slot, ArrayRef<Value> first,
                 llvm::function_ref<void(Value bytes, Value row, Value column)> emit) {
   ArrayRef<int64_t> box = cast<DenseI64ArrayAttr>(map.get("box")).asArrayRef(), shape = slot.type().getShape();

@@ -57,6 +57,9 @@ class BoxSlot {
 /// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.
 void waitForPhase(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity);
 
+/// The warp's first lane arrives on the barrier, for all that its lanes have done before they met.
+void arriveForWarp(gpu::Lowering& to, mlir::Value barrier);
+
 /// Calls `emit` with the place in shared memory, and the row and column in the array, of each box of the tile in the slot, which lies as
 /// layout::swizzled says: blocks of rows, each in columns of the swizzle's width. `first`: the window's place.
 void forEachBox(gpu::Lowering& to, mlir::DictionaryAttr map, BoxSlot& slot, llvm::ArrayRef<mlir::Value> first,

@@ -209,17 +209,17 @@ def TileGpu_StoreBoxesOp : TileGpu_Op<"store_boxes"> {
     engine works. It waits for the engine before it lays the next tile into the buffer, and before the kernel ends. With `tilegpu.made =
     "elsewhere"` a `tilegpu.send_boxes` tells the engine.
 
-    Nothing else may use the buffer's bytes behind it, or, in a loop, in the loop, and no program may read or write again what it has
-    stored: threads and the engine have no order. Additions have none among themselves either, so that a loop may repeat them.
+    Nothing else may use the buffer's bytes behind it; where it stands in a loop, nothing else in the loop may. No program may read or write
+    again what it has stored: threads and the engine have no order. Additions have none among themselves, so that a loop may repeat them.
 
     Constraints:
     - C1: value, block pointer and buffer have one shape of two dimensions and one element type; the buffer has one slot and is allocated
       outside of loops.
     - C2: `boundary_check` names distinct dimensions of the block pointer.
     - C3: the function has a tensor map of this number, and there is a coordinate for each dimension of it beyond two.
-    - C4: the map's box is whole in one warp: the value's layout has each element once, and gives a warp as many rows as the box has, and
-      columns that are a multiple of the box's, beside each other, once or several times. What is sent elsewhere need not.
-    - C5: `add` is there where a loop repeats the operation.
+    - C4: the map's box is whole in one warp: the value's layout has each element once, and gives a warp blocks of as many rows
+      as the box has, whose columns are a multiple of the box's. Not needed with `tilegpu.made = "elsewhere"`.
+    - C5: an operation in a loop has `add`.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemWrite]>:$ptr, Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer,
                        Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check, UnitAttr:$add);

@@ -33,8 +33,7 @@ Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
   auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   bool released = isReleased(op.getBuffer());
   int slot = to.slot(op.getSlot()), from = to.slot(op.getPtr());
-  auto madeBy = op->getAttrOfType<StringAttr>(tilegpu::kMadeByAttr);
-  bool alone = madeBy && madeBy.getValue() == tilegpu::kMadeAlone, elsewhere = madeBy && !alone;
+  bool elsewhere = tilegpu::isMadeElsewhere(op), alone = op->hasAttr(tilegpu::kMadeByAttr) && !elsewhere;
   auto begins = [=](Warp& warp) { return !elsewhere && (alone || warp.number == 0) && (!pred || warp.values[*pred].scalar.i); };
   Test ready;
   if (released)

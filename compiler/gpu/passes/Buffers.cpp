@@ -87,6 +87,15 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
 
 bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<ReleaseOp>); }
 
+bool isStored(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<StoreBoxesOp>); }
+
+bool isUnorderedAdd(Operation* op) {
+  if (isa<tile::AccumulateOp>(op)) return true;
+  if (auto store = dyn_cast<StoreBoxesOp>(op)) return store.getAdd();
+  auto add = dyn_cast<tile::AtomicAddOp>(op);
+  return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
+}
+
 bool overlap(Value a, Value b) {
   if (a == b) return true;
   auto first = a.getDefiningOp<AllocOp>(), second = b.getDefiningOp<AllocOp>();

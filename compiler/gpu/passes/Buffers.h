@@ -36,6 +36,12 @@ bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& bu
 /// Whether warps say when they have read the buffer's slots (tilegpu.release).
 bool isReleased(mlir::Value buffer);
 
+/// Whether an engine stores from the buffer (tilegpu.store_boxes).
+bool isStored(mlir::Value buffer);
+
+/// Additions to global memory that have no order among themselves.
+bool isUnorderedAdd(mlir::Operation* op);
+
 /// Whether two buffers are one, or have bytes in common (-tilegpu-allocate-shared; without offsets all are distinct).
 bool overlap(mlir::Value a, mlir::Value b);
 

@@ -48,8 +48,8 @@ Schedule canonical(const Schedule& schedule);
 /// The same of absolute positions a(n), no two of which are in one place.
 Schedule canonical(const std::array<int, kMaxNodes>& at, int size);
 
-/// Parses and checks a schedule forced by the user. It keeps its rotation: dots that are waited for at the end of a trip, for the release
-/// of what they read, may run beside the first ones of the next trip where they stand in front of these.
+/// Parses and checks a schedule forced by the user. It keeps its rotation, which decides how long a dot may run: one that ends a trip is
+/// waited for there, before what it reads is released; one that begins a trip runs beside the dots behind it.
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text);
 
 }  // namespace fattn::gpu

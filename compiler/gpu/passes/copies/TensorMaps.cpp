@@ -3,7 +3,7 @@
 // are multiples of 16 bytes, boxes of up to 256 elements along each dimension.
 #include "compiler/gpu/passes/copies/TensorMaps.h"
 
-#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/gpu/passes/Buffers.h"
 #include "compiler/transforms/Aliasing.h"
 #include "compiler/transforms/Divisibility.h"
 #include "llvm/ADT/SetVector.h"
@@ -148,8 +148,7 @@ class Finder {
   bool mayMeetOthers() {
     if (!adds && access->getParentOfType<LoopLikeOpInterface>()) return true;
     return anyMeets([&](const transforms::MemoryAccess& other) {
-      auto boxes = dyn_cast<StoreBoxesOp>(other.op);
-      if (other.op == access || (adds && (isa<tile::AccumulateOp>(other.op) || (boxes && boxes.getAdd())))) return false;
+      if (other.op == access || (adds && isUnorderedAdd(other.op))) return false;
       return other.writes || mayComeBefore(access, other.op);
     });
   }

@@ -197,8 +197,7 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     for (Value buffer : buffers) {
       auto alloc = buffer.getDefiningOp<AllocOp>();
       alloc.setBarriers(end);
-      const bool handedBack = isReleased(buffer) || llvm::any_of(buffer.getUsers(), llvm::IsaPred<StoreBoxesOp>);
-      end += kBarrierBytes * alloc.getResult().getType().getSlots() * (handedBack ? 2 : 1);
+      end += kBarrierBytes * alloc.getResult().getType().getSlots() * (isReleased(buffer) || isStored(buffer) ? 2 : 1);
     }
     return end;
   }

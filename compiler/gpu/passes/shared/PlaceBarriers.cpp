@@ -99,14 +99,6 @@ bool haveSameOwners(Operation* first, Operation* second) {
   return layout::warpsHoldSameRows(*a, *b);
 }
 
-/// Additions that have no order among themselves.
-bool isUnorderedAdd(Operation* op) {
-  if (isa<tile::AccumulateOp>(op)) return true;
-  if (auto store = dyn_cast<StoreBoxesOp>(op)) return store.getAdd();
-  auto add = dyn_cast<tile::AtomicAddOp>(op);
-  return add && add.use_empty() && add.getOrder() == tile::MemoryOrder::relaxed;
-}
-
 class BarrierFlow {
  public:
   void run(Block& entry) {

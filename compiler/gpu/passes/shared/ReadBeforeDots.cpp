@@ -6,9 +6,9 @@
 //   %x = load_buffer %m[%s] : -> 1x64          =>    %d = dot_async %q[0], %k[%s], ...
 //   %y = dot_wait %d                                 %y = dot_wait %d
 //
-// The unit reads both operands from shared memory, as fast as that is. What threads read there meanwhile waits until the unit is done: a
-// few hundred clocks, although it is a few bytes. In front of the dots it takes a few clocks, and no register longer, as the dots' results
-// have theirs from then on in any case.
+// The unit reads both operands from shared memory, as fast as that is. Reads of threads wait for it meanwhile: a few bytes took a few
+// hundred clocks of a trip (docs/backward.md). In front of the dots they wait less. The line takes registers while the dots begin; the most
+// that are taken at once stays, as the dots' results have theirs from then on.
 //
 // Conditions: C1 the tile is a line, of one row or column; C2 between the read and the dots stand only other dots' beginnings, waits for
 // boxes, and what has no effect; C3 nothing of that is an operand of the read; its own wait comes along.
