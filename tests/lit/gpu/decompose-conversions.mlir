@@ -6,6 +6,8 @@
 #renamed = #tilegpu.regs<"register: 1 -> (8,0), 2 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (0,8), 2 -> (0,16) | dim0: 16, dim1: 32">
 #row = #tilegpu.regs<"register: 1 -> (8); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 -> (0), 2 -> (0) | dim0: 16">
 #other = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (0,8); lane: 1 -> (2,0), 2 -> (4,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 -> (8,0), 2 -> (0,16) | dim0: 16, dim1: 32">
+#stripes = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,256), 4 -> (0,512); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); warp: 1 -> (0,64), 2 -> (0,128) | dim0: 1, dim1: 1024">
+#number = #tilegpu.regs<"register: 1; lane: 1 -> (0), 2 -> (0), 4 -> (0), 8 -> (0), 16 -> (0); warp: 1 -> (0), 2 -> (0) | dim0: 1">
 #column = #tilegpu.regs<"register: 1 -> (1); lane: 1 -> (2), 2 -> (4), 4 -> (0), 8 -> (0), 16 -> (0); warp: 1 -> (8), 2 -> (16) | dim0: 32">
 
 // CHECK-LABEL: func.func @through_shared
@@ -54,6 +56,21 @@ func.func @warps(%x: tensor<16x32xf32, #acc>) -> tensor<16xf32, #row> {
     tile.yield %s : f32
   }
   return %0 : tensor<16xf32, #row>
+}
+
+// Parts that a thread has in its own registers are reduced before lanes exchange anything: one number goes around, and not one a part.
+// CHECK-LABEL: func.func @registers_first
+// CHECK: %[[S:.*]] = tile.reshape %{{.*}} -> tensor<1x4x4x64xf32
+// CHECK: %[[O:.*]] = tile.reduce %[[S]] axis 1
+// CHECK: tile.reduce %[[O]] axis 2
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 1x4xf32
+func.func @registers_first(%x: tensor<1x1024xf32, #stripes>) -> tensor<1xf32, #number> {
+  %0 = tile.reduce %x axis 1 : tensor<1x1024xf32, #stripes> -> tensor<1xf32, #number> {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  }
+  return %0 : tensor<1xf32, #number>
 }
 
 // Along the rows each warp has all elements.
