@@ -4,6 +4,7 @@
 //   %z = arith.addf %x, %y : tensor<16x8xf32, #acc>        =>        z0 = arith.addf x0, y0 : f32    z1 = arith.addf x1, y1 : f32 ...
 //
 // - Where neighbours become 16-bit floating-point numbers, they do so in pairs: one instruction converts two.
+// - A bf16 that is half of a 32-bit register becomes f32 by one instruction, a shift or a mask: it is the upper half of that f32.
 // - 8-bit floating-point numbers are i8 in registers. They are computed with in f32, and rounded once: f32 has more than twice their
 //   digits and two, so that the result is that of rounding the exact one.
 // - Functions of math on 16-bit numbers are computed in f32.
@@ -103,6 +104,17 @@ Value resized(Lowering& to, Value value, Type type, bool isSigned) {
   return arith::ExtUIOp::create(to.b, type, value);
 }
 
+/// Half of a 32-bit register, as f32; nothing where `value` is no half of one.
+Value halfOfRegister(Lowering& to, Value value) {
+  auto half = value.getDefiningOp<LLVM::ExtractElementOp>();
+  auto pair = half ? half.getVector().getDefiningOp<LLVM::BitcastOp>() : LLVM::BitcastOp();
+  APInt number;
+  if (!pair || !pair.getArg().getType().isInteger(32) || !matchPattern(half.getPosition(), m_ConstantInt(&number))) return Value();
+  Value bits = number == 0 ? arith::ShLIOp::create(to.b, pair.getArg(), to.i32(16)).getResult()
+                           : arith::AndIOp::create(to.b, pair.getArg(), to.i32(-0x10000)).getResult();
+  return arith::BitcastOp::create(to.b, to.b.getF32Type(), bits);
+}
+
 /// One operation on scalars, as the source has it on `element`s.
 class Pointwise {
  public:
@@ -169,6 +181,8 @@ class Pointwise {
     if (value.getType() == type) return value;
     unsigned from = value.getType().getIntOrFloatBitWidth(), into = type.getIntOrFloatBitWidth();
     if (from > into) return arith::TruncFOp::create(to_.b, type, value);
+    if (value.getType().isBF16() && type.isF32())
+      if (Value half = halfOfRegister(to_, value)) return half;
     return arith::ExtFOp::create(to_.b, type, value);
   }
 

@@ -28,6 +28,24 @@ func.func @pairs(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_8
   return
 }
 
+// A bf16 that is half of a register is the upper half of its f32: a shift or a mask.
+// CHECK-LABEL: func.func @halves_of_registers
+// CHECK: %[[W:.*]] = llvm.load
+// CHECK: %[[L:.*]] = arith.shli %[[W]], %{{.*}} : i32
+// CHECK: arith.bitcast %[[L]] : i32 to f32
+// CHECK: %[[H:.*]] = arith.andi %[[W]], %{{.*}} : i32
+// CHECK: arith.bitcast %[[H]] : i32 to f32
+// CHECK-NOT: arith.extf
+func.func @halves_of_registers(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %from = tile.make_block_ptr %p, shape [%c64], strides [%c1], offsets [%c0] : !tile.ptr<bf16> -> !tile.block_ptr<64xbf16>
+  %t = tile.load %from : !tile.block_ptr<64xbf16> -> tensor<64xbf16, #two>
+  %u = arith.extf %t : tensor<64xbf16, #two> to tensor<64xf32, #two>
+  return
+}
+
 // Registers with copies of one element are computed once.
 // CHECK-LABEL: func.func @copies
 // CHECK-COUNT-1: arith.addi
