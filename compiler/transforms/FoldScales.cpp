@@ -4,8 +4,11 @@
 //   %t = arith.mulf %x, %c        =>   %n = arith.negf %m
 //   %r = arith.subf %t, %m             %r = math.fma %x, %c, %n
 //
+// A product of two tiles stays where its addend is loaded behind it: one tile then waits for the load, and not two.
+//
 // Assumptions: A1 the product has no other use in its block (uses in nested regions, such as a rare exact side, may stay); A2 the element
 // type is f32 (smaller types are computed in f32 and rounded an operation). Test: tests/lit/transforms/fold-scales.mlir.
+#include "compiler/dialect/Tile.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,6 +30,20 @@ arith::MulFOp soleProduct(Value v) {
   return mul && llvm::count_if(mul->getUsers(), here) <= 1 ? mul : arith::MulFOp();
 }
 
+/// Whether all elements are one number, which no tile of registers has to hold.
+bool isSplat(Value v) { return matchPattern(v, m_Constant()) || v.getDefiningOp<tile::SplatOp>(); }
+
+/// Whether the addend is loaded behind a product of two tiles, in its block.
+bool waitsForLoad(arith::MulFOp product, Value addend) {
+  if (isSplat(product.getLhs()) || isSplat(product.getRhs())) return false;
+  for (Operation* op = addend.getDefiningOp(); op && op->getBlock() == product->getBlock() && product->isBeforeInBlock(op);
+       op = op->getOperand(0).getDefiningOp()) {
+    if (isa<tile::LoadOp>(op)) return true;
+    if (op->getNumOperands() != 1 || !isMemoryEffectFree(op)) return false;
+  }
+  return false;
+}
+
 bool isF32Tile(Type t) { return isa<RankedTensorType>(t) && getElementTypeOrSelf(t).isF32(); }
 
 struct FoldAdd : OpRewritePattern<arith::AddFOp> {
@@ -36,7 +53,7 @@ struct FoldAdd : OpRewritePattern<arith::AddFOp> {
     Value product = op.getLhs(), other = op.getRhs();
     if (!soleProduct(product)) std::swap(product, other);
     auto mul = soleProduct(product);
-    if (!mul) return failure();
+    if (!mul || waitsForLoad(mul, other)) return failure();
     rewriter.replaceOpWithNewOp<math::FmaOp>(op, mul.getLhs(), mul.getRhs(), other);
     return success();
   }
@@ -46,12 +63,12 @@ struct FoldSub : OpRewritePattern<arith::SubFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::SubFOp op, PatternRewriter& rewriter) const override {
     if (!isF32Tile(op.getType())) return failure();
-    if (auto mul = soleProduct(op.getLhs())) {
+    if (auto mul = soleProduct(op.getLhs()); mul && !waitsForLoad(mul, op.getRhs())) {
       Value negated = arith::NegFOp::create(rewriter, op.getLoc(), op.getRhs());
       rewriter.replaceOpWithNewOp<math::FmaOp>(op, mul.getLhs(), mul.getRhs(), negated);
       return success();
     }
-    if (auto mul = soleProduct(op.getRhs())) {
+    if (auto mul = soleProduct(op.getRhs()); mul && !waitsForLoad(mul, op.getLhs())) {
       Value negated = arith::NegFOp::create(rewriter, op.getLoc(), mul.getLhs());
       rewriter.replaceOpWithNewOp<math::FmaOp>(op, negated, mul.getRhs(), op.getLhs());
       return success();

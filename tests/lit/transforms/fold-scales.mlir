@@ -37,3 +37,20 @@ func.func @half(%x: tensor<4xf16>, %c: tensor<4xf16>, %m: tensor<4xf16>) -> tens
   %r = arith.addf %t, %m : tensor<4xf16>
   return %r : tensor<4xf16>
 }
+
+// The product is computed before its addend arrives: one tile waits for it, and not two. A product with one number leaves one tile either way.
+// CHECK-LABEL: func.func @loaded
+// CHECK: %[[T:.*]] = arith.mulf
+// CHECK: tile.load
+// CHECK: arith.addf %[[T]]
+// CHECK: math.fma
+func.func @loaded(%x: tensor<4xf32>, %c: tensor<4xf32>, %s: f32, %p: !tile.block_ptr<4xbf16>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %t = arith.mulf %x, %c : tensor<4xf32>
+  %one = tile.splat %s : f32 -> tensor<4xf32>
+  %u = arith.mulf %x, %one : tensor<4xf32>
+  %l = tile.load %p : !tile.block_ptr<4xbf16> -> tensor<4xbf16>
+  %m = arith.extf %l : tensor<4xbf16> to tensor<4xf32>
+  %r = arith.addf %t, %m : tensor<4xf32>
+  %v = arith.addf %u, %m : tensor<4xf32>
+  return %r, %v : tensor<4xf32>, tensor<4xf32>
+}
