@@ -137,9 +137,10 @@ struct RowCase {
   std::int64_t rows, columns;
   Layout x, out;
 };
-constexpr RowCase kRowCases[] = {{1, 1, Layout::Dense, Layout::Dense},      {7, 1024, Layout::Aligned, Layout::Aligned},
-                                 {33, 1000, Layout::Padded, Layout::Dense}, {5, 4099, Layout::Shifted, Layout::Padded},
-                                 {130, 17, Layout::Dense, Layout::Shifted}, {3, 12345, Layout::Aligned, Layout::Dense}};
+constexpr RowCase kRowCases[] = {{1, 1, Layout::Dense, Layout::Dense},       {7, 1024, Layout::Aligned, Layout::Aligned},
+                                 {33, 1000, Layout::Padded, Layout::Dense},  {5, 4099, Layout::Shifted, Layout::Padded},
+                                 {130, 17, Layout::Dense, Layout::Shifted},  {3, 12345, Layout::Aligned, Layout::Dense},
+                                 {2, 20001, Layout::Padded, Layout::Aligned}};
 
 TEST_P(LibraryTest, SoftmaxAgreesWithFloat64) {
   for (const RowCase& c : kRowCases) {
