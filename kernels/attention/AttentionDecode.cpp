@@ -83,14 +83,18 @@ std::int32_t keysOfBlock(const Parameters& parameters, std::int32_t most) {
 }
 
 TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
-  constexpr std::int32_t kUsualKeys = 64;
+  constexpr std::int32_t kUsualKeys = 64, kNarrowBlock = 32;
   if (machine.isHost()) return {.block_n = keysOfBlock(parameters, kUsualKeys)};
+  const std::int64_t page = parameters.integer("page_size");
+  const bool isNvidia = machine.chip.starts_with("nvidia:");
   TileConfig tile{.block_n = keysOfBlock(parameters, kUsualKeys), .stages = 2, .warps = 4};
+  // Dots with the few keys of a page have no work for many warps: two take them, and more programs share a multiprocessor.
+  if (isNvidia && page >= kFewKeys && kNarrowBlock % page == 0) tile.block_n = kNarrowBlock, tile.warps = 2;
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
   // Eight warps for blocks of 32 KB: with four, three programs fit on an SM of an H200, and grids that fill two a piece end raggedly.
   constexpr std::int64_t kLargeBlock = 32 << 10;
-  if (machine.chip.starts_with("nvidia:") && blockBytes(parameters, tile) >= kLargeBlock) tile.warps = 8;
+  if (isNvidia && blockBytes(parameters, tile) >= kLargeBlock) tile.warps = 8;
   return tile;
 }
 

@@ -57,12 +57,15 @@ Parameters decodeParameters(const DecodeConfig& config) {
 
 std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Programs that fill a device. On the host a few for each thread, which end at different times.
+/// Programs that fill a device. On the host a few for each thread, which end at different times, and so on devices that do not say how many
+/// they hold.
 std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
   if (kernel.device == nullptr)
     throw Error(ErrorCode::NoDevice, kernel.config.target + " names a chip: how many programs fill a device is not known without one",
                 "compile for a device, such as cuda");
-  return std::int64_t{2} * kernel.device->capabilities().multiprocessors;
+  constexpr std::int64_t kUsual = 2;
+  const std::int64_t resident = kernel.decode.info().resident;
+  return (resident > 0 ? resident : kUsual) * kernel.device->capabilities().multiprocessors;
 }
 
 std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {

@@ -20,7 +20,8 @@ KernelInfo infoOf(const kernels::ForwardKind& kind, const KernelCode& from) {
           .shared_bytes = from.shared_bytes,
           .threads = from.threads,
           .registers = from.registers,
-          .spill_bytes = from.spill_bytes};
+          .spill_bytes = from.spill_bytes,
+          .resident = from.resident};
 }
 
 }  // namespace

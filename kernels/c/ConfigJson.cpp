@@ -154,7 +154,8 @@ std::string toJson(const KernelInfo& info) {
                {"shared_bytes", info.shared_bytes},
                {"threads", info.threads},
                {"registers", info.registers},
-               {"spill_bytes", info.spill_bytes}});
+               {"spill_bytes", info.spill_bytes},
+               {"resident", info.resident}});
 }
 
 std::string toJson(std::span<Device* const> devices) {

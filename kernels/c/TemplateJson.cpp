@@ -124,7 +124,8 @@ Json jsonOf(const KernelCode& code) {
           {"shared_bytes", code.shared_bytes},
           {"threads", code.threads},
           {"registers", code.registers},
-          {"spill_bytes", code.spill_bytes}};
+          {"spill_bytes", code.spill_bytes},
+          {"resident", code.resident}};
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ KernelCode infoOf(const Source& source, const TileConfig& tile, const LoadedCode
           .shared_bytes = binary.sharedBytes,
           .threads = binary.threads,
           .registers = binary.registers,
-          .spill_bytes = binary.spillBytes};
+          .spill_bytes = binary.spillBytes,
+          .resident = code.module != nullptr ? code.module->residentBlocks() : 0};
 }
 
 }  // namespace

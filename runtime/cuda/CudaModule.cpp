@@ -75,7 +75,9 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
       throw Error(ErrorCode::CompileError, "the code for " + device_.name() + " has no " + kernel + ": " + device_.driver().text(result));
     if (result != kSuccess) device_.fail(result, "find " + kernel);
     requireResources();
-    if (binary.repeats) countResidentBlocks();
+    countResidentBlocks();
+    if (binary.repeats)
+      mostBlocks_ = std::int64_t{std::max(resources_.residentBlocks, 1)} * std::max(device_.attributes().multiprocessors, 1);
   } catch (...) {
     device_.driver().api().ModuleUnload(module_);
     throw;
@@ -147,11 +149,9 @@ void CudaModule::requireResources() {
 }
 
 void CudaModule::countResidentBlocks() {
-  int blocks = 0;
-  Result result = device_.driver().api().OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(kernel_->threads),
-                                                                                   kernel_->sharedBytes);
+  Result result = device_.driver().api().OccupancyMaxActiveBlocksPerMultiprocessor(
+      &resources_.residentBlocks, function_, static_cast<int>(kernel_->threads), kernel_->sharedBytes);
   if (result != kSuccess) device_.fail(result, "count the blocks of kernel '" + kernel_->entry + "' that fit on a multiprocessor");
-  residentBlocks_ = std::int64_t{std::max(blocks, 1)} * std::max(device_.attributes().multiprocessors, 1);
 }
 
 CudaModule::~CudaModule() {

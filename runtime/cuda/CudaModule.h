@@ -27,6 +27,7 @@ struct KernelName {
 /// What the driver says of the machine code that it loaded. Local memory, which is in DRAM, holds spilled registers and arrays.
 struct Resources {
   int registers = 0, localBytes = 0, staticSharedBytes = 0, maxThreads = 0;
+  int residentBlocks = 0;  ///< on a multiprocessor
 };
 
 class CudaModule final : public Module {
@@ -42,6 +43,7 @@ class CudaModule final : public Module {
   bool accepts(std::span<const std::uint64_t> arguments) const override { return arguments.size() == slots() && maps_.fit(arguments); }
   int registers() const override { return resources_.registers; }
   std::int64_t localBytes() const override { return resources_.localBytes; }
+  int residentBlocks() const override { return resources_.residentBlocks; }
   /// What the assembler said and how long it took; empty for a binary that was a cubin.
   const Linked& linked() const { return linked_; }
   const Resources& resources() const { return resources_; }
@@ -51,8 +53,8 @@ class CudaModule final : public Module {
   const ArgumentLayout& layout() const { return layout_; }
   const TensorMaps& maps() const { return maps_; }
   const KernelName& kernel() const { return *kernel_; }
-  /// Where a block takes one program after another: how many blocks the GPU holds at once; else 0.
-  std::int64_t residentBlocks() const { return residentBlocks_; }
+  /// Where a block takes one program after another: how many blocks the GPU holds at once, which are those of a launch; else 0.
+  std::int64_t mostBlocks() const { return mostBlocks_; }
 
  private:
   void loadImage(const compiler::Binary& binary);
@@ -68,7 +70,7 @@ class CudaModule final : public Module {
   ModuleHandle module_ = nullptr;
   Function function_ = nullptr;
   Resources resources_;
-  std::int64_t residentBlocks_ = 0;
+  std::int64_t mostBlocks_ = 0;
 };
 
 }  // namespace fattn::cuda

@@ -48,7 +48,7 @@ Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* bl
                                   static_cast<std::int32_t>(programs.z)};
   static_assert(sizeof(extents) == ArgumentLayout::kAxes * sizeof(std::int32_t));
   std::memcpy(block + module.layout().programsOffset(), extents, sizeof(extents));
-  return {std::min(count * programs.z, module.residentBlocks()), 1, 1};
+  return {std::min(count * programs.z, module.mostBlocks()), 1, 1};
 }
 
 void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) {
@@ -60,7 +60,7 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
   std::size_t bytes = loaded.layout().bytes();
   loaded.layout().pack(arguments, block);
-  if (loaded.residentBlocks() > 0) grid = shareOut(loaded, grid, block);
+  if (loaded.mostBlocks() > 0) grid = shareOut(loaded, grid, block);
   const bool maps = !loaded.maps().empty();
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
                    reinterpret_cast<void*>(kLaunchBlockEnd)};

@@ -74,6 +74,7 @@ struct KernelInfo {
   std::int64_t scratch_bytes = 0;                   ///< memory each thread of the host sets aside
   std::int64_t shared_bytes = 0;                    ///< shared memory of one program
   int threads = 0, registers = 0, spill_bytes = 0;  ///< of one program; 0 on the host
+  int resident = 0;                                 ///< programs that a multiprocessor holds at once; 0 on the host and for a chip
 };
 
 /// A compiled kernel. A cheap handle: copies share the code, which is unloaded with the last of them and with the process's

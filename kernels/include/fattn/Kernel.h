@@ -37,6 +37,7 @@ struct KernelCode {
   std::int64_t scratch_bytes = 0;                   ///< memory each thread of the host sets aside
   std::int64_t shared_bytes = 0;                    ///< shared memory of one program
   int threads = 0, registers = 0, spill_bytes = 0;  ///< of one program; 0 on the host
+  int resident = 0;                                 ///< programs that a multiprocessor holds at once; 0 on the host and for a chip
 };
 
 /// An argument of a launch: the name that the program declared, and a value. It refers to the name and to the view, which have to

@@ -103,7 +103,7 @@ FATTN_C_API fattn_status fattn_kernel_retain(fattn_kernel* kernel);
 FATTN_C_API void fattn_kernel_release(fattn_kernel* kernel);
 
 /* What became of the configuration, as a JSON object: config (complete, fattn_compile() accepts it), device, entry, from_cache, compile_ms,
- * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
+ * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes, resident (programs that a multiprocessor holds at once). */
 FATTN_C_API fattn_status fattn_kernel_info(const fattn_kernel* kernel, char** json);
 
 /* Compiles `count` configurations in parallel, so that later calls of fattn_compile() find them. The first error, after all
@@ -190,7 +190,7 @@ FATTN_C_API fattn_status fattn_tune_template(const char* config, double seconds,
 
 /* As fattn_kernel_retain(), fattn_kernel_release() and fattn_kernel_info(); its JSON has the keys target, tile, arguments (an array of
  * objects with name, kind "pointer" or "scalar", dtype, divisibility, in the order of slots), device, entry, from_cache, compile_ms,
- * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes. */
+ * binary_bytes, scratch_bytes, shared_bytes, threads, registers, spill_bytes, resident (programs that a multiprocessor holds at once). */
 FATTN_C_API fattn_status fattn_tile_kernel_retain(fattn_tile_kernel* kernel);
 FATTN_C_API void fattn_tile_kernel_release(fattn_tile_kernel* kernel);
 FATTN_C_API fattn_status fattn_tile_kernel_info(const fattn_tile_kernel* kernel, char** json);

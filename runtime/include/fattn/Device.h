@@ -63,6 +63,8 @@ class Module {
   /// figure.
   virtual int registers() const { return 0; }
   virtual std::int64_t localBytes() const { return 0; }
+  /// How many of its blocks a multiprocessor holds at once. 0 where the device has no such figure.
+  virtual int residentBlocks() const { return 0; }
 
  protected:
   explicit Module(std::size_t slots) : slots_(slots) {}

@@ -64,12 +64,13 @@ TEST(ConfigJson, TextOfAKernel) {
                   .shared_bytes = 4,
                   .threads = 5,
                   .registers = 6,
-                  .spill_bytes = 7};
+                  .spill_bytes = 7,
+                  .resident = 8};
   EXPECT_EQ(
       toJson(info),
       R"({"config":{"op":"attention_forward","dtype":"f32","head_dim":8,"head_dim_v":8,"causal":false,"target":"host",)"
       R"("tile":{"block_m":8}},"device":"a \"device\"","entry":"entry","from_cache":false,"compile_ms":1.5,"binary_bytes":2,"scratch_bytes":3,)"
-      R"("shared_bytes":4,"threads":5,"registers":6,"spill_bytes":7})");
+      R"("shared_bytes":4,"threads":5,"registers":6,"spill_bytes":7,"resident":8})");
 }
 
 TEST(ConfigJson, TextOfTheDevices) {

@@ -5,8 +5,6 @@
 // 64 and warps the rest, become 4 x 64. What no warp chooses is reduced first, and of that what a thread has in its own registers, so that
 // lanes exchange one number and not one for each part. The results, one a warp, are few, and a conversion gives every thread all those of
 // its lines. A dimension that cannot be split (a layout in which lanes and warps are xored) is converted as a whole.
-#include <algorithm>
-
 #include "compiler/gpu/passes/layouts/DecomposeConversions.h"
 #include "compiler/layout/Queries.h"
 #include "mlir/IR/IRMapping.h"
@@ -49,18 +47,16 @@ SmallVector<Value> reduceWithinWarps(OpBuilder& b, tile::ReduceOp op, ArrayRef<P
     values.push_back(split == type ? input : tile::ReshapeOp::create(b, op.getLoc(), split, input).getResult());
   }
   // The lowest part is the last of the new dimensions.
-  SmallVector<int> within;
+  SmallVector<int> within, acrossLanes;
   for (int d = axis + static_cast<int>(parts.size()) - 1; const Part& part : parts) {
-    if (!part.byWarps) within.push_back(d);
+    const bool inRegisters = layout::planReduction(layout, d).shuffles.empty();
+    if (!part.byWarps) (inRegisters ? within : acrossLanes).push_back(d);
     --d;
   }
-  auto inRegisters = [&](int d) { return layout::planReduction(*layoutOf(values.front()), d).shuffles.empty(); };
-  std::stable_partition(within.begin(), within.end(), inRegisters);
-  while (!within.empty()) {
-    int d = within.front();
-    within.erase(within.begin());
-    values = reduce(b, op, values, d, layout::planReduction(*layoutOf(values.front()), d).result);
-    for (int& later : within) later -= later > d ? 1 : 0;
+  within.append(acrossLanes);
+  for (size_t i = 0; i < within.size(); ++i) {
+    values = reduce(b, op, values, within[i], layout::planReduction(*layoutOf(values.front()), within[i]).result);
+    for (int& later : MutableArrayRef<int>(within).drop_front(i + 1)) later -= later > within[i] ? 1 : 0;
   }
   return values;
 }
