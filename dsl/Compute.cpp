@@ -125,6 +125,11 @@ void prefer_resident(int programs, Loc loc) {
   step.recorder().func->setAttr(tile::kResidentAttr, step.builder().getI32IntegerAttr(programs));
 }
 
+void overlap_launches(Loc loc) {
+  Step step("overlap_launches", loc);
+  step.recorder().func->setAttr(tile::kOverlapsAttr, step.builder().getUnitAttr());
+}
+
 Scalar assume_divisible(const Scalar& x, std::int64_t divisor, Loc loc) { return Scalar(assume(x, divisor, loc)); }
 Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc) { return Ptr(assume(x, divisor, loc)); }
 

@@ -50,6 +50,10 @@ void registerTileDialects(mlir::DialectRegistry& registry);
 /// On a kernel: a hint how many of its programs a multiprocessor of a GPU should hold at once, an i32 from 1.
 inline constexpr llvm::StringLiteral kResidentAttr = "tile.resident";
 
+/// On a kernel: a hint that it should start while the kernel in front of it in its stream still runs, and wait for that one by itself.
+/// Behind -nvidia-mark-kernels it is a fact.
+inline constexpr llvm::StringLiteral kOverlapsAttr = "tile.overlaps";
+
 /// On an arith.select: the author's promise that a trip of the loop around it changes nothing that matters in what the loop carries for a
 /// row (an index of the first dimension) all of whose elements are the select's false value. Such a trip may be left out for the row.
 inline constexpr llvm::StringLiteral kSkippableAttr = "tile.skippable";

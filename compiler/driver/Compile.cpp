@@ -178,6 +178,7 @@ void compileForNvidia(Job& job) {
       job.binary.sharedBytes = shared.getInt();
       job.binary.threads += static_cast<int>(tilegpu::copierWarpsOf(f)) * target.warpSize;
       job.binary.repeats = f->hasAttr(tilegpu::kRepeatsAttr);
+      job.binary.overlaps = f->hasAttr(tile::kOverlapsAttr);
       addTensorMaps(f, job.binary);
     }
   if (job.onlyPasses) return;

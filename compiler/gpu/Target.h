@@ -118,7 +118,8 @@ struct Target {
   RegisterFile registers = {};
   Barriers barriers = {};
   Rates rates = {};
-  int addedBytes = 4;  ///< of neighbours that one instruction adds to memory atomically; one element where that is wider
+  bool overlapsLaunches = false;  ///< a kernel may start before the one in front of it has ended, and waits for it by an instruction
+  int addedBytes = 4;             ///< of neighbours that one instruction adds to memory atomically; one element where that is wider
 
   /// The best instruction for operands of this type, or the one of this name; null where there is none.
   const MatrixInstruction* matrixFor(DType type, std::string_view name = {}) const;

@@ -9,6 +9,14 @@
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
 // nothing. (The driver's assembler does not.) A kernel may ask for more (tile.resident).
 //
+// A kernel that should overlap with its neighbours in a stream (tile.overlaps) begins with
+//
+//   griddepcontrol.wait                  until the kernel in front has ended, and what it wrote is to be seen
+//   griddepcontrol.launch_dependents     the kernel behind may take multiprocessors that all programs of this one have left room on
+//
+// where the chip has these instructions; elsewhere the attribute goes. A kernel that nobody launches in that way passes the wait. Source:
+// PTX ISA 8.7, "griddepcontrol".
+//
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/nvidia/Passes.h"
@@ -38,6 +46,18 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
     }
   }
 
+  static void overlap(LLVM::LLVMFuncOp function) {
+    if (!function->hasAttr(tile::kOverlapsAttr)) return;
+    if (!tilegpu::targetOf(function).overlapsLaunches) {
+      function->removeAttr(tile::kOverlapsAttr);
+      return;
+    }
+    OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
+    for (const char* text : {"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"})
+      LLVM::InlineAsmOp::create(b, function.getLoc(), TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
+                                /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  }
+
   void runOnOperation() override {
     LLVM::LLVMFuncOp function = getOperation();
     if (!function->hasAttr("tile.kernel")) return;
@@ -55,6 +75,7 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         IntegerAttr::get(IntegerType::get(&getContext(), 32), resident ? resident.getInt() : 1));
       markTensorMaps(function);
+      overlap(function);
     } catch (const Error& error) {
       function.emitOpError() << error.what();
       signalPassFailure();

@@ -18,6 +18,7 @@ constexpr std::int64_t kMostRows = 16, kLongestPage = 1 << 20;
 
 void decodeProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const std::int64_t N = tile.block_n;
+  overlap_launches();
   const DecodeArguments a = declareDecode(args, parameters);
   const std::int64_t M = a.rows, Dv = a.headDimV;
   const Scalar split = program_id(0), splits = num_programs(0), kvHead = program_id(1), batch = program_id(2);

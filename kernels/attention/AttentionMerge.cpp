@@ -14,6 +14,7 @@ namespace {
 using namespace dsl;
 
 void mergeProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  overlap_launches();
   const std::int64_t P = tile.block_n, D = parameters.integer("head_dim");
   constexpr float kLeast = std::numeric_limits<float>::lowest() / 2;  // finite, so that -infinity less it is no NaN
   constexpr float kLog2E = std::numbers::log2e_v<float>;

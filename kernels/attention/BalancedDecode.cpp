@@ -106,6 +106,7 @@ class Parts {
 };
 
 void balancedProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
+  overlap_launches();
   const std::int64_t N = tile.block_n;
   const DecodeArguments a = declareDecode(args, parameters);
   const Ptr counters = args.ptr("counters", DType::I32, 4, Aliasing::None), plan = args.ptr("plan", DType::I32, 4, Aliasing::None);

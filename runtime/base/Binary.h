@@ -53,6 +53,8 @@ struct Binary {
   /// A block takes one program after another: a launch has no more blocks than fit on the device, in one dimension, and hands the entry the
   /// numbers of programs along the three axes (i32) behind its arguments.
   bool repeats = false;
+  /// The entry waits for the kernel in front of it in its stream by itself: a launch may say that it need not be held back for that one.
+  bool overlaps = false;
   int scalarRegisters = 0;                     ///< of a warp, where the chip has such; not kept by caches
   std::vector<TensorMap> tensorMaps = {};      ///< further parameters of the entry, in order
   std::vector<std::int32_t> nonNegative = {};  ///< arguments that must not be negative for the maps to be right

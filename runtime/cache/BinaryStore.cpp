@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kBinaryVersion = 4;
+constexpr std::uint32_t kBinaryVersion = 5;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -136,9 +136,11 @@ std::optional<compiler::Binary> decodePayload(std::string_view payload) {
   binary.threads = in.count<std::int32_t>();
   binary.registers = in.count<std::int32_t>();
   binary.spillBytes = in.count<std::int32_t>();
-  auto repeats = in.number<std::uint8_t>();
-  if (repeats > 1) return std::nullopt;
-  binary.repeats = repeats == 1;
+  for (bool* flag : {&binary.repeats, &binary.overlaps}) {
+    auto value = in.number<std::uint8_t>();
+    if (value > 1) return std::nullopt;
+    *flag = value == 1;
+  }
   auto args = in.number<std::uint32_t>();
   if (args > kMaxArgs) return std::nullopt;
   for (std::uint32_t i = 0; in.good && i < args; ++i) {
@@ -165,7 +167,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
   put(payload, binary.scratchBytes);
   put(payload, binary.sharedBytes);
   for (int value : {binary.threads, binary.registers, binary.spillBytes}) put(payload, static_cast<std::int32_t>(value));
-  put(payload, static_cast<std::uint8_t>(binary.repeats));
+  for (bool flag : {binary.repeats, binary.overlaps}) put(payload, static_cast<std::uint8_t>(flag));
   put(payload, static_cast<std::uint32_t>(binary.args.size()));
   for (const compiler::ArgInfo& arg : binary.args) {
     putText(payload, arg.name);

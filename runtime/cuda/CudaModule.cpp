@@ -68,6 +68,7 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.parameters()) +
                                             " arguments and tensor maps; the limit is " + std::to_string(ArgumentLayout::kMostParameters));
   requireShared(binary.sharedBytes);
+  overlaps_ = binary.overlaps && device_.driver().api().LaunchKernelEx != nullptr;
   loadImage(binary);
   try {
     Result result = device_.driver().api().ModuleGetFunction(&function_, module_, binary.entry.c_str());

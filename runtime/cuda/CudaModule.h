@@ -55,6 +55,8 @@ class CudaModule final : public Module {
   const KernelName& kernel() const { return *kernel_; }
   /// Where a block takes one program after another: how many blocks the GPU holds at once, which are those of a launch; else 0.
   std::int64_t mostBlocks() const { return mostBlocks_; }
+  /// Whether a launch lets it start before the kernel in front of it in its stream has ended.
+  bool overlaps() const { return overlaps_; }
 
  private:
   void loadImage(const compiler::Binary& binary);
@@ -71,6 +73,7 @@ class CudaModule final : public Module {
   Function function_ = nullptr;
   Resources resources_;
   std::int64_t mostBlocks_ = 0;
+  bool overlaps_ = false;
 };
 
 }  // namespace fattn::cuda

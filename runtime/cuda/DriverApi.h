@@ -126,6 +126,21 @@ struct PoolProperties {
 };
 static_assert(sizeof(PoolProperties) == 88);
 
+// CUlaunchAttribute and CUlaunchConfig
+inline constexpr int kLaunchOverlaps = 6;  // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+struct LaunchAttribute {
+  int id = 0, unused = 0;
+  int value[16] = {};
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, sharedBytes = 0;
+  StreamHandle stream = nullptr;
+  const LaunchAttribute* attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+static_assert(sizeof(LaunchConfig) == 56);
+
 // X(member and name without version, exported name, parameters): what every driver of CUDA 11.0 or newer exports.
 #define FATTN_CUDA_REQUIRED(X)                                                                                                           \
   X(Init, cuInit, (unsigned flags))                                                                                                      \
@@ -179,6 +194,7 @@ static_assert(sizeof(PoolProperties) == 88);
   X(MemPoolTrimTo, cuMemPoolTrimTo, (MemoryPool pool, std::size_t bytesToKeep))                                                        \
   X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (Address * memory, std::size_t bytes, MemoryPool pool, StreamHandle))              \
   X(MemFreeAsync, cuMemFreeAsync, (Address memory, StreamHandle stream))                                                               \
+  X(LaunchKernelEx, cuLaunchKernelEx, (const LaunchConfig* config, Function function, void** arguments, void** extra))                 \
   X(FuncLoad, cuFuncLoad, (Function function))                                                                                         \
   X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                      \
     (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box, \

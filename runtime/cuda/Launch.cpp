@@ -26,6 +26,22 @@ std::string text(Grid grid) { return std::to_string(grid.x) + " x " + std::to_st
               "load it on " + device.name() + " too");
 }
 
+/// One call to the driver. What it does by default it is told in the way that every driver knows.
+Result start(const DriverApi& api, const CudaModule& module, Grid grid, StreamHandle stream, void** each, void** extra) {
+  const unsigned x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y), z = static_cast<unsigned>(grid.z);
+  const KernelName& kernel = module.kernel();
+  if (!module.overlaps())
+    return api.LaunchKernel(module.function(), x, y, z, kernel.threads, 1, 1, kernel.sharedBytes, stream, each, extra);
+  const LaunchAttribute overlaps{.id = kLaunchOverlaps, .value = {1}};
+  const LaunchConfig config{.grid = {x, y, z},
+                            .block = {kernel.threads, 1, 1},
+                            .sharedBytes = kernel.sharedBytes,
+                            .stream = stream,
+                            .attributes = &overlaps,
+                            .attributeCount = 1};
+  return api.LaunchKernelEx(&config, module.function(), each, extra);
+}
+
 }  // namespace
 
 void CudaDevice::requireGrid(Grid grid) const {
@@ -73,9 +89,8 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
     encodeMaps(loaded, arguments, block);
     loaded.layout().point(block, each);
   }
-  Result result = driver_.api().LaunchKernel(
-      loaded.function(), static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y), static_cast<unsigned>(grid.z), kernel.threads, 1, 1,
-      kernel.sharedBytes, static_cast<StreamHandle>(stream.native), maps ? each : nullptr, bytes == 0 || maps ? nullptr : extra);
+  Result result = start(driver_.api(), loaded, grid, static_cast<StreamHandle>(stream.native), maps ? each : nullptr,
+                        bytes == 0 || maps ? nullptr : extra);
   if (result != kSuccess) [[unlikely]]
     failLaunch(result, loaded, grid);
 }

@@ -97,7 +97,8 @@ std::vector<Target> nvidia() {
     if (row.takes(F8E4M3)) row.cycles.reset();
   sm90.rates.convert = 64;  // [G] and [M]: f32 pairs to bf16x2, counted in lanes
   sm90.copies.push_back(bulkTensor());
-  sm90.addedBytes = 16;  // [P] red with .v4
+  sm90.addedBytes = 16;          // [P] red with .v4
+  sm90.overlapsLaunches = true;  // [P] griddepcontrol
   Target sm90a = sm90;
   sm90a.name = "nvidia:sm_90a";
   sm90a.warpGroup = 4;
@@ -108,12 +109,14 @@ std::vector<Target> nvidia() {
   sm100.matrix.insert(sm100.matrix.begin(), {tcgen05({F16, BF16}, 16), tcgen05({F32}, 8), tcgen05({F8E4M3, F8E5M2}, 32)});
   sm100.copies.push_back(bulkTensor());
   sm100.addedBytes = 16;
+  sm100.overlapsLaunches = true;
   sm100.warpGroup = 4;
   sm100.registers.reallocation = true;  // [P] setmaxnreg, of sm_100a as well
   Target sm120 = base("nvidia:sm_120", 100, 48, 128);
   sm120.matrix = mmas(512, true);  // [W] RTX Blackwell; GeForce products do half of it with f32 accumulators
   sm120.copies.push_back(bulkTensor());
   sm120.addedBytes = 16;
+  sm120.overlapsLaunches = true;
   return {sm80, sm86, sm89, sm90, sm90a, sm100, sm120};
 }
 

@@ -15,6 +15,22 @@ llvm.func @resident(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.resident = 3
   llvm.return
 }
 
+// A kernel that should start beside the one in front of it waits for that one first, and lets the next one start. Before sm_90 there is no
+// such thing.
+// CHECK: llvm.func @overlaps
+// CHECK-SAME: tile.overlaps
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}"
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: llvm.func @too_early
+// CHECK-NOT: tile.overlaps
+// CHECK-NEXT: llvm.return
+llvm.func @overlaps(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tilegpu.target = "nvidia:sm_90", tilegpu.warps = 4 : i64} {
+  llvm.return
+}
+llvm.func @too_early(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  llvm.return
+}
+
 // CHECK: llvm.func @helper
 // CHECK-NOT: nvvm
 llvm.func @helper() {

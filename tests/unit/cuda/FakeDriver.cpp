@@ -374,10 +374,7 @@ FAKE(cuFuncLoad, (Function)) {
   BEGIN(true);
   return kSuccess;
 }
-FAKE(cuLaunchKernel, (Function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned sharedBytes,
-                      StreamHandle stream, void** arguments, void** extra)) {
-  BEGIN(true);
-  fattn::test::FakeLaunch launch{{gx, gy, gz}, {bx, by, bz}, sharedBytes, stream, 0, {}};
+static Result keep(fattn::test::FakeLaunch launch, void** arguments, void** extra) {
   // One by one they lie in one block, as the launch packs it: tensor maps, of which there is one then, last.
   if (arguments != nullptr) {
     if (extra != nullptr) return 1;
@@ -394,6 +391,17 @@ FAKE(cuLaunchKernel, (Function, unsigned gx, unsigned gy, unsigned gz, unsigned 
   std::scoped_lock lock(state().mutex);
   if (state().launches.size() < state().launches.capacity()) state().launches.push_back(launch);
   return kSuccess;
+}
+FAKE(cuLaunchKernel, (Function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned sharedBytes,
+                      StreamHandle stream, void** arguments, void** extra)) {
+  BEGIN(true);
+  return keep({{gx, gy, gz}, {bx, by, bz}, sharedBytes, stream, false, 0, {}}, arguments, extra);
+}
+FAKE(cuLaunchKernelEx, (const LaunchConfig* c, Function, void** arguments, void** extra)) {
+  BEGIN(true);
+  if (c->attributeCount != 1 || c->attributes->id != kLaunchOverlaps || c->attributes->value[0] != 1) return 1;
+  return keep({{c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, c->sharedBytes, c->stream, true, 0, {}},
+              arguments, extra);
 }
 FAKE(cuTensorMapEncodeTiled, (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
                               const unsigned* box, const unsigned* steps, int interleave, int swizzle, int promotion, int fill)) {

@@ -18,6 +18,7 @@ namespace fattn::test {
 struct FakeLaunch {
   unsigned grid[3], block[3], sharedBytes;
   void* stream;
+  bool overlaps;      // cuLaunchKernelEx said that it may start before what is in front of it has ended
   std::size_t bytes;  // of the arguments
   unsigned char arguments[4096];
 };

@@ -255,6 +255,24 @@ TEST_F(CudaModule, LaunchesFromManyThreads) {
   EXPECT_EQ(driver.count("cuLaunchKernel"), 800);
 }
 
+// What waits for the kernel in front of it by itself need not be held back for it.
+TEST_F(CudaModule, LaunchesThatOverlap) {
+  compiler::Binary binary = test::ptxBinary(1);
+  binary.overlaps = true;
+  auto module = load(binary);
+  const std::vector<std::uint64_t> one = {7};
+  gpu().launch(*module, {2, 3, 4}, one, {});
+  ASSERT_EQ(driver.launches.size(), 1u);
+  EXPECT_TRUE(driver.launches[0].overlaps);
+  EXPECT_EQ(std::vector<unsigned>(driver.launches[0].grid, driver.launches[0].grid + 3), (std::vector<unsigned>{2, 3, 4}));
+  EXPECT_EQ(driver.launches[0].arguments[0], 7);
+  EXPECT_EQ(driver.count("cuLaunchKernel"), 0);
+  driver.once["cuLaunchKernelEx"] = 701;
+  EXPECT_TRUE(errorOf([&] { gpu().launch(*module, {2, 3, 4}, one, {}); }).starts_with("device-error: could not launch kernel 'kernel'"));
+  gpu().launch(*load(test::ptxBinary(1)), {}, one, {});
+  EXPECT_FALSE(driver.launches.back().overlaps) << "others wait";
+}
+
 TEST_F(CudaModule, EmptyGridsAndWrongOnes) {
   auto module = load(test::ptxBinary(1));
   std::vector<std::uint64_t> one(1);

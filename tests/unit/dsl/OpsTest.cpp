@@ -173,6 +173,8 @@ TEST(Ops, HintsAndDebugging) {
   expectError([](Values&) { check(false, "the block must be even"); }, "check: the block must be even");
   const Program hinted = trace("hinted", [](Params&) { prefer_resident(2); });
   EXPECT_NE(hinted.mlir().find("tile.resident = 2 : i32"), std::string::npos) << hinted.mlir();
+  const Program overlapping = trace("overlapping", [](Params&) { overlap_launches(); });
+  EXPECT_NE(overlapping.mlir().find("tile.overlaps"), std::string::npos) << overlapping.mlir();
   expectError([](Values&) { prefer_resident(0); }, "prefer_resident: the number of programs must be 1 to 32; got 0");
   expectError([](Values& v) { assume_divisible(v.n, 0); }, "assume_divisible: the divisor must be at least 1; got 0");
   expectError([](Values& v) { assume_divisible(v.s, 2); }, "assume_divisible: needs an integer or a pointer; got f32");
