@@ -68,7 +68,8 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.parameters()) +
                                             " arguments and tensor maps; the limit is " + std::to_string(ArgumentLayout::kMostParameters));
   requireShared(binary.sharedBytes);
-  overlaps_ = binary.overlaps && device_.driver().api().LaunchKernelEx != nullptr;
+  constexpr int kOverlapsInGraphs = 12030;  // CUDA 12.3: such launches can be captured into a graph
+  overlaps_ = binary.overlaps && device_.driver().api().LaunchKernelEx != nullptr && device_.driver().version() >= kOverlapsInGraphs;
   loadImage(binary);
   try {
     Result result = device_.driver().api().ModuleGetFunction(&function_, module_, binary.entry.c_str());

@@ -273,6 +273,17 @@ TEST_F(CudaModule, LaunchesThatOverlap) {
   EXPECT_FALSE(driver.launches.back().overlaps) << "others wait";
 }
 
+// Such a launch could not be captured into a graph there.
+TEST_F(CudaModule, LaunchesDoNotOverlapWithOlderDrivers) {
+  driver.version = 12020;
+  compiler::Binary binary = test::ptxBinary();
+  binary.overlaps = true;
+  auto module = load(binary);
+  gpu().launch(*module, {}, {}, {});
+  ASSERT_EQ(driver.launches.size(), 1u);
+  EXPECT_FALSE(driver.launches[0].overlaps);
+}
+
 TEST_F(CudaModule, EmptyGridsAndWrongOnes) {
   auto module = load(test::ptxBinary(1));
   std::vector<std::uint64_t> one(1);
