@@ -87,6 +87,16 @@ Value Machine::shuffle(ImplicitLocOpBuilder& b, Value word, Value from) {
   return type.isInteger(32) ? result : LLVM::BitcastOp::create(b, type, result).getResult();
 }
 
+/// v_perm_b32: numbers 0 to 3 are the bytes of its second operand, 4 to 7 those of its first.
+Value Machine::permuteBytes(ImplicitLocOpBuilder& b, Value first, Value second, Value selector) {
+  return intrinsic(b, "llvm.amdgcn.perm", b.getI32Type(), {second, first, selector});
+}
+
+int64_t Machine::byteSelector(std::array<int, 2> halves) const {
+  auto bytes = [](int half) { return int64_t{2 * half} | int64_t{2 * half + 1} << 8; };
+  return bytes(halves[0]) | bytes(halves[1]) << 16;
+}
+
 /// Votes decide about exact sides, which are rare: the code generator then lays them behind the loop, and keeps what the usual side carries
 /// where it is.
 static Value rarely(ImplicitLocOpBuilder& b, Value condition) {

@@ -24,6 +24,9 @@ class Machine final : public gpu::Machine {
   mlir::Value uniform(mlir::ImplicitLocOpBuilder& b, mlir::Value word) override;
   mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) override;
   mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) override;
+  bool permutesBytes() const override { return true; }
+  mlir::Value permuteBytes(mlir::ImplicitLocOpBuilder& b, mlir::Value first, mlir::Value second, mlir::Value selector) override;
+  int64_t byteSelector(std::array<int, 2> halves) const override;
   mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) override;
   mlir::Value anyInBlock(gpu::Lowering& to, mlir::Value condition, std::optional<int64_t> votes) override;
   void barrier(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible) override;

@@ -7,6 +7,7 @@
 // computed. Received words find their register in the same way.
 #include <map>
 
+#include "compiler/gpu/lower/HalfExchange.h"
 #include "compiler/gpu/lower/Lowering.h"
 #include "compiler/layout/Conversion.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -98,6 +99,7 @@ class Words {
 
 /// One copy of the plan: the words of the source it starts from become registers of the reduced destination.
 Registers exchange(Lowering& to, const Conversion& plan, ArrayRef<Value> source, Type element) {
+  if (std::optional<Registers> halves = exchangeHalves(to, plan, source, element)) return *halves;
   Words words(to, element, plan.word);
   SmallVector<Registers> sent = words.of(source);
   SmallVector<Registers> received(plan.rounds.size());

@@ -7,6 +7,8 @@
 #ifndef FATTN_COMPILER_GPU_LOWER_LOWERING_H
 #define FATTN_COMPILER_GPU_LOWER_LOWERING_H
 
+#include <array>
+
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/layout/Shared.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,6 +43,14 @@ class Machine {
   /// A 32-bit value of lane `lane ^ mask`, or of lane `from`.
   virtual mlir::Value shuffleXor(mlir::ImplicitLocOpBuilder& b, mlir::Value word, int mask) = 0;
   virtual mlir::Value shuffle(mlir::ImplicitLocOpBuilder& b, mlir::Value word, mlir::Value from) = 0;
+  /// Whether one instruction picks the bytes of a word from two, by numbers in a register: permuteBytes, with a selector for two 16-bit
+  /// halves of (first, second): 0 and 1 are the halves of the first word.
+  virtual bool permutesBytes() const { return false; }
+  virtual mlir::Value permuteBytes(mlir::ImplicitLocOpBuilder& /*b*/, mlir::Value /*first*/, mlir::Value /*second*/,
+                                   mlir::Value /*selector*/) {
+    return {};
+  }
+  virtual int64_t byteSelector(std::array<int, 2> /*halves*/) const { return 0; }
   /// Whether the i1 holds in any lane of the warp; in any thread of the block.
   virtual mlir::Value anyInWarp(mlir::ImplicitLocOpBuilder& b, mlir::Value condition) = 0;
   /// `votes`: the byte of shared memory that the block's warps may vote in, a word for each, where one is set apart.
