@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "fattn/Error.h"
 #include "fattn/Library.h"
 #include "tests/unit/cuda/FakeDriver.h"
 

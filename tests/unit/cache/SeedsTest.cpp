@@ -12,22 +12,22 @@
 namespace fattn::cache {
 namespace {
 
-const std::filesystem::path kSeeds = FATTN_SEEDS;
+std::filesystem::path seed(const char* name) { return std::filesystem::path(FATTN_SEEDS) / name; }
 
 TEST(Seeds, OfBinariesAreOfTodaysFormat) {
   compiler::Binary binary = sampleBinary(1, 100);
   const std::string file = encodeBinary(keyOf(1), binary);
   constexpr std::size_t kHeader = 56, kDigest = 32;
   const std::string payload = file.substr(kHeader, file.size() - kHeader - kDigest);
-  for (const auto& [name, seed] : {std::pair("binary", "b" + file), std::pair("binary-sealed", "B" + payload)}) {
-    if (std::getenv("FATTN_WRITE_SEEDS") != nullptr) writeFile(kSeeds / name, seed);
-    EXPECT_TRUE(readFile(kSeeds / name) == seed) << name << " is of another format";
+  for (const auto& [name, bytes] : {std::pair("binary", "b" + file), std::pair("binary-sealed", "B" + payload)}) {
+    if (std::getenv("FATTN_WRITE_SEEDS") != nullptr) writeFile(seed(name), bytes);
+    EXPECT_TRUE(readFile(seed(name)) == bytes) << name << " is of another format";
   }
 }
 
 TEST(Seeds, OfTunedConfigurationsAreRead) {
-  EXPECT_TRUE(decodeTuned(readFile(kSeeds / "tuned").substr(1)));
-  EXPECT_TRUE(decodeTuned(sealTuned(readFile(kSeeds / "tuned-sealed").substr(1))));
+  EXPECT_TRUE(decodeTuned(readFile(seed("tuned")).substr(1)));
+  EXPECT_TRUE(decodeTuned(sealTuned(readFile(seed("tuned-sealed")).substr(1))));
 }
 
 }  // namespace
