@@ -282,6 +282,14 @@ Tile cast(const Tile& x, DType type, Loc loc) {
   return Tile(step.wrap(castValue(step, step.use(x), type)));
 }
 
+Tile cast_moderate(const Tile& x, DType type, Loc loc) {
+  Step step("cast_moderate", loc);
+  if (!isFloat(type)) step.fail(fmt::format("needs a floating-point type; got {}", name(type)), "cast() converts to others");
+  mlir::Value result = castValue(step, step.use(x), type);
+  if (auto truncated = result.getDefiningOp<arith::TruncFOp>()) truncated->setAttr(tile::kModerateAttr, step.builder().getUnitAttr());
+  return Tile(step.wrap(result));
+}
+
 Scalar cast(const Scalar& x, DType type, Loc loc) {
   Step step("cast", loc);
   return Scalar(step.wrap(castValue(step, step.use(x), type)));

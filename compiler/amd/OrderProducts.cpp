@@ -58,7 +58,7 @@ bool isBoundary(Operation& op) {
 /// Whether it becomes about one vector instruction: a mask and a shift are one with what uses them, a sum of three one with the sum of two.
 bool isVector(Operation& op) {
   if (isa<LLVM::AddOp>(op)) return llvm::none_of(op.getUsers(), [](Operation* user) { return isa<LLVM::AddOp>(user); });
-  return isa<LLVM::AndOp, LLVM::SelectOp, LLVM::FAddOp, LLVM::FMulOp, LLVM::FPTruncOp>(op) ||
+  return isa<LLVM::AndOp, LLVM::SelectOp, LLVM::FAddOp, LLVM::FMAOp, LLVM::FMulOp, LLVM::FPTruncOp>(op) ||
          (!intrinsicOf(op).empty() && !isProduct(op) && op.getNumResults() == 1);
 }
 

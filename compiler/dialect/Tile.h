@@ -54,6 +54,10 @@ inline constexpr llvm::StringLiteral kResidentAttr = "tile.resident";
 /// Behind -nvidia-mark-kernels it is a fact.
 inline constexpr llvm::StringLiteral kOverlapsAttr = "tile.overlaps";
 
+/// On an arith.truncf: the author's promise that every element is a NaN or of a magnitude below 2^100. Below 2^-126 it
+/// may be rounded either way.
+inline constexpr llvm::StringLiteral kModerateAttr = "tile.moderate";
+
 /// On an arith.select: the author's promise that a trip of the loop around it changes nothing that matters in what the loop carries for a
 /// row (an index of the first dimension) all of whose elements are the select's false value. Such a trip may be left out for the row.
 inline constexpr llvm::StringLiteral kSkippableAttr = "tile.skippable";

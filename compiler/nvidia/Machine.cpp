@@ -70,7 +70,7 @@ Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int6
   return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.all", b.getI1Type(), {number(b, 0), condition});
 }
 
-Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element) {
+Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element, bool) {
   // With a side effect, as LLVM would move it behind the branch.
   StringRef text = element.isBF16() ? "cvt.rn.bf16x2.f32 $0, $1, $2;" : "cvt.rn.f16x2.f32 $0, $1, $2;";
   auto attributes = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);

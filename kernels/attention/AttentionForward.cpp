@@ -153,7 +153,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
                               },
                               p, l + sum, m, o);
                           Tile v = load(advance(vPtr, {n, 0}), {0});
-                          return carry(dot(cast(p2, dtype), v, o2), l2, m2);
+                          // Larger ones are of rows that are computed again behind the loop, whatever they are here.
+                          return carry(dot(cast_moderate(p2, dtype), v, o2), l2, m2);
                         });
 
   // In this order: what is traced first is computed first.

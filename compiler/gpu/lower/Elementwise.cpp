@@ -193,10 +193,10 @@ class Pointwise {
 };
 
 /// f32 -> f16 or bf16, two neighbours at a time.
-Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element) {
+Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element, bool moderate) {
   Registers result;
   for (size_t r = 0; r < registers.size(); r += 2) {
-    Value pair = to.machine.truncatePair(to.b, registers[r], registers[r + 1], element);
+    Value pair = to.machine.truncatePair(to.b, registers[r], registers[r + 1], element, moderate);
     for (int i = 0; i < 2; ++i) result.push_back(LLVM::ExtractElementOp::create(to.b, pair, to.i32(i)));
   }
   return result;
@@ -214,7 +214,7 @@ LogicalResult lowerOnTile(Lowering& to, Operation* op) {
   }
   Type element = elementOf(result.getType());
   if (isa<arith::TruncFOp>(op) && isHalf(element) && count % 2 == 0 && operands[0][0].getType().isF32()) {
-    to.set(result, truncatePairs(to, operands[0], element));
+    to.set(result, truncatePairs(to, operands[0], element, op->hasAttr(tile::kModerateAttr)));
     return success();
   }
   Pointwise pointwise(to, op);

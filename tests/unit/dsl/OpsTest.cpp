@@ -165,6 +165,12 @@ TEST(Ops, Reductions) {
   expectError([](Values& v) { cumsum(v.b, 0); }, "cumsum: needs floating-point or integer elements; got i1[16,64]");
 }
 
+TEST(Ops, CastsWithAPromise) {
+  expectIr([](Values& v) { cast_moderate(v.f, DType::BF16); }, {"arith.truncf", "tile.moderate"});
+  expectError([](Values& v) { (void)cast_moderate(v.f, DType::I32); }, "cast_moderate: needs a floating-point type; got i32",
+              "cast() converts to others");
+}
+
 TEST(Ops, HintsAndDebugging) {
   expectIr([](Values& v) { assume_divisible(v.n, 8); }, {"tile.assume_divisible %arg3, 8 : i32"});
   expectIr([](Values& v) { assume_divisible(v.p, 16); }, {"tile.assume_divisible %arg0, 16 : !tile.ptr<f32>"});
