@@ -207,9 +207,8 @@ static std::array<Value, 2> moderateToBF16(ImplicitLocOpBuilder& b, Value low, V
 Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element, bool moderate) {
   auto pairOf = VectorType::get(2, element);
   if (!element.isBF16() || target_.rates.convertsToBF16) return LLVM::FPTruncOp::create(b, pairOf, vectorOf(b, low, high));
-  constexpr int64_t kUpperHalves = 0x07060302;  // bytes of the pair
   auto [first, second] = moderate ? moderateToBF16(b, low, high) : std::array{roundedToBF16(b, low), roundedToBF16(b, high)};
-  Value pair = intrinsic(b, "llvm.amdgcn.perm", b.getI32Type(), {second, first, number(b, kUpperHalves)});
+  Value pair = permuteBytes(b, first, second, number(b, byteSelector({1, 3})));  // the upper halves
   return LLVM::BitcastOp::create(b, pairOf, pair);
 }
 
