@@ -15,6 +15,13 @@
 using namespace mlir;
 
 namespace fattn::gpu {
+
+Value threadNumber(Lowering& to, const layout::ThreadMap& map, int64_t constant) {
+  auto images = [](const layout::f2::Columns& columns) { return SmallVector<int64_t>(columns.begin(), columns.end()); };
+  Value number = arith::XOrIOp::create(to.b, to.linearMap(to.lane, images(map.lane)), to.linearMap(to.warp, images(map.warp)));
+  return constant ? arith::XOrIOp::create(to.b, number, to.i32(constant)).getResult() : number;
+}
+
 namespace {
 
 using layout::Conversion, layout::ConversionKind, layout::kRegister, layout::LinearLayout, layout::ThreadMap;
@@ -34,13 +41,6 @@ class PickedByThread {
   }
 
   Value at(int64_t x) { return at(x, 0); }
-
-  /// map.at(lane, warp) without its constant, xor `constant`.
-  static Value threadNumber(Lowering& to, const ThreadMap& map, int64_t constant) {
-    auto images = [](const layout::f2::Columns& columns) { return SmallVector<int64_t>(columns.begin(), columns.end()); };
-    Value number = arith::XOrIOp::create(to.b, to.linearMap(to.lane, images(map.lane)), to.linearMap(to.warp, images(map.warp)));
-    return constant ? arith::XOrIOp::create(to.b, number, to.i32(constant)).getResult() : number;
-  }
 
  private:
   struct Swap {
@@ -113,7 +113,7 @@ Registers exchange(Lowering& to, const Conversion& plan, ArrayRef<Value> source,
       if (auto mask = round.from.xorOfLane()) {
         if (*mask) word = to.machine.shuffleXor(to.b, word, static_cast<int>(*mask));
       } else {
-        word = to.machine.shuffle(to.b, word, PickedByThread::threadNumber(to, round.from, static_cast<int64_t>(round.from.constant)));
+        word = to.machine.shuffle(to.b, word, threadNumber(to, round.from, static_cast<int64_t>(round.from.constant)));
       }
       got[round.store.constant] = word;
     }

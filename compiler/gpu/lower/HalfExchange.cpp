@@ -90,9 +90,7 @@ std::optional<std::vector<Pair>> pairsOf(const Conversion& plan, int64_t change)
 
 /// Whether the lane has the upper of a result's two numbers.
 Value isUpper(Lowering& to, const ThreadMap& store) {
-  auto images = [](const auto& columns) { return SmallVector<int64_t>(columns.begin(), columns.end()); };
-  Value number = arith::XOrIOp::create(to.b, to.linearMap(to.lane, images(store.lane)), to.linearMap(to.warp, images(store.warp)));
-  return arith::CmpIOp::create(to.b, arith::CmpIPredicate::ne, number, to.i32(0));
+  return arith::CmpIOp::create(to.b, arith::CmpIPredicate::ne, threadNumber(to, store, 0), to.i32(0));
 }
 
 }  // namespace

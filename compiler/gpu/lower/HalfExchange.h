@@ -10,6 +10,9 @@
 
 namespace fattn::gpu {
 
+/// map.at(lane, warp) without its constant, xor `constant`, as an i32. (Conversions.cpp)
+mlir::Value threadNumber(Lowering& to, const layout::ThreadMap& map, int64_t constant);
+
 /// The registers of the reduced destination, from those of one copy of the source; nothing where the plan moves words already, where
 /// results are made of more than two words, or where the machine has no permutation of bytes.
 std::optional<Registers> exchangeHalves(Lowering& to, const layout::Conversion& plan, llvm::ArrayRef<mlir::Value> source,
