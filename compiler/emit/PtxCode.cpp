@@ -9,6 +9,7 @@
 #include "compiler/emit/SinkAddresses.h"
 #include "fattn/Error.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -55,6 +56,15 @@ constexpr const char* kPtxPasses =
 /// and what ptxas makes of the result has as many instructions.
 constexpr llvm::StringRef kLeftOut[] = {"gvn"};
 
+/// Addresses in shared memory have 32 bits, and take one register where LLVM would take two: it offers that to its command line only.
+void useShortPointers() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  auto found = options.find("nvptx-short-ptr");
+  if (found == options.end())
+    throw Error(ErrorCode::Unsupported, "this LLVM cannot use 32-bit addresses of shared memory (nvptx-short-ptr)", "build with LLVM 22");
+  static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int version) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -62,6 +72,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int versio
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    useShortPointers();
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;

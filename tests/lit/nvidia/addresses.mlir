@@ -6,7 +6,7 @@ llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 1024 : i6
 
 // CHECK: .extern .shared .align 1024 .b8 shared[];
 // CHECK-LABEL: .entry k(
-// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{.*}}}, [%rd{{[0-9]+}}+1024];
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{.*}}}, [%r{{[0-9]+}}+1024];
 llvm.func @k(%n: i32, %out: !llvm.ptr<1>) attributes {nvvm.kernel} {
   %zero = llvm.mlir.constant(0 : i32) : i32
   %one = llvm.mlir.constant(1 : i32) : i32
