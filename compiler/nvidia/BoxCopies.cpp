@@ -60,6 +60,23 @@ void copyEachBox(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, BoxS
   });
 }
 
+/// How many warps or threads arrive in each phase of a slot's barriers.
+struct Arrivals {
+  int64_t full = 1, empty = 0;
+};
+
+/// What an engine fills one thread announces and every warp releases; what it stores every warp lays and one thread hands back; what warps
+/// fill for others every warp commits. An owner lays and releases alone.
+Arrivals arrivalsOf(tilegpu::AllocOp alloc, int64_t warps) {
+  auto warpsAt = [&](auto kind) {
+    for (Operation* user : alloc->getUsers())
+      if (isa<decltype(kind)>(user)) return tilegpu::warpsOf(user);
+    return int64_t{0};
+  };
+  if (int64_t laid = warpsAt(tilegpu::StoreBoxesOp())) return {.full = laid, .empty = 1};
+  return {.full = tilegpu::isCommitted(alloc.getResult()) ? warps : 1, .empty = warpsAt(tilegpu::ReleaseOp())};
+}
+
 }  // namespace
 
 LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
@@ -111,14 +128,14 @@ LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
   byOneThread(to, Value(), [&] {
     function.walk([&](tilegpu::AllocOp alloc) {
       if (!alloc.getBarriers()) return;
-      // What an engine fills one thread announces and every warp releases; what it stores every warp lays and one thread hands back.
-      const bool stored = tilegpu::isStored(alloc.getResult());
+      const Arrivals arrivals = arrivalsOf(alloc, warps);
       int64_t slots = alloc.getResult().getType().getSlots();
-      int64_t handedBack = stored || tilegpu::isReleased(alloc.getResult()) ? slots : 0;
+      int64_t handedBack = arrivals.empty ? slots : 0;
       for (int64_t i = 0; i < slots + handedBack; ++i) {
         Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
         Value at = arith::AddIOp::create(to.b, base, to.i32(static_cast<int64_t>(*alloc.getBarriers()) + BoxSlot::kBarrierBytes * i));
-        assembly(to, {}, {at, to.i32((i < slots) == stored ? warps : 1)}, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}");
+        assembly(to, {}, {at, to.i32(i < slots ? arrivals.full : arrivals.empty)}, "mbarrier.init.shared::cta.b64 [$0], $1;",
+                 "r,r,~{memory}");
       }
     });
     assembly(to, {}, {}, "fence.mbarrier_init.release.cluster;", "~{memory}");

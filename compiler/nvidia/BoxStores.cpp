@@ -42,10 +42,6 @@ void waitForReads(Lowering& to) {
   assembly(to, {}, {}, "cp.async.bulk.wait_group.read 0;", "~{memory}");
 }
 
-/// The same number, of which LLVM does not know that it is: else what follows from it is computed at the kernel's start, or before a loop
-/// over programs, and takes registers until the store. The assembler sees through it.
-Value computedHere(Lowering& to, Value number) { return assembly(to, number.getType(), {number}, "mov.b32 $0, $1;", "=r,r"); }
-
 void byOneThread(Lowering& to, llvm::function_ref<void()> emit) {
   inBranch(to, NVVM::ElectSyncOp::create(to.b, to.b.getI1Type(), Value()), emit);
 }

@@ -19,6 +19,8 @@ Value assembly(Lowering& to, Type type, ValueRange operands, const std::string& 
   return type ? op.getResult(0) : Value();
 }
 
+Value computedHere(Lowering& to, Value number) { return assembly(to, number.getType(), {number}, "mov.b32 $0, $1;", "=r,r"); }
+
 void inBranch(Lowering& to, Value condition, llvm::function_ref<void()> emit) {
   OpBuilder::InsertionGuard guard(to.b);
   auto branch = scf::IfOp::create(to.b, condition, /*withElseRegion=*/false);
@@ -38,15 +40,23 @@ Value coordinate(Lowering& to, Value offset) {
   return arith::TruncIOp::create(to.b, to.b.getI32Type(), both);
 }
 
+/// Whether warps that only copy execute the operation.
+static bool isCopiers(Operation* op) {
+  for (; op; op = op->getParentOp())
+    if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp()))
+      if (branch.getCondition().getDefiningOp<tilegpu::IsCopierOp>() && branch.thenBlock() == op->getBlock()) return true;
+  return false;
+}
+
 FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Value slot) {
   auto alloc = buffer.getDefiningOp<tilegpu::AllocOp>();
   if (!alloc || !alloc.getOffset() || !alloc.getBarriers())
     return op->emitOpError() << "needs a buffer with a place and with barriers, which -tilegpu-allocate-shared gives it";
-  return BoxSlot(to, alloc, to.scalar(slot));
+  return BoxSlot(to, alloc, to.scalar(slot), isCopiers(op) ? 1 : 0);
 }
 
-BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot)
-    : to_(&to), alloc_(alloc), slot_(slot), number_(getConstantIntValue(slot)) {}
+BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot, int role)
+    : to_(&to), alloc_(alloc), slot_(slot), number_(getConstantIntValue(slot)), role_(role) {}
 
 Value BoxSlot::address(int64_t start, int64_t stride) {
   Value base = LLVM::PtrToIntOp::create(to_->b, to_->b.getI32Type(), to_->sharedBase);
@@ -55,17 +65,34 @@ Value BoxSlot::address(int64_t start, int64_t stride) {
   return arith::AddIOp::create(to_->b, arith::AddIOp::create(to_->b, base, to_->i32(start)), inSlots);
 }
 
+Lowering::LocalBits BoxSlot::bits(Parities which) {
+  if (!to_->sharesWords) {
+    // A word of its own takes a register, and a place in a shared one an instruction more in each phase.
+    constexpr int64_t kMostWords = 4;
+    int64_t buffers = 0;
+    alloc_->getParentOfType<func::FuncOp>().walk([&](tilegpu::AllocOp alloc) { buffers += alloc.getBarriers().has_value(); });
+    to_->sharesWords = buffers > kMostWords;
+  }
+  return to_->local(alloc_, which, type().getSlots(), role_, *to_->sharesWords);
+}
+
 Value BoxSlot::parity(Parities which) {
-  Value word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), to_->local(alloc_, which));
-  Value shifted = number_ == 0 ? word : arith::ShRUIOp::create(to_->b, word, slot_).getResult();
+  const Lowering::LocalBits bits = this->bits(which);
+  Value word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), bits.word);
+  Value shifted = arith::ShRUIOp::create(to_->b, word, number_ ? to_->i32(*number_ + bits.first) : slot_);
+  if (!number_ && bits.first != 0) shifted = arith::ShRUIOp::create(to_->b, shifted, to_->i32(bits.first));
   return arith::AndIOp::create(to_->b, shifted, to_->i32(1));
 }
 
 void BoxSlot::flip(Parities which, Value wanted) {
-  Value place = to_->local(alloc_, which), word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), place);
+  OpBuilder::InsertionGuard guard(to_->b);
+  if (to_->ownerBranch) to_->b.setInsertionPointAfter(to_->ownerBranch);
+  const Lowering::LocalBits bits = this->bits(which);
+  Value word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), bits.word);
   Value bit = wanted ? arith::ExtUIOp::create(to_->b, to_->b.getI32Type(), wanted).getResult() : to_->i32(1);
-  if (number_ != 0) bit = arith::ShLIOp::create(to_->b, bit, slot_);
-  LLVM::StoreOp::create(to_->b, arith::XOrIOp::create(to_->b, word, bit), place);
+  bit = arith::ShLIOp::create(to_->b, bit, to_->i32(bits.first + number_.value_or(0)));
+  if (!number_) bit = arith::ShLIOp::create(to_->b, bit, slot_);
+  LLVM::StoreOp::create(to_->b, arith::XOrIOp::create(to_->b, word, bit), bits.word);
 }
 
 void waitForPhase(Lowering& to, Value barrier, Value parity) {

@@ -15,6 +15,10 @@ mlir::Value assembly(gpu::Lowering& to, mlir::Type type, mlir::ValueRange operan
 /// Calls `emit` in a branch that is taken where `condition` holds.
 void inBranch(gpu::Lowering& to, mlir::Value condition, llvm::function_ref<void()> emit);
 
+/// The same number, of which LLVM does not know that it is: else what follows from it is computed at the kernel's start, or before a loop,
+/// and takes registers until it is used. The assembler sees through it.
+mlir::Value computedHere(gpu::Lowering& to, mlir::Value number);
+
 /// The tensor map that an operation names by its number.
 mlir::DictionaryAttr tensorMapOf(mlir::Operation* op, uint64_t number);
 
@@ -45,13 +49,15 @@ class BoxSlot {
   void flip(Parities which, mlir::Value wanted);
 
  private:
-  BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot);
+  BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot, int role);
+  gpu::Lowering::LocalBits bits(Parities which);
   mlir::Value address(int64_t start, int64_t stride);
 
   gpu::Lowering* to_;
   tilegpu::AllocOp alloc_;
   mlir::Value slot_;
   std::optional<int64_t> number_;
+  int role_;  ///< warps that compute, or warps that copy: each keep parities of their own
 };
 
 /// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.

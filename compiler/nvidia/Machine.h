@@ -57,6 +57,10 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;  // Roles.cpp
   mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;          // Roles.cpp
   mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;          // Roles.cpp
+  mlir::LogicalResult slotAcquire(gpu::Lowering& to, tilegpu::SlotAcquireOp op) override;    // Owners.cpp
+  mlir::LogicalResult slotCommit(gpu::Lowering& to, tilegpu::SlotCommitOp op) override;      // Owners.cpp
+  mlir::LogicalResult slotWait(gpu::Lowering& to, tilegpu::SlotWaitOp op) override;          // Owners.cpp
+  mlir::LogicalResult ownerOnly(gpu::Lowering& to, tilegpu::OwnerOnlyOp op) override;        // Owners.cpp
   mlir::LogicalResult initBarriers(gpu::Lowering& to, tilegpu::InitBarriersOp op) override;  // BoxCopies.cpp
   mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;          // DotAsync.cpp
   mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;            // DotAsync.cpp
@@ -64,6 +68,8 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;       // Print.cpp
 
  private:
+  mlir::LogicalResult storeByMatrices(gpu::Lowering& to, tilegpu::StoreBufferOp op);  // SharedMemory.cpp
+
   int capability_ = 80;
   int addedBytes_ = 4;          ///< Target::addedBytes
   int64_t barrierThreads_ = 0;  ///< 0: all of the block

@@ -6,7 +6,9 @@
 // are first those of the matrices of one instruction, then those of further instructions (nvidia::matrixAccess).
 // Source: PTX ISA 8.7, "ldmatrix", "stmatrix". Test: tests/lit/nvidia/shared.mlir.
 #include "compiler/gpu/lower/BufferAccess.h"
+#include "compiler/gpu/passes/Buffers.h"
 #include "compiler/layout/Nvidia.h"
+#include "compiler/nvidia/Boxes.h"
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -120,6 +122,16 @@ LogicalResult Machine::loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) {
 
 LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
   if (!op.getExtents().empty() || capability_ < 90) return gpu::Machine::storeBuffer(to, op);
+  // What warps fill for an owner stands in a loop that has no register to spare.
+  const Value lane = to.lane, warp = to.warp;
+  const bool here = tilegpu::isCommitted(op.getBuffer());
+  if (here) to.lane = computedHere(to, lane), to.warp = computedHere(to, to.uniformWarp);
+  LogicalResult result = storeByMatrices(to, op);
+  to.lane = lane, to.warp = warp;
+  return result;
+}
+
+LogicalResult Machine::storeByMatrices(Lowering& to, tilegpu::StoreBufferOp op) {
   auto matrices = matricesOf(to, op, op.getBuffer(), op.getSlot(), op.getValue().getType(), {});
   if (failed(matrices)) return failure();
   if (!*matrices) return gpu::Machine::storeBuffer(to, op);

@@ -51,6 +51,7 @@ bool needsAllWarps(Operation* op) {
   if (op->hasTrait<tilegpu::NeedsAllWarps>()) return true;
   // Who sends the tile waits for all of them.
   if (isa<tilegpu::StoreBoxesOp>(op) && tilegpu::isMadeElsewhere(op)) return true;
+  if (isa<tilegpu::OwnerOnlyOp>(op)) return true;  // all keep count of what the owner does
   // The old values go to all threads through shared memory.
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return !add.getResult().use_empty();
   return false;
@@ -61,6 +62,7 @@ bool needsAllWarps(Operation* op) {
 bool needsItsGroup(Operation* op) {
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op)) return wait.isBulk();
   if (isa<tilegpu::CopyAsyncOp>(op)) return tilegpu::isMadeElsewhere(op);
+  if (isa<tilegpu::StoreBoxesOp>(op)) return op->getParentOfType<tilegpu::OwnerOnlyOp>() != nullptr;
   return isa<tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(op);
 }
 
@@ -100,7 +102,7 @@ class Finder {
     if (auto branch = dyn_cast<scf::IfOp>(op)) return sharedBy(branch.getCondition());
     if (auto loop = dyn_cast<scf::ForOp>(op)) return sharedBy({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
     if (auto loop = dyn_cast<scf::WhileOp>(op)) return sharedBy(loop.getConditionOp().getCondition());
-    return Shared::Block;
+    return isa<tilegpu::OwnerOnlyOp>(op) ? Shared::Group : Shared::Block;
   }
 
   Shared sharedBy(ValueRange values) {

@@ -70,6 +70,14 @@ Words wordsOf(Hazard hazard) {
               "what they send"};
     case Hazard::LaidByNobody:
       return {"sends a tile that no tilegpu.store_boxes lays: it would never begin", ""};
+    case Hazard::AcquireHeld:
+      return {"waits for a slot whose last content no owner has released: it would never end", ""};
+    case Hazard::WriteNotAcquired:
+      return {"writes a slot that an owner may still be reading: a tilegpu.slot_acquire is missing before it", ""};
+    case Hazard::CommitNotAcquired:
+      return {"commits a slot that nobody has acquired since the last commit: the order of the slots would be lost", ""};
+    case Hazard::AwaitNotCommitted:
+      return {"waits for a slot that no tilegpu.slot_commit has filled: it would never end", ""};
     case Hazard::ReleaseTwice:
       return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
     case Hazard::ReadWithoutFence:

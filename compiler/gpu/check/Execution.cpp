@@ -146,6 +146,8 @@ bool Execution::step(const Step& step) {
       return lazy(step);
     case StepKind::Programs:
       return eachProgram(step);
+    case StepKind::Owner:
+      return block(step.blocks[0]);  // one of the groups, for all
   }
   return true;
 }
@@ -281,8 +283,10 @@ bool Execution::accessNow(const Step& step) {
   int64_t count = counts[static_cast<size_t>(step.stream)]++;
   if (step.buffer < 0) return global(step, count), true;
   const Buffer& buffer = program.buffers[static_cast<size_t>(step.buffer)];
-  // The slot is the operand behind the buffer: of a load and a release the second, of others the third. Reads of dots have it alone.
-  bool second = step.act == Act::ReadBuffer || step.act == Act::Release;
+  // The slot is the operand behind the buffer: of a load and of what hands a slot over the second, of others the third. Reads of dots have
+  // it alone.
+  const bool handsOver = step.act == Act::Acquire || step.act == Act::Commit || step.act == Act::Await;
+  const bool second = step.act == Act::ReadBuffer || step.act == Act::Release || handsOver;
   Number slot = numberOf(step.operands[step.act == Act::ReadByDot ? 0 : second ? 1 : 2]);
   if (!slot.known) return outcome = Outcome::Undecided, false;
   if (slot.value < 0 || slot.value >= buffer.slots) {
@@ -293,6 +297,7 @@ bool Execution::accessNow(const Step& step) {
   if (step.act == Act::Copy) return copy(copyingOf(step, number), count), true;
   if (step.act == Act::Wait) return memory.waitFor(step, number, hazard), true;
   if (step.act == Act::Release) return memory.release(step, number, hazard), true;
+  if (handsOver) return memory.handOver(step, number, hazard), true;
   if (step.act == Act::WriteBuffer) return memory.write(step, number, instanceOf(step, count), owners, hazard), true;
   onRead(step, count, number);
   if (step.act == Act::ReadByDot) return memory.beginDot(step, number, owners, hazard), true;

@@ -172,11 +172,32 @@ void Memory::release(const Step& step, int slot, Report report) {
   if (!watched) return;
   needBarriers(step, report);
   const Step*& copy = unread[static_cast<size_t>(slot)];
-  if (!copy) report(Hazard::ReleaseTwice, nullptr, &step);
+  Held& owned = held[static_cast<size_t>(slot)];
+  if (!copy && owned != Held::Awaited) report(Hazard::ReleaseTwice, nullptr, &step);
   copy = nullptr;
+  owned = Held::Free;
   for (Access& access : recent)
     if (access.slot == slot && !access.write) access.released = true;
   std::erase_if(unreleased, [&](const auto& entry) { return entry.second == slot; });
+}
+
+void Memory::handOver(const Step& step, int slot, Report report) {
+  if (!watched) return;
+  needBarriers(step, report);
+  Held& now = held[static_cast<size_t>(slot)];
+  auto isOver = [&](const Access& access) { return access.slot == slot && (access.write || access.released); };
+  if (step.act == Act::Acquire) {
+    if (now != Held::Free) report(Hazard::AcquireHeld, nullptr, &step);
+    now = Held::Acquired;
+    std::erase_if(recent, isOver);
+  } else if (step.act == Act::Commit) {
+    if (now != Held::Acquired) report(Hazard::CommitNotAcquired, nullptr, &step);
+    now = Held::Committed;
+  } else {
+    if (now != Held::Committed) report(Hazard::AwaitNotCommitted, nullptr, &step);
+    now = Held::Awaited;
+    std::erase_if(recent, isOver);
+  }
 }
 
 void Memory::end(Report report) const {
@@ -208,6 +229,8 @@ void Memory::write(const Step& step, int slot, const Instance& what, Owners& own
     if (overlap(slot, access.slot) && (slot != access.slot || !owners.same(access.step->owners, step.owners)))
       report(hazardOf(access.write, true, false), access.step, &step);
   meetDots(step, slot, report);
+  if (program->buffers[static_cast<size_t>(step.buffer)].committed && held[static_cast<size_t>(slot)] != Held::Acquired)
+    report(Hazard::WriteNotAcquired, nullptr, &step);
   unfenced[static_cast<size_t>(slot)] = &step;
   note({&step, slot, /*write=*/true});
   put(slot, {what}, step);
@@ -247,6 +270,7 @@ void Memory::join(const Memory& other) {
     if (!writers[slot]) writers[slot] = other.writers[slot];
     if (!unfenced[slot]) unfenced[slot] = other.unfenced[slot];
     if (!unread[slot]) unread[slot] = other.unread[slot];
+    held[slot] = std::max(held[slot], other.held[slot]);
   }
   joinFlights(inFlight, other.inFlight);
   joinFlights(dots, other.dots);
@@ -276,7 +300,7 @@ bool Memory::repeats(const Memory& earlier, llvm::function_ref<std::int64_t(int 
     return buffer.rewritten || llvm::equal(slots(*this), slots(earlier), sameContent);
   };
   return llvm::all_of(program->buffers, sameSlots) && llvm::equal(inFlight, earlier.inFlight, sameCopy) && dots == earlier.dots &&
-         unfenced == earlier.unfenced && unread == earlier.unread && recent.size() == earlier.recent.size() &&
+         unfenced == earlier.unfenced && unread == earlier.unread && held == earlier.held && recent.size() == earlier.recent.size() &&
          std::is_permutation(recent.begin(), recent.end(), earlier.recent.begin()) && sameUnreleased() &&
          allIn(recentGlobal, earlier.recentGlobal) && allIn(earlier.recentGlobal, recentGlobal);
 }

@@ -40,6 +40,10 @@ enum class Hazard : std::uint8_t {
   TurnPassedEarly,     ///< a turn is passed on before the next group has taken the one before
   SentOtherwise,       ///< a tile that is laid for other warps to send, where these send another one, or none
   LaidByNobody,        ///< a tile that is sent more often than it is laid: it would wait for ever
+  AcquireHeld,         ///< of a slot whose last content no owner has released: it would never end
+  WriteNotAcquired,    ///< of a slot that warps fill for an owner, by none that has acquired it
+  CommitNotAcquired,   ///< of a slot that nobody has acquired since its last commit
+  AwaitNotCommitted,   ///< by an owner, of a slot that nobody has filled for it: it would never end
   ReleaseTwice,        ///< of a slot whose last content was released already
   ReadWithoutFence,    ///< by a dot, of what threads have written and not shown to the matrix unit
   ReadAfterWrite,      ///< by other threads, without a barrier in between
@@ -70,6 +74,7 @@ class Memory {
     writers.resize(static_cast<size_t>(program.slots));
     unfenced.resize(static_cast<size_t>(program.slots));
     unread.resize(static_cast<size_t>(program.slots));
+    held.resize(static_cast<size_t>(program.slots));
   }
 
   /// A copy that is not wanted, as its predicate does not hold, moves nothing, but is a group among the others.
@@ -78,6 +83,9 @@ class Memory {
   /// Of all threads, for the boxes that are being copied into a slot.
   void waitFor(const Step& step, int slot, Report report);
   void release(const Step& step, int slot, Report report);
+  /// A slot that warps fill for an owner is acquired, committed or awaited. What its owner has released, writers need no barrier for, and
+  /// what they have committed, the owner needs none for.
+  void handOver(const Step& step, int slot, Report report);
   /// At the end of the program.
   void end(Report report) const;
   void barrier();
@@ -155,7 +163,10 @@ class Memory {
   std::vector<Dot> dots;
   std::vector<const Step*> unfenced;  ///< for each slot the write that no fence has followed; null where there is none
   std::vector<const Step*> unread;    ///< for each slot the copy of boxes whose content has not been released
-  std::vector<Access> recent;         ///< since the last barrier
+  /// How far a slot is that warps fill for an owner.
+  enum class Held : std::uint8_t { Free, Acquired, Committed, Awaited };
+  std::vector<Held> held;
+  std::vector<Access> recent;  ///< since the last barrier
   std::vector<GlobalAccess> recentGlobal;
   bool barriersMade = false, barriersSeen = false;  ///< the second behind a barrier
   bool apart = false;

@@ -31,6 +31,9 @@ Act actOf(Operation* op) {
       .Case<tilegpu::CopyAsyncOp>([](auto) { return Act::Copy; })
       .Case<tilegpu::CopyWaitOp>([](auto) { return Act::Wait; })
       .Case<tilegpu::ReleaseOp>([](auto) { return Act::Release; })
+      .Case<tilegpu::SlotAcquireOp>([](auto) { return Act::Acquire; })
+      .Case<tilegpu::SlotCommitOp>([](auto) { return Act::Commit; })
+      .Case<tilegpu::SlotWaitOp>([](auto) { return Act::Await; })
       .Case<tilegpu::BarrierOp>([](auto) { return Act::Barrier; })
       .Case<tilegpu::DotWaitOp>([](auto) { return Act::WaitDot; })
       .Case<tilegpu::FenceAsyncOp>([](auto) { return Act::Fence; })
@@ -53,6 +56,7 @@ StepKind kindOf(Operation* op) {
   if (isa<scf::IfOp>(op)) return StepKind::If;
   if (isa<tile::SelectLazyOp>(op)) return StepKind::Lazy;
   if (isa<tilegpu::EachProgramOp>(op)) return StepKind::Programs;
+  if (isa<tilegpu::OwnerOnlyOp>(op)) return StepKind::Owner;
   if (actOf(op) != Act::None) return StepKind::Access;
   if (isa<tile::AddPtrOp>(op)) return StepKind::Pointer;
   if (isa<tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return StepKind::Window;
@@ -215,7 +219,8 @@ class Flattener {
           shared(step, copy.getBuffer(), step.bulk ? Attribute() : *copy.getLayout(), !step.bulk);
         })
         .Case([&](tilegpu::TurnPassOp pass) { step.number = pass.getFirst(); })
-        .Case([&](tilegpu::ReleaseOp release) { step.buffer = bufferOf(release.getBuffer()); })
+        .Case<tilegpu::ReleaseOp, tilegpu::SlotAcquireOp, tilegpu::SlotCommitOp, tilegpu::SlotWaitOp>(
+            [&](auto slot) { step.buffer = bufferOf(slot.getBuffer()); })
         .Case([&](tilegpu::LoadBufferOp load) { shared(step, load.getBuffer(), load.getType().getEncoding(), false); })
         .Case([&](tilegpu::StoreBufferOp store) { shared(step, store.getBuffer(), store.getValue().getType().getEncoding(), false); })
         .Case<tilegpu::CopyWaitOp, tilegpu::DotWaitOp>(
@@ -280,7 +285,10 @@ class Flattener {
   void findReleased() {
     for (const Body& block : program.blocks)
       for (const Step& step : block.steps)
-        if (step.act == Act::Release && step.buffer >= 0) program.buffers[static_cast<size_t>(step.buffer)].released = true;
+        if (step.act == Act::Release && step.buffer >= 0)
+          program.buffers[static_cast<size_t>(step.buffer)].released = true;
+        else if (step.act == Act::Commit && step.buffer >= 0)
+          program.buffers[static_cast<size_t>(step.buffer)].committed = true;
   }
 
   void findBoxSlots() {

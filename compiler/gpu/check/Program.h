@@ -19,7 +19,10 @@ enum class Act : std::uint8_t {
   None,
   Copy,
   Wait,
-  Release,  ///< of a slot, by all warps, for the next copy of boxes into it
+  Release,  ///< of a slot, by all warps, for the next copy of boxes into it, or by an owner for what warps fill it with next
+  Acquire,  ///< of a slot that warps fill, when its owner has released it
+  Commit,   ///< of a slot, by all warps, for its owner
+  Await,    ///< of a slot, by its owner, until all warps have committed it
   Barrier,
   ReadBuffer,
   WriteBuffer,
@@ -35,7 +38,7 @@ enum class Act : std::uint8_t {
   Send  ///< by warps that only copy, of what others have laid
 };
 
-enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy, Programs };
+enum class StepKind : std::uint8_t { Number, Opaque, Pointer, Window, Forward, Access, For, While, If, Lazy, Programs, Owner };
 
 struct Step {
   StepKind kind = StepKind::Opaque;
@@ -72,6 +75,7 @@ struct Buffer {
   bool labelled = false;
   bool objects = false;    ///< boxes in it need barrier objects, which are made at the function's start
   bool released = false;   ///< copies into it wait until all warps have released the slot
+  bool committed = false;  ///< warps fill its slots for an owner
   bool rewritten = false;  ///< what it holds at a loop's head nobody reads (Rewritten.cpp)
 };
 

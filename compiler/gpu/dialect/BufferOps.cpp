@@ -185,6 +185,22 @@ LogicalResult SendBoxesOp::verify() {
 }
 
 LogicalResult ReleaseOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
+LogicalResult SlotAcquireOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
+LogicalResult SlotCommitOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
+
+LogicalResult SlotWaitOp::verify() {
+  if (!(*this)->getParentOfType<OwnerOnlyOp>()) return emitOpError() << "needs to stand in tilegpu.owner_only";
+  return verifySlot(*this, getBuffer(), getSlot());
+}
+
+LogicalResult OwnerOnlyOp::verify() {
+  if ((*this)->getParentOfType<OwnerOnlyOp>()) return emitOpError() << "stands in another one; legal is one for all that its owner does";
+  auto function = (*this)->getParentOfType<FunctionOpInterface>();
+  if (!function || !function->hasAttr(kTargetAttr)) return success();
+  const std::optional<int>& group = targetOf(*this).warpGroup;
+  if (group && warpsOf(*this) >= 2 * *group && warpsOf(*this) % *group == 0) return success();
+  return emitOpError() << "needs a machine with warp groups, and a function of two or more of them";
+}
 
 LogicalResult GroupLastOp::verify() {
   const layout::LinearLayout& held = getLayout().getLayout();

@@ -93,6 +93,10 @@ inline size_t axisInTurn(tile::Axis axis, size_t turn) {
 /// along x first.
 llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks,
                                       size_t most = SIZE_MAX);
+/// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
+inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
+/// On tilegpu.alloc, by -tilegpu-exchange-operands: warps fill the buffer for a dot that reads it.
+inline constexpr llvm::StringLiteral kExchangeAttr = "tilegpu.exchange";
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";
 /// The extents of an operation; empty where all elements count.
@@ -101,6 +105,7 @@ llvm::ArrayRef<int64_t> extentsOf(mlir::Operation* op);
 const gpu::Target& targetOf(mlir::Operation* op);
 /// The banks of its shared memory; where the function has no machine, the most usual ones.
 layout::Banks banksOf(mlir::Operation* op);
+/// The warps of the function's block that compute; of an operation in tilegpu.owner_only those of the owner.
 int64_t warpsOf(mlir::Operation* op);
 /// Warps of its function's block that only copy.
 int64_t copierWarpsOf(mlir::Operation* op);

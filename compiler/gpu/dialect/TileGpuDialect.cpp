@@ -239,6 +239,7 @@ const gpu::Target& targetOf(Operation* op) {
 layout::Banks banksOf(Operation* op) { return functionOf(op)->hasAttr(kTargetAttr) ? gpu::banksOf(targetOf(op)) : layout::Banks{}; }
 
 int64_t warpsOf(Operation* op) {
+  if (op->getParentOfType<OwnerOnlyOp>()) return *targetOf(op).warpGroup;
   auto warps = functionOf(op)->getAttrOfType<IntegerAttr>(kWarpsAttr);
   if (!warps) throw Error(ErrorCode::InvalidArgument, "the function has no attribute tilegpu.warps", "-tilegpu-assign-layouts sets it");
   return warps.getInt();

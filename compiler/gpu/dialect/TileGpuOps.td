@@ -281,7 +281,8 @@ def TileGpu_ReleaseOp : TileGpu_Op<"release", [
   let summary = "the executing warp reads a slot no more";
   let description = [{
     What the slot holds has been read: the next `tilegpu.copy_async` by a tensor map into it begins when every warp has said so. There is
-    exactly one release of each warp for each such copy into the buffer.
+    exactly one release of each warp for each such copy into the buffer. In `tilegpu.owner_only` it is one of each warp of the owner, for what
+    warps have filled (`tilegpu.slot_acquire`).
 
     Constraints:
     - C1: buffer and slot are as for `tilegpu.load_buffer`.
@@ -385,6 +386,74 @@ def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedR
   let description = [{ With `first` the last group says so, and no other: the first group may begin. }];
   let arguments = (ins UnitAttr:$first);
   let assemblyFormat = "(`first` $first^)? attr-dict";
+}
+
+//===-- Owners ----------------------------------------------------------------------------------------------------===//
+
+class TileGpu_SlotOp<string mnemonic, list<Trait> traits = []> : TileGpu_Op<mnemonic, !listconcat(traits, [
+    MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_Synchronizes])> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let arguments = (ins TileGpu_BufferType:$buffer, I32:$slot);
+  let assemblyFormat = "$buffer `[` $slot `]` attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def TileGpu_SlotAcquireOp : TileGpu_SlotOp<"slot_acquire", [TileGpu_NeedsAllWarps]> {
+  let summary = "until a slot that warps fill may be filled again";
+  let description = [{
+    Returns when the warp group that owns what the slot held last has released it (`tilegpu.release`); at once where it has held nothing. Behind it
+    the warp writes its part of the slot (`tilegpu.store_buffer`), and says so (`tilegpu.slot_commit`). Inserted by `-tilegpu-assign-owners`.
+
+    Constraints:
+    - C1: buffer and slot are as for `tilegpu.load_buffer`.
+  }];
+}
+
+def TileGpu_SlotCommitOp : TileGpu_SlotOp<"slot_commit", [TileGpu_NeedsAllWarps]> {
+  let summary = "the executing warp has filled its part of a slot";
+  let description = [{
+    What the warp has written there is seen behind a `tilegpu.slot_wait`, by a matrix unit if a `tilegpu.fence_async` stands before this operation.
+    There is exactly one for each `tilegpu.slot_acquire`.
+
+    Constraints:
+    - C1: buffer and slot are as for `tilegpu.load_buffer`.
+  }];
+}
+
+def TileGpu_SlotWaitOp : TileGpu_SlotOp<"slot_wait"> {
+  let summary = "until all warps have filled a slot";
+  let description = [{
+    Returns when each computing warp has committed its part of the slot. The warp group that owns the slot's content executes it
+    (`tilegpu.owner_only`), once for each time that the slot is filled, and then reads and releases the slot.
+
+    Constraints:
+    - C1: buffer and slot are as for `tilegpu.load_buffer`; the operation stands in `tilegpu.owner_only`.
+  }];
+}
+
+def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminator<"EndOwnerOp">, RecursiveMemoryEffects, NoRegionArguments]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "the region by one warp group";
+  let description = [{
+    The warp group whose number is `turn` modulo the number of computing groups executes the region, and the others go on. A tile in the region has
+    a layout of as many warps as a group has. What the region does to barrier objects counts for all warps, as if each had executed it.
+    With `drained` no dot is in flight when it begins: -tilegpu-place-waits moves no wait beyond it. Inserted by `-tilegpu-assign-owners`.
+
+    Constraints:
+    - C1: the function's machine has warp groups, and the function two or more of them.
+    - C2: the region has no result, and none of its operations needs warps of other groups.
+    - C3: it does not stand in another one.
+  }];
+  let arguments = (ins I32:$turn, UnitAttr:$drained);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$turn (`drained` $drained^)? $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGpu_EndOwnerOp : TileGpu_Op<"end_owner", [Pure, Terminator, HasParent<"OwnerOnlyOp">]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "the end of what an owner does";
+  let assemblyFormat = "attr-dict";
 }
 
 //===-- Programs --------------------------------------------------------------------------------------------------===//

@@ -114,7 +114,10 @@ class Execution {
     for (Warp& warp : warps_) block_.complete(warp, 0);
     bool ended = std::ranges::all_of(warps_, [](const Warp& warp) { return warp.state == Warp::State::Ended; });
     for (auto& [place, channel] : block_.channels)
-      if (ended && code_.repeats && std::ranges::any_of(channel.releases, [&](uint64_t releases) { return releases != channel.copies; }))
+      if (std::ranges::any_of(channel.committed, [](uint64_t committed) { return committed != 0; })) {
+        if (ended && channel.passed != channel.committed) neverTaken(place.first);
+      } else if (ended && code_.repeats &&
+                 std::ranges::any_of(channel.releases, [&](uint64_t releases) { return releases != channel.copies; }))
         neverReleased(channel);
       else if (ended && std::ranges::any_of(channel.waits, [&](uint64_t waits) { return waits != channel.copies; }))
         neverWaitedFor(channel);
@@ -210,6 +213,11 @@ class Execution {
           "{} copies boxes into a slot that some warp does not release: a copy for the block's next program would wait for it",
           describe(op));
     });
+  }
+
+  void neverTaken(Operation* alloc) {
+    run_.log.report(FaultKind::Undefined, nullptr, alloc,
+                    [&] { return fmt::format("{} has slots that warps filled and whose owner never waited for them", describe(alloc)); });
   }
 
   void neverSent(Operation* alloc) {

@@ -118,7 +118,8 @@ Channel& Block::channel(Operation* alloc, int64_t slot) {
   Channel& channel = channels[{alloc, slot}];
   channel.waits.resize(static_cast<std::size_t>(warps));
   channel.releases.resize(static_cast<std::size_t>(warps));
-  channel.laid.resize(static_cast<std::size_t>(warps));
+  for (auto* counts : {&channel.laid, &channel.acquired, &channel.committed, &channel.passed})
+    counts->resize(static_cast<std::size_t>(warps));
   return channel;
 }
 

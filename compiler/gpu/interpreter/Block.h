@@ -56,6 +56,9 @@ struct Channel {
   uint32_t boxes = 0;          ///< the last copy's number there
   std::vector<uint64_t> laid;  ///< tiles of which each warp has laid its part, for another to send
   uint64_t sent = 0;           ///< of these
+  // What warps fill for an owner: how often each has acquired and committed the slot, and for how many fills the owner was another warp's
+  // group or its own.
+  std::vector<uint64_t> acquired, committed, passed;
 };
 
 /// A warp's turns: those that it has taken, and those that it has passed on to the next group.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of boxes by an engine: the first warp begins them, or one that does nothing else, when all warps have released the slot, and each
 // warp waits for them by itself. Stores of boxes that one warp sends for all: it waits until each has laid its part of the tile, and each
-// until the tile before has been sent.
+// until the tile before has been sent. Slots that all warps fill for one group, which owns what they hold.
 #include <fmt/format.h>
+
+#include <numeric>
 
 #include "compiler/gpu/interpreter/BufferPlaces.h"
 #include "compiler/gpu/interpreter/Code.h"
@@ -123,12 +125,69 @@ Awaited sendBoxes(Flattener& to, tilegpu::SendBoxesOp op) {
       else
         block.store(block.access(warp, op, 0), *place, value, element);
     }
+    if (start) block.run.shared.shadow.handOver(*start, places->elementCount() * places->elementBytes());
     ++block.channel(alloc, 0).sent;
   };
   return {std::move(ready), std::move(act)};
 }
 
+/// What warps fill for an owner: the slot is free when all warps of the last owner have released it.
+Awaited acquire(Flattener& to, tilegpu::SlotAcquireOp op) {
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  const auto ownerWarps = static_cast<uint64_t>(*tilegpu::targetOf(op).warpGroup);
+  auto channelOf = [=, slot = to.slot(op.getSlot())](Block& block, Warp& warp) -> Channel& {
+    return block.channel(alloc, warp.values[slot].scalar.i);
+  };
+  return {[=](Block& block, Warp& warp) {
+            Channel& channel = channelOf(block, warp);
+            const uint64_t released = std::accumulate(channel.releases.begin(), channel.releases.end(), uint64_t{0});
+            return released >= channel.acquired[static_cast<std::size_t>(warp.number)] * ownerWarps;
+          },
+          [=](Block& block, Warp& warp) {
+            needBarriers(block, warp, op, alloc);
+            ++channelOf(block, warp).acquired[static_cast<std::size_t>(warp.number)];
+          }};
+}
+
+Awaited commit(Flattener& to, tilegpu::SlotCommitOp op) {
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  return {{}, [=, slot = to.slot(op.getSlot())](Block& block, Warp& warp) {
+            ++block.channel(alloc, warp.values[slot].scalar.i).committed[static_cast<std::size_t>(warp.number)];
+          }};
+}
+
+Awaited waitForFill(Flattener& to, tilegpu::SlotWaitOp op) {
+  auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
+  auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  const int slot = to.slot(op.getSlot());
+  return {[=](Block& block, Warp& warp) {
+            Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
+            const uint64_t before = channel.passed[static_cast<std::size_t>(warp.number)];
+            return llvm::all_of(channel.committed, [&](uint64_t committed) { return committed > before; });
+          },
+          [=](Block& block, Warp& warp) {
+            Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
+            ++channel.passed[static_cast<std::size_t>(warp.number)], ++channel.waits[static_cast<std::size_t>(warp.number)];
+            if (std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i))
+              block.run.shared.shadow.handOver(*start, places->elementCount() * places->elementBytes());
+          }};
+}
+
 }  // namespace
+
+Action passOwned(Flattener& to, tilegpu::OwnerOnlyOp op) {
+  std::vector<std::pair<Operation*, int>> waits;
+  std::vector<Operation*> stores;
+  op.getBody().walk([&](tilegpu::SlotWaitOp wait) { waits.emplace_back(wait.getBuffer().getDefiningOp(), to.slot(wait.getSlot())); });
+  op.getBody().walk([&](tilegpu::StoreBoxesOp store) {
+    if (tilegpu::isMadeElsewhere(store)) stores.push_back(store.getBuffer().getDefiningOp());
+  });
+  return [=](Block& block, Warp& warp) {
+    const auto number = static_cast<std::size_t>(warp.number);
+    for (auto [alloc, slot] : waits) ++block.channel(alloc, warp.values[slot].scalar.i).passed[number];
+    for (Operation* alloc : stores) ++block.channel(alloc, 0).laid[number];
+  };
+}
 
 std::optional<Awaited> boxAction(Flattener& to, Operation* op) {
   if (auto store = dyn_cast<tilegpu::StoreBoxesOp>(op); store && tilegpu::isMadeElsewhere(store)) return layForOthers(to, store);
@@ -136,6 +195,9 @@ std::optional<Awaited> boxAction(Flattener& to, Operation* op) {
   if (auto copy = dyn_cast<tilegpu::CopyAsyncOp>(op); copy && copy.isBulk()) return copyBoxes(to, copy);
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op); wait && wait.isBulk()) return waitForBoxes(to, wait);
   if (auto done = dyn_cast<tilegpu::ReleaseOp>(op)) return release(to, done);
+  if (auto slot = dyn_cast<tilegpu::SlotAcquireOp>(op)) return acquire(to, slot);
+  if (auto slot = dyn_cast<tilegpu::SlotCommitOp>(op)) return commit(to, slot);
+  if (auto slot = dyn_cast<tilegpu::SlotWaitOp>(op)) return waitForFill(to, slot);
   return std::nullopt;
 }
 

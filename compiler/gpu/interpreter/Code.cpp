@@ -227,6 +227,17 @@ void Flattener::visit(tile::AtomicAddOp add) {
   emit({.kind = Kind::Meet, .op = add, .act = {}, .test = {}});
 }
 
+void Flattener::visit(tilegpu::OwnerOnlyOp owned) {
+  const int64_t size = *tilegpu::targetOf(owned).warpGroup, groups = tilegpu::warpsOf(owned) / size;
+  auto test = [=, turn = slot(owned.getTurn())](Block&, Warp& warp) { return warp.number / size == warp.values[turn].scalar.i % groups; };
+  std::size_t start = emit({.kind = Kind::Branch, .op = owned, .act = {}, .test = test});
+  block(owned.getBody().front());
+  std::size_t end = emit({.kind = Kind::Branch, .op = owned, .act = {}, .test = [](auto&, auto&) { return false; }});
+  patch(start);
+  act(owned, passOwned(*this, owned));
+  patch(end);
+}
+
 /// The programs are the trips of a loop.
 void Flattener::visit(tilegpu::EachProgramOp each) {
   Operation* op = each;
@@ -260,6 +271,7 @@ void Flattener::visit(Operation* op) {
   if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) return visit(lazy);
   if (auto add = dyn_cast<tile::AtomicAddOp>(op)) return visit(add);
   if (auto each = dyn_cast<tilegpu::EachProgramOp>(op)) return visit(each);
+  if (auto owned = dyn_cast<tilegpu::OwnerOnlyOp>(op)) return visit(owned);
   if (isa<tilegpu::BarrierOp>(op)) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;

@@ -71,6 +71,7 @@ class Flattener {
   bool warpsDecide(tile::SelectLazyOp lazy);
   void visit(tile::AtomicAddOp add);
   void visit(tilegpu::EachProgramOp each);
+  void visit(tilegpu::OwnerOnlyOp owned);
 
   mlir::func::FuncOp kernel_;
   Code code_;
@@ -95,6 +96,8 @@ struct Awaited {
   Action act;
 };
 std::optional<Awaited> boxAction(Flattener& to, mlir::Operation* op);
+/// What a warp keeps count of where another group is the owner.
+Action passOwned(Flattener& to, tilegpu::OwnerOnlyOp op);
 /// The warp's part of the tile into the buffer.
 Action layBoxes(Flattener& to, tilegpu::StoreBoxesOp op);
 /// Roles.cpp: who a warp is, barrier objects, and turns.

@@ -83,7 +83,7 @@ Action dot(Flattener& to, tile::DotOp op) {
   bool tf32 = op.getPrecision() == tile::Precision::tf32, isFloat = isa<FloatType>(element);
   return [=, left = to.slot(op.getA()), right = to.slot(op.getB()), acc = to.slot(op.getAcc()), into = to.slot(op.getResult())](
              Block&, Warp& warp) {
-    const DotPart& part = (*parts)[static_cast<std::size_t>(warp.number)];
+    const DotPart& part = (*parts)[static_cast<std::size_t>(warp.number) % parts->size()];
     auto tile = std::make_shared<Elements>(*warp.values[acc].tile);
     const Elements &x = *warp.values[left].tile, &y = *warp.values[right].tile;
     if (isFloat) {
@@ -148,7 +148,7 @@ Action reduce(Flattener& to, tile::ReduceOp op) {
   ScalarFunction combine = scalarFunction(to, op.getCombine().front());
   std::vector<int> from = to.slots(op.getInputs()), into = to.slots(op.getResults());
   return [=](Block&, Warp& warp) {
-    const Lines& own = (*lines)[static_cast<std::size_t>(warp.number)];
+    const Lines& own = (*lines)[static_cast<std::size_t>(warp.number) % lines->size()];
     std::size_t count = from.size();
     std::vector<Elements> sums(count);
     std::vector<Element> both(2 * count), sum(count);
@@ -184,7 +184,7 @@ Action cumsum(Flattener& to, tile::CumsumOp op) {
   Type element = op.getType().getElementType();
   bool isFloat = isa<FloatType>(element), reverse = op.getReverse(), exclusive = op->hasAttr(tilegpu::kExclusiveAttr);
   return [=, from = to.slot(op.getInput()), into = to.slot(op.getResult())](Block&, Warp& warp) {
-    const Lines& own = (*lines)[static_cast<std::size_t>(warp.number)];
+    const Lines& own = (*lines)[static_cast<std::size_t>(warp.number) % lines->size()];
     const Elements& source = *warp.values[from].tile;
     std::vector<Elements> sums;
     for (const std::vector<int32_t>& line : own.registers) {

@@ -14,6 +14,7 @@ class Distribution {
  public:
   explicit Distribution(const layout::LinearLayout& layout);
 
+  /// Of a block, or of the warp group that owns the tile: warps of any number have the parts of their place in the group.
   int64_t warps() const { return warps_; }
   int64_t lanes() const { return lanes_; }
   int64_t registers() const { return registers_; }
@@ -24,13 +25,13 @@ class Distribution {
 
   /// The element in each of the warp's registers.
   std::span<const int32_t> elements(int64_t warp) const {
-    return std::span(elements_).subspan(static_cast<std::size_t>(warp) * size(), size());
+    return std::span(elements_).subspan(static_cast<std::size_t>(warp % warps_) * size(), size());
   }
   /// The first of all threads that holds the element.
   int64_t ownerThread(int32_t element) const { return owners_[static_cast<std::size_t>(element)] / registers_; }
   /// Whether this register, of the warp's, is the first of all that hold its element.
   bool owns(int64_t warp, std::size_t index) const {
-    auto place = static_cast<std::size_t>(warp) * size() + index;
+    auto place = static_cast<std::size_t>(warp % warps_) * size() + index;
     return owners_[static_cast<std::size_t>(elements_[place])] == static_cast<int64_t>(place);
   }
   /// Whether some element is held by more than one thread.

@@ -26,7 +26,7 @@ Action constantAction(Flattener& to, arith::ConstantOp op) {
     for (int32_t element : layout->elements(warp)) tile->push_back(numbers[splat ? 0 : static_cast<size_t>(element)]);
     tiles.push_back(std::move(tile));
   }
-  return [=](Block&, Warp& warp) { warp.values[result].tile = tiles[warp.number]; };
+  return [=](Block&, Warp& warp) { warp.values[result].tile = tiles[static_cast<std::size_t>(warp.number) % tiles.size()]; };
 }
 
 /// NaN, so that a use of what has no value shows.

@@ -149,6 +149,10 @@ void Shadow::endBoxes(int64_t at, int64_t bytes, int warp) {
   });
 }
 
+void Shadow::handOver(int64_t at, int64_t bytes) {
+  forEach(at, bytes, [](Cell& cell, int64_t) { cell.write.thread = kEngine; });
+}
+
 void Shadow::release(int64_t at, int64_t bytes, int64_t warp, const Log& log) {
   forEach(at, bytes, [&](Cell& cell, int64_t) {
     if (cell.other && log.warpOf(cell.otherThread) == warp) cell.other = nullptr;

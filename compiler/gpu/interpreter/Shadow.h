@@ -68,6 +68,8 @@ class Shadow {
   /// An engine begins to write these bytes for all warps; it is over for one warp, which has waited.
   void beginBoxes(int64_t at, int64_t bytes, const Access& now, int warps, Log& log);
   void endBoxes(int64_t at, int64_t bytes, int warp);
+  /// Whoever comes from now on has waited for what threads have written here.
+  void handOver(int64_t at, int64_t bytes);
   /// A warp will read these bytes no more before they are written again, and says so to whoever writes them next.
   void release(int64_t at, int64_t bytes, int64_t warp, const Log& log);
   /// A matrix unit begins to read these bytes, as a copy would: they must have been shown since threads wrote them.

@@ -57,7 +57,7 @@ Action rename(Flattener& to, Operation* op, Value input, Value result, Reach rea
       sourceRegisters(op, *to.distribution(input), *to.distribution(result), reach, map));
   return [sources, from = to.slot(input), into = to.slot(result)](Block&, Warp& warp) {
     const Elements& source = *warp.values[from].tile;
-    const std::vector<int32_t>& registers = (*sources)[static_cast<std::size_t>(warp.number)];
+    const std::vector<int32_t>& registers = (*sources)[static_cast<std::size_t>(warp.number) % sources->size()];
     auto tile = std::make_shared<Elements>();
     tile->reserve(registers.size());
     for (int32_t r : registers) tile->push_back(source[static_cast<std::size_t>(r)]);
@@ -130,7 +130,7 @@ Action join(Flattener& to, tile::JoinOp op) {
     const Elements &left = *warp.values[low].tile, &right = *warp.values[high].tile;
     auto elements = result->elements(warp.number);
     auto tile = std::make_shared<Elements>();
-    for (auto [i, r] : llvm::enumerate((*sources)[static_cast<std::size_t>(warp.number)]))
+    for (auto [i, r] : llvm::enumerate((*sources)[static_cast<std::size_t>(warp.number) % sources->size()]))
       tile->push_back((elements[i] % 2 ? right : left)[static_cast<std::size_t>(r)]);
     warp.values[into].tile = std::move(tile);
   };

@@ -76,6 +76,10 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
       .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
       .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
+      .Case([&](tilegpu::SlotAcquireOp slot) { return to.machine.slotAcquire(to, slot); })
+      .Case([&](tilegpu::SlotCommitOp slot) { return to.machine.slotCommit(to, slot); })
+      .Case([&](tilegpu::SlotWaitOp slot) { return to.machine.slotWait(to, slot); })
+      .Case([&](tilegpu::OwnerOnlyOp owner) { return to.machine.ownerOnly(to, owner); })
       .Case([&](tilegpu::EachProgramOp each) { return lowerPrograms(to, each); })
       .Case([&](tilegpu::InitBarriersOp init) { return to.machine.initBarriers(to, init); })
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
@@ -143,6 +147,10 @@ LogicalResult Machine::groupLast(Lowering&, tilegpu::GroupLastOp op) { return mi
 LogicalResult Machine::setRegisters(Lowering&, tilegpu::SetRegistersOp op) { return missing(op); }
 LogicalResult Machine::turnWait(Lowering&, tilegpu::TurnWaitOp op) { return missing(op); }
 LogicalResult Machine::turnPass(Lowering&, tilegpu::TurnPassOp op) { return missing(op); }
+LogicalResult Machine::slotAcquire(Lowering&, tilegpu::SlotAcquireOp op) { return missing(op); }
+LogicalResult Machine::slotCommit(Lowering&, tilegpu::SlotCommitOp op) { return missing(op); }
+LogicalResult Machine::slotWait(Lowering&, tilegpu::SlotWaitOp op) { return missing(op); }
+LogicalResult Machine::ownerOnly(Lowering&, tilegpu::OwnerOnlyOp op) { return missing(op); }
 LogicalResult Machine::initBarriers(Lowering&, tilegpu::InitBarriersOp op) { return missing(op); }
 LogicalResult Machine::dotAsync(Lowering&, tilegpu::DotAsyncOp op) { return missing(op); }
 LogicalResult Machine::dotWait(Lowering&, tilegpu::DotWaitOp op) { return missing(op); }

@@ -15,16 +15,22 @@ namespace fattn::gpu {
 using layout::kLane, layout::kRegister, layout::kWarp;
 using layout::LinearLayout;
 
-Value Lowering::local(Operation* of, int which) {
-  Value& place = locals_[{of, which}];
-  if (place) return place;
-  OpBuilder::InsertionGuard guard(b);
-  auto function = b.getInsertionBlock()->getParentOp();
-  if (!isa<func::FuncOp>(function)) function = function->getParentOfType<func::FuncOp>();
-  b.setInsertionPointToStart(&cast<func::FuncOp>(function).getBody().front());
-  place = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI32Type(), i32(1));
-  LLVM::StoreOp::create(b, i32(0), place);
-  return place;
+Lowering::LocalBits Lowering::local(Operation* of, int which, int64_t count, int role, bool together) {
+  constexpr int64_t kWordBits = 32;
+  auto [known, fresh] = locals_.try_emplace({of, which, role});
+  if (!fresh) return known->second;
+  LocalBits& next = nextLocal_[role];
+  if (!together || !next.word || next.first + count > kWordBits) {
+    OpBuilder::InsertionGuard guard(b);
+    auto function = b.getInsertionBlock()->getParentOp();
+    if (!isa<func::FuncOp>(function)) function = function->getParentOfType<func::FuncOp>();
+    b.setInsertionPointToStart(&cast<func::FuncOp>(function).getBody().front());
+    next = {.word = LLVM::AllocaOp::create(b, LLVM::LLVMPointerType::get(b.getContext()), b.getI32Type(), i32(1)), .first = 0};
+    LLVM::StoreOp::create(b, i32(0), next.word);
+  }
+  known->second = next;
+  next.first += count;
+  return known->second;
 }
 
 Value Lowering::i32(int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }

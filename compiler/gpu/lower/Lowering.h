@@ -8,6 +8,8 @@
 #define FATTN_COMPILER_GPU_LOWER_LOWERING_H
 
 #include <array>
+#include <map>
+#include <tuple>
 
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/layout/Shared.h"
@@ -99,6 +101,10 @@ class Machine {
   virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op);
   virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op);
   virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op);
+  virtual mlir::LogicalResult slotAcquire(Lowering& to, tilegpu::SlotAcquireOp op);
+  virtual mlir::LogicalResult slotCommit(Lowering& to, tilegpu::SlotCommitOp op);
+  virtual mlir::LogicalResult slotWait(Lowering& to, tilegpu::SlotWaitOp op);
+  virtual mlir::LogicalResult ownerOnly(Lowering& to, tilegpu::OwnerOnlyOp op);
   virtual mlir::LogicalResult initBarriers(Lowering& to, tilegpu::InitBarriersOp op);
   virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op);
   virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op);
@@ -128,14 +134,23 @@ class Lowering {
   mlir::Value sharedBase;   ///< !llvm.ptr<3>, the start of the block's shared memory
   layout::Banks banks;      ///< of the machine's shared memory
 
+  /// The branch in which an owner does something for all warps, which keep count of it behind the branch; null outside.
+  mlir::Operation* ownerBranch = nullptr;
   mlir::Value loadPredicate;  ///< tile.load accesses nothing where this is false, and gives zeros; null: it holds
 
   /// Tensor maps: pointers to the launch's objects, in the order of the function's list.
   llvm::SmallVector<mlir::Value, 4> tensorMaps;
   /// How many programs there are along each axis (i32), where blocks take several; else empty.
   llvm::SmallVector<mlir::Value, 3> extents;
-  /// An i32 of the thread that operations change as they are executed (a pointer to it), 0 at first: number `which` of this operation.
-  mlir::Value local(mlir::Operation* of, int which);
+  /// Bits of the thread that operations change as they are executed, 0 at first: they lie in an i32 (a pointer to it), from bit `first` on.
+  struct LocalBits {
+    mlir::Value word;
+    int64_t first = 0;
+  };
+  /// Number `which` of this operation, so many. With `together` those of one role share words.
+  LocalBits local(mlir::Operation* of, int which, int64_t count, int role, bool together);
+  /// Whether barrier objects are so many that what a thread keeps of them shares words; once it is known.
+  std::optional<bool> sharesWords;
 
   mlir::Value i32(int64_t value);
   mlir::Value i64(int64_t value);
@@ -162,7 +177,8 @@ class Lowering {
   llvm::DenseMap<mlir::Value, Registers> tiles_;
   llvm::DenseMap<mlir::Value, Window> windows_;
   mlir::IRMapping scalars_;
-  llvm::DenseMap<std::pair<mlir::Operation*, int>, mlir::Value> locals_;
+  std::map<std::tuple<mlir::Operation*, int, int>, LocalBits> locals_;
+  std::map<int, LocalBits> nextLocal_;  ///< by role: the last word, and its first free bit
 };
 
 // The parts, each in a file of its own; lowerOperation() in LowerTensors.cpp knows which takes what.

@@ -55,7 +55,8 @@ CopySet copiesOf(Value token) {
 
 SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
-  if (auto store = dyn_cast<StoreBufferOp>(op)) return {{.buffer = store.getBuffer(), .write = true}};
+  if (auto store = dyn_cast<StoreBufferOp>(op))
+    return {{.buffer = store.getBuffer(), .write = true, .bySlot = isCommitted(store.getBuffer())}};
   if (auto store = dyn_cast<StoreBoxesOp>(op)) return {{.buffer = store.getBuffer(), .write = true, .byWarp = true}};
   if (auto send = dyn_cast<SendBoxesOp>(op)) return {{.buffer = send.getBuffer()}};
   if (auto copy = dyn_cast<CopyAsyncOp>(op))
@@ -65,7 +66,7 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   if (auto wait = dyn_cast<DotWaitOp>(op)) dot = wait.getValue().getDefiningOp<DotAsyncOp>();
   if (dot) {
     accesses.push_back({.buffer = dot.getB(), .dot = true});
-    if (isa<BufferType>(dot.getA().getType())) accesses.push_back({.buffer = dot.getA(), .dot = true});
+    if (isa<BufferType>(dot.getA().getType())) accesses.push_back({.buffer = dot.getA(), .dot = true, .bySlot = isCommitted(dot.getA())});
   }
   if (auto wait = dyn_cast<CopyWaitOp>(op)) {
     llvm::SmallSetVector<Value, 4> buffers;
@@ -86,6 +87,8 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
 }
 
 bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<ReleaseOp>); }
+
+bool isCommitted(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<SlotCommitOp>); }
 
 bool isStored(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<StoreBoxesOp>); }
 

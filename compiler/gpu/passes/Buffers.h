@@ -23,6 +23,7 @@ struct BufferAccess {
   bool dot = false;       ///< by a dot in flight: at its issue and at its wait
   bool released = false;  ///< by a copy that waits until all warps have released the slot
   bool byWarp = false;    ///< each byte by the same warp every time, which sees to the order itself
+  bool bySlot = false;    ///< of a buffer whose slots warps hand over (tilegpu.slot_commit): they see to the order in it
 };
 
 /// What this operation itself reads and writes, not what lies in its regions. A copy_async writes when it is issued, and copy_wait
@@ -35,6 +36,9 @@ bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& bu
 
 /// Whether warps say when they have read the buffer's slots (tilegpu.release).
 bool isReleased(mlir::Value buffer);
+
+/// Whether warps fill the buffer's slots for one that owns what they hold (tilegpu.slot_commit).
+bool isCommitted(mlir::Value buffer);
 
 /// Whether an engine stores from the buffer (tilegpu.store_boxes).
 bool isStored(mlir::Value buffer);

@@ -33,7 +33,8 @@ def AssignLayoutsPass : Pass<"tilegpu-assign-layouts", "::mlir::ModuleOp"> {
     are arranged are found by pricing the whole function. The function gets the attributes `tilegpu.target` and `tilegpu.warps`, which the passes
     behind read.
   }];
-  let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">];
+  let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">,
+                 Option<"owners", "owners", "bool", "false", "Results that are only added to memory have one warp group as their owner">];
   let dependentDialects = ["TileGpuDialect"];
 }
 
@@ -68,6 +69,14 @@ def VerifyLayoutsPass : Pass<"tilegpu-verify-layouts", "::mlir::ModuleOp"> {
   let description = [{
     Changes nothing: fails where a layout does not follow from its neighbours', so that a lowering cannot compute on the wrong elements. The pipeline runs
     it behind passes that rebuild much where a compilation is verified.
+  }];
+}
+
+def ExchangeOperandsPass : Pass<"tilegpu-exchange-operands", "::mlir::func::FuncOp"> {
+  let summary = "Store what warps exchange for a product, so that one warp group can own it";
+  let description = [{
+    The exchange becomes a store into a buffer with a slot for each warp group, which an order of the loop may place apart from the product. Runs
+    before `-tilegpu-schedule-loops`, where an order ends with `owners`.
   }];
 }
 
@@ -130,6 +139,14 @@ def FoldLazyPass : Pass<"tilegpu-fold-lazy", "::mlir::ModuleOp"> {
   let summary = "Take the side of a select_lazy whose condition is known";
   let description = [{
     In a trip that runs in front of a loop the carried values are what they start from, often infinity, which decides conditions.
+  }];
+}
+
+def AssignOwnersPass : Pass<"tilegpu-assign-owners", "::mlir::func::FuncOp"> {
+  let summary = "Let one warp group compute a result for all, the groups in turn";
+  let description = [{
+    For dots whose first operand `-tilegpu-exchange-operands` has put into shared memory, and whose result is only added to memory. The owner alone
+    waits for what the others have written. Runs before `-tilegpu-store-boxes` and `-tilegpu-place-waits`.
   }];
 }
 

@@ -13,10 +13,10 @@ using namespace mlir;
 namespace fattn::gpu {
 namespace {
 
-/// Whether the last word of an order's text says that a block takes one program after another; takes the word away.
-bool takePersistent(std::string& order) {
+/// Whether the last word of an order's text is this one; takes it away.
+bool takeWord(std::string& order, StringRef word) {
   StringRef text = StringRef(order).rtrim();
-  if (!text.consume_back("persistent") || (!text.empty() && text.back() != ' ')) return false;
+  if (!text.consume_back(word) || (!text.empty() && text.back() != ' ')) return false;
   order = text.rtrim().str();
   return true;
 }
@@ -34,7 +34,12 @@ void addRoles(OpPassManager& pm, bool repeat) {
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   std::string order = options.forced;
-  const bool repeat = takePersistent(order) || options.repeat;
+  bool repeat = options.repeat, owners = false;  // named behind the nodes, in any order
+  for (bool more = true; more;) {
+    const bool persistent = takeWord(order, "persistent"), owned = takeWord(order, "owners");
+    repeat |= persistent, owners |= owned, more = persistent || owned;
+  }
+  owners &= options.roles && options.boxes;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
   };
@@ -48,7 +53,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
-  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps}));
+  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps, .owners = owners}));
   pm.addPass(tilegpu::createRemoveConversionsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -60,6 +65,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes}));
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
+  if (owners) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangeOperandsPass());
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
   // An order names the nodes of a loop with boxes: without them there may be others.
@@ -78,6 +84,10 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
 
   // What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for
   // whom.
+  if (owners) {
+    pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
+    pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
+  }
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());

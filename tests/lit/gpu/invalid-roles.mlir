@@ -54,3 +54,33 @@ func.func @programs_of_a_launch_that_gives_each_a_block() {
   }
   return
 }
+
+// -----
+
+func.func @owner_without_groups(%turn: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
+  // expected-error @+1 {{'tilegpu.owner_only' op needs a machine with warp groups, and a function of two or more of them}}
+  tilegpu.owner_only %turn {
+  }
+  return
+}
+
+// -----
+
+func.func @owner_in_another(%turn: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  tilegpu.owner_only %turn {
+    // expected-error @+1 {{'tilegpu.owner_only' op stands in another one; legal is one for all that its owner does}}
+    tilegpu.owner_only %turn {
+    }
+  }
+  return
+}
+
+// -----
+
+#s = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0) | dim0: 2, dim1: 8">
+func.func @wait_by_all(%slot: i32) {
+  %b = tilegpu.alloc : !tilegpu.buffer<2 x 2x8xbf16, #s>
+  // expected-error @+1 {{'tilegpu.slot_wait' op needs to stand in tilegpu.owner_only}}
+  tilegpu.slot_wait %b[%slot] : !tilegpu.buffer<2 x 2x8xbf16, #s>
+  return
+}

@@ -15,7 +15,7 @@
 // Conditions: warps hold whole boxes (layout::boxOfWarps; whole rows where a conversion goes), so that no warp waits for another; the
 // engine can do what the operation says (TensorMaps.h); and there is room. Where blocks take several programs (`programs`), and in loops,
 // that is room beside all other buffers, in the first case with two slots for what is copied once a program; else the tile may lie where
-// operands were. Of sums the engine is given f32 alone.
+// operands were. Of sums the engine is given f32 alone. Additions of owners (-tilegpu-assign-owners) of one kind have one buffer.
 //
 // Runs before -tilegpu-decompose-conversions. Test: tests/lit/gpu/store-boxes.mlir.
 #include "compiler/gpu/Fragments.h"
@@ -50,7 +50,7 @@ struct Plan {
   BulkWindow window;
 
   bool adds() const { return isa<tile::AccumulateOp>(write); }
-  bool inLoop() const { return write->getParentOfType<LoopLikeOpInterface>() != nullptr; }
+  bool again() const { return write->getParentOfType<LoopLikeOpInterface>() || write->getParentOfType<OwnerOnlyOp>(); }
   int64_t bytes() const {
     auto type = cast<RankedTensorType>(value.getType());
     return type.getNumElements() * elementBits(type.getElementType()) / 8;
@@ -114,11 +114,23 @@ int64_t bytesTaken(func::FuncOp func, bool programs) {
   return bytes;
 }
 
+/// The buffer of another addition that the copying thread sends, in the order of the program: one suffices for tiles of a kind.
+Value sharedBuffer(func::FuncOp func, const Plan& plan) {
+  Value found;
+  if (!plan.adds() || !plan.write->getParentOfType<OwnerOnlyOp>()) return found;
+  func.walk([&](StoreBoxesOp store) {
+    if (store->getParentOfType<OwnerOnlyOp>() && store.getAdd() && store.getValue().getType() == plan.value.getType() &&
+        store.getBuffer().getType().getLayout().getLayout() == plan.home)
+      found = store.getBuffer();
+  });
+  return found;
+}
+
 /// Whether the block has room for what the engine reads.
 bool hasRoom(func::FuncOp func, const Plan& plan, bool programs) {
   const int64_t taken = bytesTaken(func, programs), most = targetOf(func).shared.bytesPerBlock;
   if (taken + plan.bytes() + kReserve <= most) return true;
-  return !programs && !plan.inLoop() && plan.bytes() <= taken;
+  return !programs && !plan.again() && plan.bytes() <= taken;
 }
 
 void rewrite(func::FuncOp func, const Plan& plan) {
@@ -127,7 +139,8 @@ void rewrite(func::FuncOp func, const Plan& plan) {
   OpBuilder b = OpBuilder::atBlockBegin(&func.getBody().front());
   auto shared = SharedAttr::get(b.getContext(), plan.home);
   auto bufferType = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), shared);
-  Value buffer = AllocOp::create(b, write->getLoc(), bufferType, IntegerAttr(), IntegerAttr());
+  Value buffer = sharedBuffer(func, plan);
+  if (!buffer) buffer = AllocOp::create(b, write->getLoc(), bufferType, IntegerAttr(), IntegerAttr());
   b.setInsertionPoint(write);
   auto checked = write->getAttrOfType<DenseI64ArrayAttr>("boundary_check");
   auto stored = StoreBoxesOp::create(b, write->getLoc(), plan.pointer, plan.value, buffer, plan.window.coordinates,
@@ -155,7 +168,7 @@ class StoreBoxesPass : public impl::StoreBoxesPassBase<StoreBoxesPass> {
       for (Operation* write : writes) {
         auto store = dyn_cast<tile::StoreOp>(write);
         std::optional<Plan> plan = store ? planFor(store) : planFor(cast<tile::AccumulateOp>(write));
-        if (plan && hasRoom(func, *plan, programs)) rewrite(func, *plan);
+        if (plan && (sharedBuffer(func, *plan) || hasRoom(func, *plan, programs))) rewrite(func, *plan);
       }
     } catch (const Error& error) {
       func.emitError() << error.what();

@@ -12,6 +12,8 @@
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
 
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/OwnedDots.h"
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
@@ -142,13 +144,20 @@ class AssignLayoutsPass : public impl::AssignLayoutsPassBase<AssignLayoutsPass> 
     if (warps < 1 || warps > machine.maxWarps || warps * machine.warpSize > machine.maxThreads)
       return function.emitError() << "a block has 1 to " << machine.maxThreads / machine.warpSize << " warps on " << machine.name
                                   << ", but got " << warps.getValue();
-    LayoutPool pool(machine, warps);
-    Assignment assignment(function, pool);
-    if (failed(assignment.solve()) || failed(Rewriter(assignment, pool).run(function))) return failure();
     Builder b(&getContext());
     function->setAttr(kTargetAttr, b.getStringAttr(target.getValue()));
     function->setAttr(kWarpsAttr, b.getI64IntegerAttr(warps));
-    return success();
+    if (owners) markOwned(function);
+    LayoutPool pool(machine, warps);
+    Assignment assignment(function, pool);
+    return success(succeeded(assignment.solve()) && succeeded(Rewriter(assignment, pool).run(function)));
+  }
+
+  static void markOwned(func::FuncOp function) {
+    if (!hasRoomForCopier(function)) return;
+    function.walk([](tile::DotOp dot) {
+      if (mayHaveOwner(dot)) dot->setAttr(kOwnedAttr, UnitAttr::get(dot.getContext()));
+    });
   }
 };
 

@@ -8,7 +8,7 @@
 //                                                     and %c may be the first operand of a further product as it is
 //
 // Instructions of warp groups, which read shared memory themselves, are one more way: all groups along the rows, or as many as the rows
-// suffice for, and the others along the columns.
+// suffice for, and the others along the columns. Where a dot is to have one group as its owner, that is the only way.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
@@ -139,6 +139,26 @@ static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixIn
   return option;
 }
 
+/// The dot as instructions of one warp group, its owner, for which the others hold copies; nothing where the row does not serve.
+static std::optional<DotOption> ownerOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
+                                            LayoutPool& pool) {
+  if (!canLieInShared(dot, 1) || !suitsGroups(dot, row, 1, 1)) return std::nullopt;
+  auto [m, n, depth] = sizeOf(dot);
+  const int bits = elementBits(dot.getA().getType().getElementType());
+  const LinearLayout others = LinearLayout::broadcast(kWarp, pool.warps() / row.warps);
+  LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, n}, {row.warps, 1}) * others;
+  LinearLayout a = layout::tileFragment(gpu::fragmentOf(first, Operand::A, k, bits), {m, depth}, {row.warps, 1}) * others;
+  LinearLayout b = LinearLayout::broadcast(kWarp, row.warps) *
+                   layout::tileFragment(gpu::fragmentOf(first, Operand::B, k, bits), {depth, n}, {1, 1}) * others;
+  DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
+  option.row = &row;
+  option.depth = row.k;
+  option.sharedB = true;
+  double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k;
+  option.cycles = instructions * row.cyclesOf(static_cast<int>(n), /*aInShared=*/true).value_or(static_cast<double>(n) / 2);
+  return option;
+}
+
 /// Adds the ways of one instruction in registers.
 static void addOptions(tile::DotOp dot, const gpu::MatrixInstruction& row, int k, LayoutPool& pool, std::vector<DotOption>& options) {
   const size_t before = options.size();
@@ -170,6 +190,8 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   for (const gpu::MatrixInstruction& group : pool.target().matrix) {
     if (isForSingleWarps(dot, pool.target(), pool.warps())) break;
     if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
+    if (dot->hasAttr(kOwnedAttr))
+      if (auto option = ownerOption(dot, group, first, depth, pool)) return std::vector{*option};
     if (auto option = groupOption(dot, group, first, depth, pool)) options.push_back(*option);
   }
   for (const gpu::MatrixInstruction* row : rows)

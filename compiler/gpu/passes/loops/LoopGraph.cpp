@@ -8,7 +8,8 @@
 //
 // Where a matrix unit does dots by itself, groups are smaller: a group needs the same dots, not as many, so that what follows from one of
 // two dots can run beside the other one; and a conversion for which warps meet is a node, so that dots can begin before it. Edges then lead
-// from a group to one that needs the same nodes or more. Elsewhere other warps run beside a dot, and larger groups keep fewer registers.
+// from a group to one that needs the same nodes or more. The store of what warps exchange is a node, too. Elsewhere other warps run beside
+// a dot, and larger groups keep fewer registers.
 //
 // What is computed from scalars alone belongs to no node. Edges are values, and the order that memory imposes (MemoryOrder.h).
 #include "compiler/gpu/passes/loops/LoopGraph.h"
@@ -36,8 +37,16 @@ namespace {
 /// Registers for addresses, loop control and what else no node accounts for.
 constexpr int kOtherRegisters = 16;
 
+/// The store of what warps exchange for a dot, which may be another trip's.
+bool isExchange(Operation* op) {
+  auto store = dyn_cast<StoreBufferOp>(op);
+  auto alloc = store ? store.getBuffer().getDefiningOp<AllocOp>() : AllocOp();
+  return alloc && alloc->hasAttr(kExchangeAttr);
+}
+
 /// Reads of shared memory, what they wait for, and the renaming between them and their dot.
 bool isOperandRead(Operation* op) {
+  if (isExchange(op)) return false;
   if (isa<LoadBufferOp, CopyWaitOp, StoreBufferOp>(op)) return true;
   return isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
 }
@@ -96,7 +105,7 @@ class GraphBuilder {
 
   /// What is a node by itself.
   bool isHeavy(Operation* op) const {
-    return isa<tile::DotOp, tile::SelectLazyOp>(op) || (graph.queued && crossesWarps(dyn_cast<ConvertLayoutOp>(op)));
+    return isa<tile::DotOp, tile::SelectLazyOp>(op) || isExchange(op) || (graph.queued && crossesWarps(dyn_cast<ConvertLayoutOp>(op)));
   }
   bool isSame(const Needs& a, const Needs& b) const { return graph.queued ? a.nodes == b.nodes : a.level == b.level; }
 
@@ -343,7 +352,10 @@ class GraphBuilder {
       if (Operation* op = loop.getBody()->findAncestorOpInBlock(*user))
         if (int to = nodeOf(op); to >= 0 && to != node) users.insert(to);
     if (users.empty()) return;
-    graph.model.nodes[node].registers += static_cast<int>(registersOf(result.getType()));
+    // An owner has all of the result.
+    const bool owned = result.getDefiningOp() && result.getDefiningOp()->hasAttr(kOwnedAttr);
+    const int64_t groups = owned ? warpsOf(loop) / *targetOf(loop).warpGroup : 1;
+    graph.model.nodes[node].registers += static_cast<int>(registersOf(result.getType()) * groups);
     if (users.size() != 1) return;
     for (gpu::Edge& edge : graph.model.edges)
       if (edge.from == node && edge.to == users[0] && graph.model.nodes[edge.to].kind == gpu::NodeKind::Arithmetic && !edge.order)

@@ -69,6 +69,8 @@ void add(Operation* op, ArithmeticWork& work) {
     addReduce(reduce, work);
   } else if (auto conversion = dyn_cast<ConvertLayoutOp>(op)) {
     addConversion(conversion, work);
+  } else if (auto store = dyn_cast<StoreBufferOp>(op)) {
+    work.sharedBytes += held(*layoutOf(store.getValue())) * elementBits(store.getValue().getType().getElementType()) / 8;
   } else if (auto cumsum = dyn_cast<tile::CumsumOp>(op)) {
     work.add += held(*layoutOf(cumsum.getInput()));
   } else if (isa<tile::LoadOp, tile::GatherOp, tile::AtomicAddOp>(op)) {

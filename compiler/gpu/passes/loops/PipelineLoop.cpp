@@ -262,12 +262,13 @@ class Pipeliner {
     for (Operation* fill : fills) giveSlots(fill);
   }
 
-  /// One slot for each stage from what fills the buffer to the last reader, each access with the number of its iteration's.
+  /// One slot for each stage from what fills the buffer to the last reader, or as many as it has, each access with the number of its
+  /// iteration's.
   void giveSlots(Operation* fill) {
     auto copy = dyn_cast<CopyAsyncOp>(fill);
     auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
     unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second);
-    int64_t slots = static_cast<int64_t>(last) - when + 1;
+    int64_t slots = std::max(static_cast<int64_t>(last) - when + 1, alloc.getResult().getType().getSlots());
     if (copy && copy.isBulk()) release(alloc, slots);
     if (slots == 1) return;
     alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));

@@ -9,6 +9,9 @@
 
 namespace fattn::tilegpu {
 
+/// Registers of a thread that only copies, enough for addresses: the fewest that can be asked for.
+constexpr int64_t kFewestRegisters = 24;
+
 /// Two computing warp groups or more, on a chip that can move registers from one to the other (a single group would halve the blocks on an
 /// SM for its copies), and threads left for a further group.
 inline bool hasRoomForCopier(mlir::func::FuncOp func) {
@@ -18,10 +21,10 @@ inline bool hasRoomForCopier(mlir::func::FuncOp func) {
   return (warps + group) * target.warpSize <= target.maxThreads;
 }
 
-/// Additions in a loop, which a warp would wait for in the next trip. Where the block has no further warps, it does.
+/// Additions in a loop, which a warp would wait for in the next trip, and those of an owner. Where the block has no further warps, it does.
 inline bool maySendElsewhere(StoreBoxesOp store) {
-  return store.getAdd() && store->getParentOfType<mlir::LoopLikeOpInterface>() &&
-         hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
+  const bool again = store->getParentOfType<mlir::LoopLikeOpInterface>() || store->getParentOfType<OwnerOnlyOp>();
+  return store.getAdd() && again && hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
 }
 
 }  // namespace fattn::tilegpu

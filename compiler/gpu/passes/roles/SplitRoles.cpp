@@ -49,9 +49,6 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// Registers of a thread that only copies, enough for addresses: the fewest that can be asked for.
-constexpr int64_t kCopierRegisters = 24;
-
 /// What some operations of a function follow from: operations, and of loops and branches the values that are needed.
 class Slice {
  public:
@@ -61,7 +58,9 @@ class Slice {
     while (!work_.empty()) {
       Operation* next = work_.pop_back_val();
       if (!ops_.insert(next).second) continue;
-      if (Operation* parent = next->getParentOp(); !isa<func::FuncOp>(parent)) {
+      Operation* parent = next->getParentOp();
+      if (isa<OwnerOnlyOp>(parent)) parent = parent->getParentOp();  // one of the groups does it, for all
+      if (!isa<func::FuncOp>(parent)) {
         if (!isa<scf::ForOp, scf::IfOp>(parent)) return false;
         work_.push_back(parent);
       }
@@ -121,7 +120,10 @@ class Copier {
 
   void block(OpBuilder& b, Block& source) {
     for (Operation& op : source.without_terminator())
-      if (slice_.contains(&op) && !isa<AllocOp>(op)) emit(b, &op);
+      if (auto owned = dyn_cast<OwnerOnlyOp>(op))
+        block(b, owned.getBody().front());
+      else if (slice_.contains(&op) && !isa<AllocOp>(op))
+        emit(b, &op);
   }
 
  private:
@@ -193,9 +195,7 @@ class RoleSplitter {
   }
 
   void run() {
-    if (!hasRoom() || !llvm::all_of(copies_, [&](CopyAsyncOp copy) { return isFree(copy); })) return;
-    for (CopyAsyncOp copy : copies_)
-      if (!slice_.add(copy)) return;
+    if (!maySplit()) return refuseOwners();
     func_.walk([&](StoreBoxesOp store) {
       Slice more = slice_;
       if (!maySendElsewhere(store) || !more.add(store)) return;
@@ -209,10 +209,23 @@ class RoleSplitter {
  private:
   int64_t group() const { return *target_.warpGroup; }
 
+  bool maySplit() {
+    return hasRoom() && llvm::all_of(copies_, [&](CopyAsyncOp copy) { return isFree(copy) && slice_.add(copy); });
+  }
+
+  /// Owners lay what they add into one buffer, which nobody but a further role can hand from one to the next.
+  void refuseOwners() {
+    func_.walk([](StoreBoxesOp store) {
+      if (store->getParentOfType<OwnerOnlyOp>())
+        throw Error(ErrorCode::InvalidArgument, "an order with owners needs copies that a warp group of their own can make",
+                    "leave `owners` out, or take an order or tiles whose buffers have bytes of their own");
+    });
+  }
+
   /// C1.
   bool hasRoom() const { return !copies_.empty() && hasRoomForCopier(func_); }
   int64_t registersOfComputing() const {
-    return gpu::registerLimit(target_, static_cast<int>(warps_ / group()), static_cast<int>(group()) * target_.warpSize, kCopierRegisters);
+    return gpu::registerLimit(target_, static_cast<int>(warps_ / group()), static_cast<int>(group()) * target_.warpSize, kFewestRegisters);
   }
 
   /// C2 and C3.
@@ -251,7 +264,7 @@ class RoleSplitter {
     Value copies = IsCopierOp::create(b, loc, b.getI1Type(), UnitAttr());
     auto roles = scf::IfOp::create(b, loc, TypeRange(), copies, /*addThenBlock=*/true, /*addElseBlock=*/true);
     b.setInsertionPointToStart(roles.thenBlock());
-    SetRegistersOp::create(b, loc, b.getI64IntegerAttr(kCopierRegisters), UnitAttr());
+    SetRegistersOp::create(b, loc, b.getI64IntegerAttr(kFewestRegisters), UnitAttr());
     Value one = IsCopierOp::create(b, loc, b.getI1Type(), b.getUnitAttr());
     auto alone = scf::IfOp::create(b, loc, TypeRange(), one, /*addThenBlock=*/true, /*addElseBlock=*/false);
     scf::YieldOp::create(b, loc);

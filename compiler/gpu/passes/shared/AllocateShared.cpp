@@ -182,8 +182,8 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
   }
 
  private:
-  /// Room behind the buffers for the barrier objects of copies by tensor maps, and of stores that other warps may send. Gives where it
-  /// ends.
+  /// Room behind the buffers for the barrier objects of copies by tensor maps, of stores that other warps may send, and of slots that warps
+  /// fill for one another. Gives where it ends.
   static int64_t placeBarriers(func::FuncOp func, int64_t total) {
     llvm::SmallSetVector<Value, 4> buffers;
     func.walk([&](CopyAsyncOp copy) {
@@ -193,6 +193,7 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     func.walk([&](StoreBoxesOp store) {
       if (maySendElsewhere(store)) buffers.insert(store.getBuffer());
     });
+    func.walk([&](SlotCommitOp commit) { buffers.insert(commit.getBuffer()); });
     int64_t end = static_cast<int64_t>(llvm::alignTo(total, kBarrierBytes));
     for (Value buffer : buffers) {
       auto alloc = buffer.getDefiningOp<AllocOp>();

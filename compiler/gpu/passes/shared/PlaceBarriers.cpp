@@ -25,6 +25,9 @@
 // read. An atomic addition with an order conflicts with every access: one thread adds, and speaks for all threads that have met it at a
 // barrier before, and for all that meet it behind.
 //
+// Buffers whose slots warps hand over (tilegpu.slot_commit) need none among their own accesses. In tilegpu.owner_only there cannot be one:
+// what its owner reads there beside such slots lies in boxes, or was written before the loop.
+//
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
 //
@@ -74,7 +77,7 @@ bool join(State& into, const State& other) {
 }
 
 bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
-  if (!overlap(access.buffer, buffer)) return false;
+  if (!overlap(access.buffer, buffer) || (access.bySlot && access.buffer == buffer)) return false;
   if (!access.write) return done.stored || done.copied;
   if (access.byWarp && access.buffer == buffer) return false;
   if (!access.copy) return done.read || done.stored || done.copied;

@@ -13,9 +13,9 @@
 //
 // A wait for an engine's copy of boxes passes other copies: it is for its own slot.
 //
-// A wait for a dot moves down its block to the first operation that uses its result, that writes a buffer which the dot reads, or that
-// computes what takes over the registers of an operand in the next trip. Releases of these buffers on the way come along: the dot reads
-// them until then.
+// A wait for a dot moves down its block to the first operation that uses its result, that writes a buffer which the dot reads, that
+// computes what takes over the registers of an operand in the next trip, or that nothing may be in flight beyond (tilegpu.owner_only).
+// Releases of these buffers on the way come along: the dot reads them until then.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
 // control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
@@ -96,7 +96,10 @@ void sink(DotWaitOp wait) {
     return found.wasInterrupted();
   };
   Operation* place = wait->getNextNode();
-  auto stops = [&](Operation* op) { return isa<BarrierOp>(op) || successors.contains(op) || uses(op) || writes(op); };
+  auto stops = [&](Operation* op) {
+    auto owner = dyn_cast<OwnerOnlyOp>(op);
+    return isa<BarrierOp>(op) || (owner && owner.getDrained()) || successors.contains(op) || uses(op) || writes(op);
+  };
   SmallVector<ReleaseOp> releases;
   for (; !place->hasTrait<OpTrait::IsTerminator>() && !stops(place); place = place->getNextNode())
     if (auto release = dyn_cast<ReleaseOp>(place); release && buffers.contains(release.getBuffer())) releases.push_back(release);
