@@ -32,25 +32,28 @@ bool hasWholeRows(const Parameters& parameters) {
   return hasBoxes(parameters) && (width == 64 || width == 128 || width == 256);
 }
 
-// Orders of the loop over queries that measured best: scores and their gradients begin together, dV while dS is computed, and what is
-// added to dQ before dK. With 64 columns there are registers to begin dK in the next trip, so that the scores do not wait for it. With 256
-// columns two groups of warps share the columns of dK and dV, and exchange P and dS (docs/backward.md).
+// What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, or in the next one.
+constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAndLateKeys = "D1 A B a C b c d E1 e1 owners";
+
+// Orders of the loop over queries that measured best: scores and their gradients begin together, and dV while dS is computed. What is added
+// to dQ is one warp group's, and comes a trip later, when the other group's part of dS is old. With 64 columns there are registers to
+// begin dK in the next trip, so that the scores do not wait for it. With 256 columns two groups of warps share the columns of dK and dV,
+// and exchange P and dS (docs/backward.md).
 TileConfig wholeRowsTile(const Parameters& parameters) {
   const bool sums = parameters.flag("sums");
-  if (widthOf(parameters) <= 64) return tileOf(64, 128, 8, sums ? "D1 A B a C b c d E e" : "D1 A B a C b c");
-  if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? "A B a C b c d E e D" : "A B a C b c D");
+  if (widthOf(parameters) <= 64) return tileOf(64, 128, 8, sums ? kOwnersAndLateKeys : "D1 A B a C b c");
+  if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? kOwnersInTrip : "A B a C b c D");
   return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
 }
 
-// Other widths: the order of 128 columns, but for sums at 96, where ptxas stores up to 68 bytes of registers with it, and none with this
-// one. Below 16 the loop has other nodes, and the search decides.
+// Other widths: the order of 128 columns. Below 16 the loop has other nodes, and the search decides.
 TileConfig otherRowsTile(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
   const bool sums = parameters.flag("sums");
   const bool named = hasBoxes(parameters) && width >= 16;
   if (!named) return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
   if (!sums) return tileOf(64, 128, 8, "A B a C b c D");
-  return tileOf(64, 128, 8, width == 96 ? "B b A a C c d E e D" : "A B a C b c d E e D");
+  return tileOf(64, 128, 8, kOwnersInTrip);
 }
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
@@ -129,7 +132,15 @@ TileConfig rowsTile(const Parameters&, const Machine& machine) {
 }
 
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine) {
-  return loopSpace(keysTile(parameters, machine), machine);
+  std::vector<TileConfig> space = loopSpace(keysTile(parameters, machine), machine);
+  if (!parameters.flag("sums") || !hasUnit(parameters, machine) || !hasBoxes(parameters)) return space;
+  for (const char* order : {kOwnersInTrip, kOwnersAndLateKeys})
+    for (const std::int32_t stages : {2, 3}) {
+      TileConfig tile = tileOf(64, 128, 8, order);
+      tile.stages = stages;
+      if (tile != space.front()) space.push_back(tile);
+    }
+  return space;
 }
 
 std::vector<TileConfig> queriesSpace(const Parameters& parameters, const Machine& machine) {

@@ -89,6 +89,15 @@ INSTANTIATE_TEST_SUITE_P(
                               "BLOCK_M=128,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B C1 a b c", DType::BF16, true, false, 0, 64},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=D1 A B a C b c d E e persistent",
                               "BLOCK_M=128,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B C1 a b c persistent", DType::BF16, true, true, 0, 64},
+                    // One group owns dQ of a trip, the other one that of the next: in its own trip, and in the one behind it.
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D E e owners",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, false, 0, 64},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=D1 A B a C b c d E1 e1 owners",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 64},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D E1 e1 owners persistent",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::F16, true, true, 0, 64},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=192,STAGES=2,WARPS=12,SCHEDULE=A B a C b c d D E1 e1 owners",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, false, 0, 32},
                     // Groups beside each other, which exchange P and dS.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a d C b c e f E g D",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8", DType::F16, true, false, 0, 128},
