@@ -6,6 +6,8 @@
 //   copy_wait (all threads)   wait for full[slot]
 //   release (each warp)       arrive on empty[slot]
 //
+// A buffer's boxes may arrive with another one's (-tilegpu-share-arrivals): their bytes are announced on its `full`.
+//
 // Stores of boxes that another role sends have the same two barriers (BoxStores.cpp).
 //
 // A barrier goes through phases of alternating parity. Each thread keeps, for the slots of a buffer, the parity that it waits for next, a
@@ -91,8 +93,8 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
   auto copy = [&] {
     if (released) waitForPhase(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(BoxSlot::kEmpty), to.i32(1)));
     Value full = slot->full();
-    assembly(to, {}, {full, to.i32(slot->type().getSlotBytes())}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-             "r,r,~{memory}");
+    if (!slot->arrivesElsewhere())
+      assembly(to, {}, {full, to.i32(slot->bytesArriving())}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}");
     copyEachBox(to, op, map, *slot, full, first, further);
   };
   if (!op->hasAttr(tilegpu::kMadeByAttr))
@@ -108,6 +110,7 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
 LogicalResult waitForBoxes(Lowering& to, tilegpu::CopyWaitOp op) {
   FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
   if (failed(slot)) return failure();
+  if (slot->arrivesElsewhere()) return success();  // the wait in front, for the other buffer, was for both
   waitForPhase(to, slot->full(), slot->parity(BoxSlot::kFull));
   slot->flip(BoxSlot::kFull, Value());
   return success();

@@ -58,6 +58,14 @@ FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Va
 BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot, int role)
     : to_(&to), alloc_(alloc), slot_(slot), number_(getConstantIntValue(slot)), role_(role) {}
 
+int64_t BoxSlot::bytesArriving() {
+  int64_t bytes = type().getSlotBytes();
+  alloc_->getParentOfType<func::FuncOp>().walk([&](tilegpu::AllocOp other) {
+    if (other.getArrives() == alloc_.getBarriers()) bytes += other.getResult().getType().getSlotBytes();
+  });
+  return bytes;
+}
+
 Value BoxSlot::address(int64_t start, int64_t stride) {
   Value base = LLVM::PtrToIntOp::create(to_->b, to_->b.getI32Type(), to_->sharedBase);
   if (number_) return arith::AddIOp::create(to_->b, base, to_->i32(start + *number_ * stride));

@@ -38,7 +38,11 @@ class BoxSlot {
 
   static mlir::FailureOr<BoxSlot> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot);
 
-  mlir::Value full() { return address(static_cast<int64_t>(*alloc_.getBarriers()), kBarrierBytes); }
+  mlir::Value full() { return address(static_cast<int64_t>(alloc_.getArrives().value_or(*alloc_.getBarriers())), kBarrierBytes); }
+  /// Whether another buffer's barriers complete with this one's boxes.
+  bool arrivesElsewhere() { return alloc_.getArrives().has_value(); }
+  /// Bytes that complete a phase of `full`: of the slot, and of what arrives with it.
+  int64_t bytesArriving();
   mlir::Value empty() { return address(static_cast<int64_t>(*alloc_.getBarriers()) + kBarrierBytes * type().getSlots(), kBarrierBytes); }
   mlir::Value bytes() { return address(static_cast<int64_t>(*alloc_.getOffset()), type().getSlotBytes()); }
   tilegpu::BufferType type() { return alloc_.getResult().getType(); }

@@ -21,11 +21,19 @@ namespace {
 
 using namespace kernels;
 
+/// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none. On the host an atomic addition of f32
+/// takes longer than computing scores again. Above 128 columns blocks of keys are small, and each of them adds to all rows of dQ: 0.72 to
+/// 0.82 of the deterministic mode's speed at 256 on an H200 (docs/backward.md).
+bool sumsAreSlower(const BackwardConfig& config) {
+  if (namesHost(config.target)) return true;
+  return machineOf(config.target).warp_groups && sizeInBytes(config.dtype) == 2 && std::max(config.head_dim, config.head_dim_v) > 128;
+}
+
 BackwardConfig completedBackward(BackwardConfig config) {
   config.target = resolveTarget(config.target);
   config.alignment = completedAlignment(config.target, config.dtype, config.alignment);
   if (config.head_dim_v == 0) config.head_dim_v = config.head_dim;
-  if (namesHost(config.target)) config.deterministic = true;  // an atomic addition of f32 takes longer there than computing scores again
+  if (!config.tile || namesHost(config.target)) config.deterministic |= sumsAreSlower(config);
   return config;
 }
 

@@ -33,6 +33,7 @@ KeysArguments declareKeys(Params& args, const Parameters& parameters) {
 struct KeyBlock {
   Tile k, v;     ///< [N, D], [N, Dv]
   Scalar first;  ///< key
+  Scalar count;  ///< of all keys; a block below it has no mask in any trip
   Scalar scale;  ///< of exponents to base 2
   bool causal;
 };
@@ -46,7 +47,7 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
                 const KeySums& before) {
   const std::int64_t N = block.k.dim(0), D = block.k.dim(1), Dv = block.v.dim(1);
   const DType type = a.q.base.dtype();
-  const Scalar queries = cast(a.q.size[2], DType::I32), keyCount = cast(a.k.size[2], DType::I32), shift = keyCount - queries;
+  const Scalar queries = cast(a.q.size[2], DType::I32), shift = block.count - queries;
   const BlockPtr qs = backward::Head{a.q, batch, head}.rows(0, M, D), douts = backward::Head{a.dout, batch, head}.rows(0, M, Dv);
   const BlockPtr logs = backward::Head{a.logs, batch, head}.line(M), deltas = backward::Head{a.deltas, batch, head}.line(M);
   const Dims check = backward::statisticsCheck(M), ofLine = check.empty() ? Dims{} : Dims{1};
@@ -60,7 +61,7 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     const Tile q = load(advance(qs, {m, 0}), {0}), dout = load(advance(douts, {m, 0}), {0});
     const Tile log = load(advance(logs, {0, m}), ofLine), delta = load(advance(deltas, {0, m}), ofLine);
     // Beyond the last key there are rows that nobody stores, but their dS enters dQ.
-    Tile visible = keys < keyCount;
+    Tile visible = keys < block.count;
     if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
     if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
     const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
@@ -79,10 +80,13 @@ void keysProgram(Params& args, const Parameters& parameters, const TileConfig& t
   const DType type = parameters.dtype("dtype");
   // Causal: the first keys are seen by the most queries.
   const auto [place, blocks, kvHead, batch] = programPlace(parameters.flag("causal"), cast(a.k.size[1], DType::I32));
-  const Scalar first = place * N;
+  const Scalar first = place * N, count = cast(a.k.size[2], DType::I32);
   const Scalar group = cast(a.q.size[1] / a.k.size[1], DType::I32);
   const KeyBlock block{load(backward::Head{a.k, batch, kvHead}.rows(first, N, D), {0}),
-                       load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}), first, a.scale * std::numbers::log2e_v<float>,
+                       load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}),
+                       first,
+                       count,
+                       a.scale * std::numbers::log2e_v<float>,
                        parameters.flag("causal")};
   auto [dk, dv] = for_(0, group, 1, carry(zeros({N, D}), zeros({N, Dv})), [&](Scalar g, Tile dk, Tile dv) {
     const KeySums sums = addHead(a, block, batch, kvHead * group + g, tile.block_m, {dk, dv});

@@ -47,7 +47,7 @@ BackwardEngine::BackwardEngine(const Options& options, const BackwardOptions& ba
   target = code.target, device = code.device, config = code.tile.toString() + ", of dq " + last.tile.toString();
   compileMs = code.compile_ms + last.compile_ms, fromCache = code.from_cache && last.from_cache;
   parameters = "dtype=" + std::string(name(dtype)) + ",causal=" + (causal ? "true" : "false") +
-               ",deterministic=" + (backward.deterministic ? "true" : "false");
+               ",deterministic=" + (kernel_.config().deterministic ? "true" : "false");
 }
 
 double BackwardEngine::launch() {

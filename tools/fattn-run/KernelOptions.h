@@ -38,7 +38,7 @@ struct VarlenOptions {
 /// What `fattn-run backward` asks for beside the element type.
 struct BackwardOptions {
   io::AttentionShape shape;
-  bool deterministic = true;
+  bool deterministic = false;
   TileConfig configDq;  ///< of the deterministic mode's kernel for dq; --config is that of the one for dk and dv
 };
 
@@ -57,7 +57,7 @@ struct KernelOptions {
 /// The texts of the options that only subcommands have.
 struct KernelText {
   std::string shape, dtype, layout, activation, pages, splits, window, cuSeqlens, cuSeqlensK, configDq;
-  bool bias = false, residual = false, causal = false, ragged = false, append = false, deterministic = true;
+  bool bias = false, residual = false, causal = false, ragged = false, append = false, deterministic = false;
 };
 
 /// Throws UsageError.

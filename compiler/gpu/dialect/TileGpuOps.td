@@ -102,13 +102,15 @@ def TileGpu_AllocOp : TileGpu_Op<"alloc", [MemoryEffects<[TileGpu_SharedAlloc]>]
     what a trip leaves there no other one reads.
 
     Where whole boxes are copied into the buffer (`tilegpu.copy_async` with a map), `barriers` is where the barrier objects of its slots lie,
-    8 bytes each: one a slot that a copy completes, then one a slot on which the warps release it (`tilegpu.release`), if they do.
+    8 bytes each: one a slot that a copy completes, then one a slot on which the warps release it (`tilegpu.release`), if they do. With `arrives`
+    (set by `-tilegpu-share-arrivals`) copies complete the objects of another buffer instead, whose `barriers` these are: a wait for its slot is one
+    for both.
 
     Constraints:
     - C1: `offset` and `barriers` are at least 0, and what lies there ends within the function's `tilegpu.shared_bytes` where that is known.
     - C2: a buffer of several slots is allocated outside of loops, as trips take turns with its slots.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers, OptionalAttr<I64Attr>:$arrives);
   let results = (outs Res<TileGpu_BufferType, "", [TileGpu_SharedAlloc]>:$result);
   let assemblyFormat = "attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;

@@ -195,6 +195,14 @@ def AllocateSharedPass : Pass<"tilegpu-allocate-shared", "::mlir::ModuleOp"> {
   }];
 }
 
+def ShareArrivalsPass : Pass<"tilegpu-share-arrivals", "::mlir::func::FuncOp"> {
+  let summary = "Let small boxes arrive with large ones";
+  let description = [{
+    Where a line of numbers is copied beside a tile, and waited for behind it, the wait for the tile is one for both. Runs behind
+    `-tilegpu-allocate-shared`.
+  }];
+}
+
 def PlaceFencesPass : Pass<"tilegpu-place-fences", "::mlir::ModuleOp"> {
   let summary = "Show threads' writes to the matrix units that read shared memory";
   let description = [{

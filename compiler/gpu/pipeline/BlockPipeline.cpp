@@ -94,6 +94,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
   if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
   pm.addPass(tilegpu::createAllocateSharedPass());
+  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
 

@@ -31,10 +31,10 @@ struct BackwardConfig {
   std::int64_t head_dim = 0;    ///< of q and k: a multiple of 8 from 8 to 256
   std::int64_t head_dim_v = 0;  ///< of v and o: same values; 0 = head_dim
   bool causal = false;          ///< as in AttentionConfig: row i of n sees the keys up to i + (m - n) of m
-  /// The same inputs give the same bits: dQ has a kernel of its own, which computes the scores again. Else dQ is added up by atomic
-  /// additions, whose order differs from launch to launch; dK and dV are always the same bits. The deterministic mode is the faster one
-  /// wherever both were measured (docs/backward.md). The host is always deterministic.
-  bool deterministic = true;
+  /// The same inputs give the same bits: dQ has a kernel of its own, which computes the scores again. Else dQ may be added up by atomic
+  /// additions, whose order differs from launch to launch, where that is faster (docs/backward.md): not on the host, and with Hopper's
+  /// instructions up to 128 columns, unless `tile` is told. dK and dV are always the same bits.
+  bool deterministic = false;
   std::string target{};  ///< as in AttentionConfig
   /// BLOCK_N, the keys of a program, and BLOCK_M, the queries of a step, STAGES, WARPS and SCHEDULE of the kernel for dK and dV; none =
   /// what was tuned, else the defaults; what is unset is taken from them. Where it is not deterministic, BLOCK_M divides 128.

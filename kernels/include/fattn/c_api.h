@@ -333,7 +333,8 @@ typedef struct fattn_backward_kernel fattn_backward_kernel; /* a reference-count
  *   {"dtype": "bf16", "head_dim": 128, "causal": true}
  *
  *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
- *   deterministic  the same inputs give the same bits of dq, too, as they always do of dk and dv, and on the host (left out: true)
+ *   deterministic  the same inputs give the same bits of dq, too, as they always do of dk and dv (left out: false, which allows
+ *                  other bits where that is faster)
  *   tile           {"block_m": 32, "block_n": 128, "stages": 2, "warps": 8}, any of them, of the kernel for dk and dv
  *   tile_dq        the same of the deterministic mode's kernel for dq              (left out: what was tuned, else fattn's defaults)
  *

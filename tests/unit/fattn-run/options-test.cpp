@@ -209,7 +209,7 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
   const io::AttentionShape& s = backward.kernel->backward.shape;
   EXPECT_EQ(std::tuple(s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, s.dim, s.dimV, s.causal), std::tuple(2, 8, 4, 30, 50, 64, 32, true));
   EXPECT_TRUE(backward.kernel->backward.deterministic);
-  EXPECT_TRUE(accepted("backward").kernel->backward.deterministic);
+  EXPECT_FALSE(accepted("backward").kernel->backward.deterministic);
   EXPECT_FALSE(accepted("backward --atomic").kernel->backward.deterministic);
   EXPECT_EQ(backward.kernel->backward.configDq.block_m, 32);
   EXPECT_EQ(

@@ -309,7 +309,7 @@ class Placer {
     Operation* outermost = load;
     while (outermost->getParentOp() != func) outermost = outermost->getParentOp();
     b.setInsertionPoint(outermost);
-    Value buffer = AllocOp::create(b, loc, bufferType, IntegerAttr(), IntegerAttr());
+    Value buffer = AllocOp::create(b, loc, bufferType, IntegerAttr(), IntegerAttr(), IntegerAttr());
     Value zero = arith::ConstantIntOp::create(b, loc, 0, 32);
     b.setInsertionPoint(load);
     if (engine != Engine::None) {

@@ -140,7 +140,7 @@ void rewrite(func::FuncOp func, const Plan& plan) {
   auto shared = SharedAttr::get(b.getContext(), plan.home);
   auto bufferType = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), shared);
   Value buffer = sharedBuffer(func, plan);
-  if (!buffer) buffer = AllocOp::create(b, write->getLoc(), bufferType, IntegerAttr(), IntegerAttr());
+  if (!buffer) buffer = AllocOp::create(b, write->getLoc(), bufferType, IntegerAttr(), IntegerAttr(), IntegerAttr());
   b.setInsertionPoint(write);
   auto checked = write->getAttrOfType<DenseI64ArrayAttr>("boundary_check");
   auto stored = StoreBoxesOp::create(b, write->getLoc(), plan.pointer, plan.value, buffer, plan.window.coordinates,

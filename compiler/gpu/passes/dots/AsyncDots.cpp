@@ -71,7 +71,7 @@ Value storeForUnit(tile::DotOp dot, const ExchangedOperand& operand, Value& slot
   OpBuilder b(operand.chain.back());
   Location loc = dot.getLoc();
   auto buffer = BufferType::get(b.getContext(), 1, type.getShape(), type.getElementType(), SharedAttr::get(b.getContext(), operand.home));
-  Value alloc = AllocOp::create(b, loc, buffer, IntegerAttr(), IntegerAttr());
+  Value alloc = AllocOp::create(b, loc, buffer, IntegerAttr(), IntegerAttr(), IntegerAttr());
   slot = arith::ConstantIntOp::create(b, loc, 0, 32);
   StoreBufferOp::create(b, loc, operand.source, alloc, slot);
   return alloc;

@@ -44,7 +44,7 @@ void exchange(tile::DotOp dot, int64_t groups) {
             b(operand.chain.back());
   auto buffer =
       BufferType::get(b.getContext(), groups, type.getShape(), type.getElementType(), SharedAttr::get(b.getContext(), operand.home));
-  auto alloc = AllocOp::create(start, loc, buffer, IntegerAttr(), IntegerAttr());
+  auto alloc = AllocOp::create(start, loc, buffer, IntegerAttr(), IntegerAttr(), IntegerAttr());
   alloc->setAttr(kExchangeAttr, b.getUnitAttr());
   Value slot = arith::ConstantIntOp::create(outside, loc, 0, 32);
   StoreBufferOp::create(b, loc, operand.source, alloc, slot);
