@@ -7,7 +7,8 @@
 //   slot_wait (warps of the owner)      wait for full[slot]
 //   release (warps of the owner)        arrive on empty[slot]
 //
-// All warps count the phases that the owner waits for: it is another group the next time.
+// All warps count the phases that the owner waits for: it is another group the next time. What an owner knows of the phases before is
+// -tilegpu-assign-owners' part.
 //
 // Source: PTX ISA 8.7, "mbarrier". Test: tests/lit/nvidia/owners.mlir.
 #include "compiler/nvidia/Boxes.h"

@@ -439,16 +439,17 @@ def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminato
   let description = [{
     The warp group whose number is `turn` modulo the number of computing groups executes the region, and the others go on. A tile in the region has
     a layout of as many warps as a group has. What the region does to barrier objects counts for all warps, as if each had executed it.
-    With `drained` no dot is in flight when it begins: -tilegpu-place-waits moves no wait beyond it. Inserted by `-tilegpu-assign-owners`.
+    With `drained` no dot is in flight when it begins: -tilegpu-place-waits moves no wait beyond it. With `met` all groups have come to it:
+    -tilegpu-place-barriers places a barrier before it. Inserted by `-tilegpu-assign-owners`.
 
     Constraints:
     - C1: the function's machine has warp groups, and the function two or more of them.
     - C2: the region has no result, and none of its operations needs warps of other groups.
     - C3: it does not stand in another one.
   }];
-  let arguments = (ins I32:$turn, UnitAttr:$drained);
+  let arguments = (ins I32:$turn, UnitAttr:$drained, UnitAttr:$met);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$turn (`drained` $drained^)? $body attr-dict";
+  let assemblyFormat = "$turn (`drained` $drained^)? (`met` $met^)? $body attr-dict";
   let hasVerifier = 1;
 }
 

@@ -140,12 +140,29 @@ class Execution {
       case Turn::Descending:
         while (step(*ready.back())) continue;
         break;
-      case Turn::Random: {
-        Warp& warp = *ready[random_() % ready.size()];
-        for (auto left = 1 + random_() % 6; left > 0 && step(warp); --left) continue;
+      case Turn::Random:
+        stepAny(ready);
+        break;
+      case Turn::Held: {
+        if (heldFor_-- == 0) {
+          heldFor_ = random_() % (1 << random_() % 12);  // a trip of a loop, or a few operations
+          firstHeld_ = random_() % warps_.size();
+          lastHeld_ = firstHeld_ + random_() % (warps_.size() - firstHeld_);
+        }
+        std::vector<Warp*> free;
+        llvm::copy_if(ready, std::back_inserter(free), [&](const Warp* warp) {
+          const auto number = static_cast<std::size_t>(warp->number);
+          return number < firstHeld_ || number > lastHeld_;
+        });
+        stepAny(free.empty() ? ready : free);
         break;
       }
     }
+  }
+
+  void stepAny(const std::vector<Warp*>& ready) {
+    Warp& warp = *ready[random_() % ready.size()];
+    for (auto left = 1 + random_() % 6; left > 0 && step(warp); --left) continue;
   }
 
   /// One instruction; whether the warp can go on.
@@ -252,6 +269,8 @@ class Execution {
   Run& run_;
   Block block_;
   std::mt19937_64 random_;
+  std::size_t firstHeld_ = 0, lastHeld_ = 0;
+  std::uint64_t heldFor_ = 0;  ///< turns
   std::vector<Warp> warps_;
 };
 
@@ -306,7 +325,7 @@ std::vector<interpreter::Grid> blocksOf(const Code& code, Run& run) {
 }
 
 std::string orderText(const Order& order) {
-  static constexpr const char* kTurns[] = {"ascending", "descending", "random"};
+  static constexpr const char* kTurns[] = {"ascending", "descending", "random", "some held"};
   static constexpr const char* kLazy[] = {"where needed", "everywhere", "at random"};
   return fmt::format("warps {}, copies {}, exact sides {}", kTurns[static_cast<int>(order.turn)],
                      order.completion == Completion::Late ? "late" : "at once", kLazy[static_cast<int>(order.lazy)]);

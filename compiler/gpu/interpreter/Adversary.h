@@ -52,6 +52,7 @@ enum class Turn : std::uint8_t {
   Ascending,   ///< the first warp that can, as long as it can
   Descending,  ///< the last
   Random,      ///< any, for a few operations
+  Held,        ///< any but some, which run only when no other can; others are held every now and then
 };
 /// When a copy reads its source and writes its destination.
 enum class Completion : std::uint8_t { Late, AtOnce };

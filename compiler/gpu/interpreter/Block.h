@@ -52,10 +52,10 @@ struct Channel {
   uint64_t copies = 0;
   std::vector<uint64_t> waits, releases;  ///< of each warp
   Copy last;
-  Memory* source = nullptr;    ///< what the last copy reads
-  uint32_t boxes = 0;          ///< the last copy's number there
-  std::vector<uint64_t> laid;  ///< tiles of which each warp has laid its part, for another to send
-  uint64_t sent = 0;           ///< of these
+  Memory* source = nullptr;      ///< what the last copy reads
+  uint32_t boxes = 0;            ///< the last copy's number there
+  std::vector<uint64_t> laid;    ///< tiles of which each warp has laid its part, or an owner has, for another to send
+  uint64_t parts = 0, sent = 0;  ///< warps' parts, and tiles
   // What warps fill for an owner: how often each has acquired and committed the slot, and for how many fills the owner was another warp's
   // group or its own.
   std::vector<uint64_t> acquired, committed, passed;

@@ -92,14 +92,28 @@ Awaited release(Flattener& to, tilegpu::ReleaseOp op) {
           }};
 }
 
+/// A barrier object tells a phase from the next one only. Whether the phase before the awaited one is complete, else a fault: the machine
+/// would take a phase that was complete long ago for the awaited one.
+bool isTellingPhases(Block& block, Warp& warp, Operation* op, bool beforeIsComplete) {
+  if (!beforeIsComplete)
+    block.run.log.report(FaultKind::Undefined, nullptr, op, [&] {
+      return fmt::format("{} in warp {} waits for a phase of a barrier object while the phase before it is not complete", describe(op),
+                         warp.number);
+    });
+  return beforeIsComplete;
+}
+
 Awaited layForOthers(Flattener& to, tilegpu::StoreBoxesOp op) {
   auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   auto laidBy = [=](Block& block, Warp& warp) -> uint64_t& { return block.channel(alloc, 0).laid[static_cast<std::size_t>(warp.number)]; };
-  return {[=](Block& block, Warp& warp) { return laidBy(block, warp) == block.channel(alloc, 0).sent; },
+  return {[=](Block& block, Warp& warp) {
+            const uint64_t sent = block.channel(alloc, 0).sent, laid = laidBy(block, warp);
+            return isTellingPhases(block, warp, op, sent + 1 >= laid) && sent == laid;
+          },
           [=, lay = layBoxes(to, op)](Block& block, Warp& warp) mutable {
             needBarriers(block, warp, op, alloc);
             lay(block, warp);
-            ++laidBy(block, warp);
+            ++laidBy(block, warp), ++block.channel(alloc, 0).parts;
           }};
 }
 
@@ -109,9 +123,13 @@ Awaited sendBoxes(Flattener& to, tilegpu::SendBoxesOp op) {
   Type element = type.getElementType();
   auto window = std::make_shared<const WindowPlaces>(type.getShape(), op.getBoundaryCheck(), tilegpu::extentsOf(op), element);
   auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
+  // An owner lays all of a tile.
+  uint64_t layers = 0;
+  for (Operation* user : alloc->getUsers())
+    if (isa<tilegpu::StoreBoxesOp>(user)) layers = static_cast<uint64_t>(tilegpu::warpsOf(user));
   auto ready = [=](Block& block, Warp&) {
-    Channel& channel = block.channel(alloc, 0);
-    return llvm::all_of(channel.laid, [&](uint64_t laid) { return laid > channel.sent; });
+    const Channel& channel = block.channel(alloc, 0);
+    return channel.parts >= (channel.sent + 1) * layers;
   };
   auto act = [=, from = to.slot(op.getPtr()), adds = op.getAdd()](Block& block, Warp& warp) mutable {
     needBarriers(block, warp, op, alloc);
@@ -141,7 +159,8 @@ Awaited acquire(Flattener& to, tilegpu::SlotAcquireOp op) {
   return {[=](Block& block, Warp& warp) {
             Channel& channel = channelOf(block, warp);
             const uint64_t released = std::accumulate(channel.releases.begin(), channel.releases.end(), uint64_t{0});
-            return released >= channel.acquired[static_cast<std::size_t>(warp.number)] * ownerWarps;
+            const uint64_t awaited = channel.acquired[static_cast<std::size_t>(warp.number)] * ownerWarps;
+            return isTellingPhases(block, warp, op, released + ownerWarps >= awaited) && released >= awaited;
           },
           [=](Block& block, Warp& warp) {
             needBarriers(block, warp, op, alloc);
@@ -163,7 +182,8 @@ Awaited waitForFill(Flattener& to, tilegpu::SlotWaitOp op) {
   return {[=](Block& block, Warp& warp) {
             Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
             const uint64_t before = channel.passed[static_cast<std::size_t>(warp.number)];
-            return llvm::all_of(channel.committed, [&](uint64_t committed) { return committed > before; });
+            const uint64_t fewest = *llvm::min_element(channel.committed);
+            return isTellingPhases(block, warp, op, fewest >= before) && fewest > before;
           },
           [=](Block& block, Warp& warp) {
             Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);

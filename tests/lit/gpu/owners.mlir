@@ -39,12 +39,14 @@
 // CHECK-NEXT: tilegpu.slot_wait %[[B]][%[[TURN]]]
 // CHECK: %[[D:.*]] = tilegpu.dot_async %[[B]][%[[TURN]]], {{.*}}tensor<64x128xf32, #[[OWN]]>
 // CHECK-NEXT: %[[E:.*]] = tilegpu.dot_wait %[[D]]
-// CHECK-NEXT: tilegpu.release %[[B]][%[[TURN]]]
 // CHECK-NEXT: tilegpu.store_boxes %{{.*}}, %[[E]] in %[[SUMS]] map {{.*}} {add, {{.*}}tilegpu.made = "elsewhere"}
+// CHECK-NEXT: tilegpu.release %[[B]][%[[TURN]]]
 // CHECK-NEXT: }
 // CHECK-NOT: tilegpu.barrier
 // CHECK: scf.yield
-// CHECK: tilegpu.owner_only
+// Behind the loop no acquire tells the last owner that the one before has begun its addition.
+// CHECK: tilegpu.barrier
+// CHECK-NEXT: tilegpu.owner_only %{{.*}} met {
 func.func @sums(%q: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}, %k: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i64, tile.noalias}, %n: i32) attributes {tile.kernel} {
   %i0 = arith.constant 0 : i32
   %i64 = arith.constant 64 : i32

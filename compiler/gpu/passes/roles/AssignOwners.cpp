@@ -8,8 +8,8 @@
 //                                                               slot_wait %b[%t]
 //                                                               %d = dot_async %b[%t], %k[0], 0
 //                                                               %e = dot_wait %d
-//                                                               release %b[%t]
 //                                                               tile.accumulate %p, %e
+//                                                               release %b[%t]
 //                                                             }
 //
 // The tiles of the region lie in the registers of one group: what the groups had side by side, it has one after the other. The number of
@@ -18,10 +18,18 @@
 //
 // Where registers do not suffice for what the owner computes beside operands of dots in flight, these end before (`drained`).
 //
+// An owner waits until the addition of the owner before has been taken from shared memory. A barrier object tells a phase from the next one
+// only, so that it needs to know that the owner before has begun its own addition: the release behind that says so to who acquires the slot
+// next. With a slot for each of G groups, each region that comes G - 1 trips behind its trip has such an acquire in front of it. One in its
+// own trip needs none: what it waits for the others have committed behind the region before. In front of any other region, as behind a
+// loop, the groups meet (`met`).
+//
 // The region stands where the addition does. A release of a buffer that the dot reads comes behind it.
 //
 // Conditions, else an error: C1 the buffer is read by such dots alone; C2 the results are only added to memory (OwnedDots.h), in the dots'
 // own block.
+//
+// Assumption: A1 the number of a slot that a loop carries goes round by one in each trip (-tilegpu-schedule-loops).
 //
 // Runs before -tilegpu-store-boxes and -tilegpu-place-waits. Test: tests/lit/gpu/assign-owners.mlir.
 #include "compiler/gpu/passes/Buffers.h"
@@ -29,6 +37,8 @@
 #include "compiler/gpu/passes/roles/OwnedDots.h"
 #include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -124,7 +134,7 @@ class OwnerAssigner {
     SmallVector<ReleaseOp> releases = releasesBetween(dot, add);
     Location loc = dot.getLoc();
     OpBuilder b(add);
-    auto region = OwnerOnlyOp::create(b, loc, dot.getASlot(), needsRegisters(dot));
+    auto region = OwnerOnlyOp::create(b, loc, dot.getASlot(), /*drained=*/needsRegisters(dot), /*met=*/!knowsLastOwner(dot));
     OwnerOnlyOp::ensureTerminator(region.getBody(), b, loc);
     Operation* end = region.getBody().front().getTerminator();
     b.setInsertionPoint(end);
@@ -135,6 +145,7 @@ class OwnerAssigner {
     dot->moveBefore(end);
     for (Operation* step : added.chain) take(step, end);
     add->moveBefore(end);
+    ReleaseOp::create(b, loc, alloc_, dot.getASlot());
     for (ReleaseOp release : releases) release->moveAfter(region);
   }
 
@@ -167,10 +178,26 @@ class OwnerAssigner {
         operand.set(repeated(b, operand.get()));
     step->getResult(0).setType(
         withLayout(cast<RankedTensorType>(step->getResult(0).getType()), inOneGroup(*layoutOf(step->getResult(0)), group_)));
-    if (!isa<DotWaitOp>(step)) return;
-    b.setInsertionPointAfter(step);
-    auto dot = step->getOperand(0).getDefiningOp<DotAsyncOp>();
-    ReleaseOp::create(b, step->getLoc(), alloc_, dot.getASlot());
+  }
+
+  /// Whether an owner that begins its addition knows, without a barrier, that the owner before has begun its own.
+  bool knowsLastOwner(DotAsyncOp dot) const {
+    const int64_t groups = cast<BufferType>(alloc_->getResult(0).getType()).getSlots();
+    for (StoreBufferOp store : stores_)
+      if (store->getBlock() == dot->getBlock()) {
+        if (dot.getASlot() == store.getSlot()) return true;
+        std::optional<int64_t> written = firstSlot(store.getSlot()), read = firstSlot(dot.getASlot());
+        return written && read && (*written - *read + groups) % groups == groups - 1;
+      }
+    return false;
+  }
+
+  /// A slot's number in the first trip of a loop (A1).
+  static std::optional<int64_t> firstSlot(Value slot) {
+    auto carried = dyn_cast<BlockArgument>(slot);
+    auto loop = carried ? dyn_cast<scf::ForOp>(carried.getOwner()->getParentOp()) : nullptr;
+    if (!loop || carried == loop.getInductionVar()) return std::nullopt;
+    return getConstantIntValue(loop.getTiedLoopInit(carried)->get());
   }
 
   /// Of buffers that the dot reads.

@@ -26,7 +26,7 @@
 // barrier before, and for all that meet it behind.
 //
 // Buffers whose slots warps hand over (tilegpu.slot_commit) need none among their own accesses. In tilegpu.owner_only there cannot be one:
-// what its owner reads there beside such slots lies in boxes, or was written before the loop.
+// what its owner reads there beside such slots lies in boxes, or was written before the loop. In front of one with `met` there is one.
 //
 // The region of tile.select_lazy may run in some warps only. A barrier that what it touches needs at its entry stands before the
 // operation; where the region writes and reads shared memory itself there are barriers inside, and the lowering branches for the block.
@@ -134,6 +134,7 @@ class BarrierFlow {
     if (auto loop = dyn_cast<scf::ForOp>(op)) return visitLoop(state, [&](State& s) { block(*loop.getBody(), s); });
     if (auto loop = dyn_cast<scf::WhileOp>(op)) return visitWhile(loop, state);
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
+    if (auto owned = dyn_cast<OwnerOnlyOp>(op); owned && owned.getMet()) need(op, true, state);
     if (op->getNumRegions() != 0) return visitBranches(op, state);
     SmallVector<BufferAccess, 2> accesses = accessesOf(op);
     const std::optional<transforms::MemoryAccess>& global = globalOf(op);
