@@ -36,6 +36,29 @@ struct Words {
   std::string_view text, note;
 };
 
+/// Of slots and tiles that warps hand over to others.
+Words wordsOfHandOver(Hazard hazard) {
+  switch (hazard) {
+    case Hazard::SentOtherwise:
+      return {"lays a tile for other warps to send, whose tilegpu.send_boxes sends another one, or none, at this place in their order",
+              "what they send"};
+    case Hazard::LaidByNobody:
+      return {"sends a tile that no tilegpu.store_boxes lays: it would never begin", ""};
+    case Hazard::AcquireHeld:
+      return {"waits for a slot whose last content no owner has released: it would never end", ""};
+    case Hazard::WriteNotAcquired:
+      return {"writes a slot that an owner may still be reading: a tilegpu.slot_acquire is missing before it", ""};
+    case Hazard::CommitNotAcquired:
+      return {"commits a slot that nobody has acquired since the last commit: the order of the slots would be lost", ""};
+    case Hazard::AwaitNotCommitted:
+      return {"waits for a slot that no tilegpu.slot_commit has filled: it would never end", ""};
+    case Hazard::ReleaseTwice:
+      return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
+    default:
+      return {};
+  }
+}
+
 Words wordsOf(Hazard hazard) {
   switch (hazard) {
     case Hazard::ReadOfCopyInFlight:
@@ -66,20 +89,13 @@ Words wordsOf(Hazard hazard) {
     case Hazard::TurnPassedEarly:
       return {"passes on a turn that no tilegpu.turn_wait has taken: the next group's turns would be lost", ""};
     case Hazard::SentOtherwise:
-      return {"lays a tile for other warps to send, whose tilegpu.send_boxes sends another one, or none, at this place in their order",
-              "what they send"};
     case Hazard::LaidByNobody:
-      return {"sends a tile that no tilegpu.store_boxes lays: it would never begin", ""};
     case Hazard::AcquireHeld:
-      return {"waits for a slot whose last content no owner has released: it would never end", ""};
     case Hazard::WriteNotAcquired:
-      return {"writes a slot that an owner may still be reading: a tilegpu.slot_acquire is missing before it", ""};
     case Hazard::CommitNotAcquired:
-      return {"commits a slot that nobody has acquired since the last commit: the order of the slots would be lost", ""};
     case Hazard::AwaitNotCommitted:
-      return {"waits for a slot that no tilegpu.slot_commit has filled: it would never end", ""};
     case Hazard::ReleaseTwice:
-      return {"releases a slot that holds nothing since its last release: the copies' order of slots would be lost", ""};
+      return wordsOfHandOver(hazard);
     case Hazard::ReadWithoutFence:
       return {"reads by the matrix unit what threads have written: a tilegpu.fence_async is missing behind the write", "the write"};
     case Hazard::ReadAfterWrite:

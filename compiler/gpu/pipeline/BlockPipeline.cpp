@@ -21,6 +21,23 @@ bool takeWord(std::string& order, StringRef word) {
   return true;
 }
 
+/// What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for whom.
+void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, bool owners, bool repeat) {
+  if (owners) {
+    pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
+    pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
+  }
+  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
+  pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
+  pm.addPass(tilegpu::createPlaceWaitsPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
+  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
+  pm.addPass(tilegpu::createAllocateSharedPass());
+  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
+  pm.addPass(tilegpu::createPlaceFencesPass());
+  pm.addPass(tilegpu::createPlaceBarriersPass());
+}
+
 /// Copies that wait for nothing but their slots run apart from what computes; `repeat`: a block takes one program after another.
 void addRoles(OpPassManager& pm, bool repeat) {
   pm.addPass(tilegpu::createSplitRolesPass());
@@ -82,22 +99,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
   verifyLayouts();
 
-  // What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for
-  // whom.
-  if (owners) {
-    pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
-    pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
-  }
-  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
-  pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
-  pm.addPass(tilegpu::createPlaceWaitsPass());
-  pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
-  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
-  pm.addPass(tilegpu::createAllocateSharedPass());
-  if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
-  pm.addPass(tilegpu::createPlaceFencesPass());
-  pm.addPass(tilegpu::createPlaceBarriersPass());
-
+  addSharedMemory(pm, options, owners, repeat);
   if (options.roles) addRoles(pm, repeat);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }

@@ -77,7 +77,7 @@ class ShareArrivalsPass : public impl::ShareArrivalsPassBase<ShareArrivalsPass> 
     for (auto& [second, boxes] : buffers)
       for (auto& [first, others] : buffers) {
         if (first == second || !first.getBarriers() || !mayShare(first, second) || !areTogether(others, boxes)) continue;
-        second.setArrives(*first.getBarriers());
+        second.setArrives(first.getBarriers());
         break;
       }
   }
