@@ -21,9 +21,9 @@ namespace {
 
 using namespace kernels;
 
-/// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none. On the host an atomic addition of f32
-/// takes longer than computing scores again. Above 128 columns blocks of keys are small, and each of them adds to all rows of dQ: 0.72 to
-/// 0.82 of the deterministic mode's speed at 256 on an H200 (docs/backward.md).
+/// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none. On the host an atomic addition of
+/// f32 takes longer than computing scores again. Above 128 columns blocks of keys are small, and each of them adds to all rows of dQ: 0.72
+/// to 0.82 of the deterministic mode's speed at 256 on an H200 (docs/backward.md).
 bool sumsAreSlower(const BackwardConfig& config) {
   if (namesHost(config.target)) return true;
   return machineOf(config.target).warp_groups && sizeInBytes(config.dtype) == 2 && std::max(config.head_dim, config.head_dim_v) > 128;

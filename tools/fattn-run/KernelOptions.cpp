@@ -78,7 +78,9 @@ void declareBackward(CLI::App* command, KernelText& text) {
       ->group("Operands");
   command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
-  command->add_flag("--deterministic,!--atomic", text.deterministic, "dq has a kernel of its own, or may be added up atomically where that is faster (--atomic)")
+  command
+      ->add_flag("--deterministic,!--atomic", text.deterministic,
+                 "dq has a kernel of its own, or may be added up atomically where that is faster (--atomic)")
       ->group("Kernel");
   command->add_option("--config-dq", text.configDq, "tile configuration of the kernel for dq")->type_name("K=V,...")->group("Kernel");
 }

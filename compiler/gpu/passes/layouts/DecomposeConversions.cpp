@@ -58,8 +58,8 @@ LogicalResult throughShared(ConvertLayoutOp op) {
   if (failed(value)) return failure();
   Type element = cast<RankedTensorType>(value->getType()).getElementType();
   auto shared = SharedAttr::get(op.getContext(), plan.shared->layout.elements());
-  auto buffer =
-      AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, type.getShape(), element, shared), IntegerAttr(), IntegerAttr(), IntegerAttr());
+  auto buffer = AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, type.getShape(), element, shared), IntegerAttr(),
+                                IntegerAttr(), IntegerAttr());
   Value slot = arith::ConstantIntOp::create(b, op.getLoc(), 0, 32);
   StoreBufferOp::create(b, op.getLoc(), *value, buffer, slot);
   Type loaded = op.getResult().getType().clone(element);
@@ -79,7 +79,8 @@ LogicalResult reshapeThroughShared(ReshapeOp op) {
   int64_t count = 1;
   for (int64_t extent : op.getFrom()) count *= extent;
   auto shared = SharedAttr::get(op.getContext(), LinearLayout::identity(layout::kOffset, count, layout::dim(0)));
-  auto buffer = AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, count, element, shared), IntegerAttr(), IntegerAttr(), IntegerAttr());
+  auto buffer = AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, count, element, shared), IntegerAttr(), IntegerAttr(),
+                                IntegerAttr());
   Value slot = arith::ConstantIntOp::create(b, op.getLoc(), 0, 32);
   StoreBufferOp::create(b, op.getLoc(), *value, buffer, slot, op.getFromAttr());
   Type loaded = op.getResult().getType().clone(element);
