@@ -71,6 +71,7 @@ struct Options {
       {Turn::Ascending, Completion::Late, Lazy::Needed},
       {Turn::Descending, Completion::AtOnce, Lazy::Everywhere},
       {Turn::Random, Completion::Late, Lazy::Random, 1},
+      {Turn::Held, Completion::AtOnce, Lazy::Needed, 2},
   };
   /// Called after each order, with the results in the arguments' buffers: what is wrong with them, or an empty text.
   std::function<std::string(const Order& order)> compare;
