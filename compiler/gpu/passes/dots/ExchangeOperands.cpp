@@ -17,7 +17,7 @@
 // -tilegpu-assign-layouts has chosen the dots (`tilegpu.owned`), and their fragments. Conditions, else the mark goes: C1 the unit reads the
 // first operand from shared memory because warps exchange it; C2 the result is only added to memory (OwnedDots.h).
 //
-// Runs before -tilegpu-schedule-loops. Test: tests/lit/gpu/exchange-operands.mlir.
+// Runs before -tilegpu-schedule-loops. Test: tests/lit/gpu/owners.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/dots/ExchangedOperand.h"

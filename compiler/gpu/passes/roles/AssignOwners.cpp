@@ -31,7 +31,7 @@
 //
 // Assumption: A1 the number of a slot that a loop carries goes round by one in each trip (-tilegpu-schedule-loops).
 //
-// Runs before -tilegpu-store-boxes and -tilegpu-place-waits. Test: tests/lit/gpu/assign-owners.mlir.
+// Runs before -tilegpu-store-boxes and -tilegpu-place-waits. Test: tests/lit/gpu/owners.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/OwnedDots.h"
