@@ -21,12 +21,17 @@ namespace {
 
 using namespace kernels;
 
-/// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none. On the host an atomic addition of
-/// f32 takes longer than computing scores again. Above 128 columns blocks of keys are small, and each of them adds to all rows of dQ: 0.72
-/// to 0.82 of the deterministic mode's speed at 256 on an H200 (docs/backward.md).
+/// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none (docs/backward.md has the figures).
+/// On the host an atomic addition of f32 takes longer than computing scores again. Sums of 16-bit types are worth it where an engine adds
+/// boxes, and up to 128 columns: above, blocks of keys are small, and each of them adds to all rows of dQ. In f32 products take so long
+/// that NVIDIA's additions hide behind them. AMD's were not compared.
 bool sumsAreSlower(const BackwardConfig& config) {
   if (namesHost(config.target)) return true;
-  return machineOf(config.target).warp_groups && sizeInBytes(config.dtype) == 2 && std::max(config.head_dim, config.head_dim_v) > 128;
+  const Machine machine = machineOf(config.target);
+  if (!machine.chip.starts_with("nvidia:")) return true;
+  constexpr int kBoxAlignment = 16;
+  const bool hasBoxes = machine.warp_groups && config.alignment >= kBoxAlignment;
+  return sizeInBytes(config.dtype) == 2 && (!hasBoxes || std::max(config.head_dim, config.head_dim_v) > 128);
 }
 
 BackwardConfig completedBackward(BackwardConfig config) {

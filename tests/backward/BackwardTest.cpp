@@ -12,7 +12,9 @@ BackwardConfig configOf(const BackwardShape& shape, const std::string& target, b
           .head_dim_v = shape.dimV,
           .causal = shape.causal,
           .deterministic = deterministic,
-          .target = target};
+          .target = target,
+          // Told a tile, GPUs add dQ up also where that is the slower mode.
+          .tile = deterministic ? std::nullopt : std::optional(TileConfig{})};
 }
 
 BackwardArgs argsOf(const BackwardData& data, std::byte* base) {

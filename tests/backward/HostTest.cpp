@@ -71,9 +71,19 @@ TEST(Backward, WrongConfigurationsAreRefused) {
             "tile: BLOCK_K is no choice of the backward pass");
   EXPECT_EQ(refuses({.head_dim = 64, .deterministic = false, .target = "nvidia:sm_80", .tile = TileConfig{.block_m = 24}}),
             "tile: BLOCK_M is 24; where the mode is not deterministic, it must divide 128");
-  EXPECT_EQ(refuses({.head_dim = 64, .deterministic = false, .target = "nvidia:sm_80", .tile_dq = TileConfig{.block_m = 16}}),
+  EXPECT_EQ(refuses({.head_dim = 64, .deterministic = false, .target = "nvidia:sm_90a", .tile_dq = TileConfig{.block_m = 16}}),
             "tile_dq: only the deterministic mode has a kernel for dQ that it could be for");
   EXPECT_EQ(refuses({.head_dim = 64, .target = "host", .tile = TileConfig{.block_m = 24}}), "supported");
+}
+
+TEST(Backward, WhereSumsAreTheSlowerModeNoneAreMade) {
+  const auto sums = [](const BackwardConfig& config) { return !compile(config).config().deterministic; };
+  EXPECT_FALSE(sums({.head_dim = 16, .target = "nvidia:sm_80"}));
+  EXPECT_TRUE(sums({.dtype = DType::F32, .head_dim = 16, .target = "nvidia:sm_80"}));
+  EXPECT_TRUE(sums({.head_dim = 16, .target = "nvidia:sm_90a"}));
+  EXPECT_FALSE(sums({.head_dim = 16, .target = "nvidia:sm_90a", .alignment = 2}));
+  EXPECT_FALSE(sums({.head_dim = 16, .target = "amd:gfx942"}));
+  EXPECT_TRUE(sums({.head_dim = 16, .target = "nvidia:sm_80", .tile = TileConfig{}}));
 }
 
 TEST(Backward, BlocksThatDoNotDivideTheWorkspaceAreRightToo) {
