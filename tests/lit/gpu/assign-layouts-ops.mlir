@@ -142,3 +142,19 @@ func.func @types(%a: tensor<16x32xi8>, %b: tensor<32x64xi8>, %c: tensor<16x64xi3
   %1 = tile.dot %x, %y, %z : tensor<16x8xf32>, tensor<8x64xf32> -> tensor<16x64xf32>
   return %0, %1 : tensor<16x64xi32>, tensor<16x64xf32>
 }
+
+// An operand that is made of a smaller tile is made where the product takes it: what is converted is the smaller one.
+// CHECK-LABEL: func.func @repeated_operand
+// CHECK: tilegpu.convert_layout %{{.*}} -> tensor<1x4x16xbf16
+// CHECK: tile.broadcast
+// CHECK: tile.reshape %{{.*}} -> tensor<16x16xbf16, #[[A:.*]]>
+// CHECK-NOT: tilegpu.convert_layout {{.*}} tensor<16x16xbf16
+// CHECK: tile.dot %{{.*}} : tensor<16x16xbf16, #[[A]]>
+func.func @repeated_operand(%p: tensor<4x16x!tile.ptr<bf16>>, %b: tensor<16x64xbf16>, %acc: tensor<16x64xf32>) -> tensor<16x64xf32> {
+  %x = tile.gather %p : tensor<4x16x!tile.ptr<bf16>> -> tensor<4x16xbf16>
+  %e = tile.expand_dims %x, 0 : tensor<4x16xbf16> -> tensor<1x4x16xbf16>
+  %w = tile.broadcast %e : tensor<1x4x16xbf16> -> tensor<4x4x16xbf16>
+  %a = tile.reshape %w : tensor<4x4x16xbf16> -> tensor<16x16xbf16>
+  %d = tile.dot %a, %b, %acc : tensor<16x16xbf16>, tensor<16x64xbf16> -> tensor<16x64xf32>
+  return %d : tensor<16x64xf32>
+}

@@ -55,3 +55,21 @@ func.func @whole(%a: tensor<16x24xbf16>, %b: tensor<24x40xbf16>, %c: tensor<16x4
   %d = tile.dot %a, %b, %c : tensor<16x24xbf16>, tensor<24x40xbf16> -> tensor<16x40xf32>
   return %d : tensor<16x40xf32>
 }
+
+// -----
+
+// What does not change in the loop is copied before it.
+// CHECK-LABEL: func.func @invariant
+// CHECK: tile.broadcast %{{.*}} : tensor<1x4x16xf16> -> tensor<4x4x16xf16>
+// CHECK: scf.for
+// CHECK-NOT: tensor<4x4x16xf16>
+// CHECK: tile.dot
+func.func @invariant(%a: tensor<4x16xf16>, %b: tensor<16x8xf16>, %c: tensor<4x8xf32>, %n: index) -> tensor<4x8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %c) -> (tensor<4x8xf32>) {
+    %d = tile.dot %a, %b, %sum : tensor<4x16xf16>, tensor<16x8xf16> -> tensor<4x8xf32>
+    scf.yield %d : tensor<4x8xf32>
+  }
+  return %r : tensor<4x8xf32>
+}

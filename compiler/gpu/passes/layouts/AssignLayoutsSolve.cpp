@@ -104,6 +104,11 @@ void Assignment::assignHomes() {
       if (edges_.contains(operand)) spread(operand, layout);
   }
   for (const Anchor& anchor : anchors_) spread(anchor.value, anchor.layout);
+  // Operands that nothing else places are made where the dot takes them, such as a broadcast of a smaller tile.
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) {
+    if (edges_.contains(dot.getA())) spread(dot.getA(), options[choice].a);
+    if (edges_.contains(dot.getB())) spread(dot.getB(), options[choice].b);
+  }
   for (auto& [value, edges] : edges_) spread(value, pool_.blocked(shapeOf(value), -1, bitsOf(value), 16));
 }
 

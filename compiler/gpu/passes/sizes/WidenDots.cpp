@@ -18,6 +18,7 @@
 #include "compiler/gpu/passes/TargetPass.h"
 #include "compiler/gpu/passes/sizes/PadTiles.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -29,6 +30,9 @@ namespace fattn::tilegpu {
 
 namespace {
 
+/// The loop around the place where the builder inserts, if that is in the loop's own body; null if none is.
+LoopLikeOpInterface enclosingLoop(OpBuilder& b) { return dyn_cast<LoopLikeOpInterface>(b.getInsertionBlock()->getParentOp()); }
+
 /// `count` copies of the tile, one after the other along a dimension.
 Value repeated(OpBuilder& b, Value tile, int64_t dim, int64_t count) {
   if (count == 1) return tile;
@@ -37,6 +41,9 @@ Value repeated(OpBuilder& b, Value tile, int64_t dim, int64_t count) {
   copies.insert(copies.begin() + dim, count);
   result[static_cast<size_t>(dim)] *= count;
   Location loc = tile.getLoc();
+  // What does not change in a loop is copied before it.
+  OpBuilder::InsertionGuard guard(b);
+  for (auto loop = enclosingLoop(b); loop && loop.isDefinedOutsideOfLoop(tile); loop = enclosingLoop(b)) b.setInsertionPoint(loop);
   Value expanded = tile::ExpandDimsOp::create(b, loc, tile, dim);
   Value broadcast = tile::BroadcastOp::create(b, loc, RankedTensorType::get(copies, type.getElementType()), expanded);
   return tile::ReshapeOp::create(b, loc, RankedTensorType::get(result, type.getElementType()), broadcast);
