@@ -2,6 +2,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 
 #include "compiler/layout/Conversion.h"
+#include "compiler/layout/Queries.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -125,6 +126,13 @@ bool crossesWarps(ConvertLayoutOp conversion) {
   const layout::LinearLayout *from = layoutOf(conversion.getInput().getType()), *to = layoutOf(conversion.getType());
   const int bits = elementBits(conversion.getType().getElementType());
   return from && to && layout::planConversion(*from, *to, bits, banksOf(conversion)).kind == layout::ConversionKind::Shared;
+}
+
+bool crossesWarps(tile::ReduceOp reduce) {
+  const layout::LinearLayout* layout = layoutOf(reduce.getInputs().front().getType());
+  if (!layout || picksAny(reduce)) return false;
+  const layout::ReductionPlan plan = layout::planReduction(*layout, static_cast<int>(reduce.getAxis()));
+  return !plan.warps.empty() || !plan.warpCopies.empty();
 }
 
 bool splitsOperands(tile::DotOp dot) {

@@ -57,6 +57,8 @@ int64_t registersOf(mlir::Type type);
 
 /// Whether several warps make a conversion together, through shared memory (null: no).
 bool crossesWarps(ConvertLayoutOp conversion);
+/// The same of a reduction.
+bool crossesWarps(tile::ReduceOp reduce);
 
 /// Those that a loop's body needs at least: what it carries, and the largest result of a dot that starts from a constant.
 int64_t registersIn(mlir::Operation* loop);

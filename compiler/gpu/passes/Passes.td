@@ -219,6 +219,13 @@ def PlaceBarriersPass : Pass<"tilegpu-place-barriers", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitWaitsPass : Pass<"tilegpu-split-waits", "::mlir::func::FuncOp"> {
+  let summary = "Wait for a copy in front of the last barrier before its data is needed";
+  let description = [{
+    Copies that a loop's trip waits for together get more time where a later barrier, which stands there for another reason, serves their data, too.
+  }];
+}
+
 def SplitRolesPass : Pass<"tilegpu-split-roles", "::mlir::ModuleOp"> {
   let summary = "Give the copies of an engine to a warp group of their own";
   let description = [{

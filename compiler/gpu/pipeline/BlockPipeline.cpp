@@ -36,6 +36,7 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, bool own
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
+  pm.addNestedPass<func::FuncOp>(tilegpu::createSplitWaitsPass());
 }
 
 /// Copies that wait for nothing but their slots run apart from what computes; `repeat`: a block takes one program after another.

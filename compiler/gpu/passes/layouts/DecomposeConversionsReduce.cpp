@@ -5,6 +5,7 @@
 // 64 and warps the rest, become 4 x 64. What no warp chooses is reduced first, and of that what a thread has in its own registers, so that
 // lanes exchange one number and not one for each part. The results, one a warp, are few, and a conversion gives every thread all those of
 // its lines. A dimension that cannot be split (a layout in which lanes and warps are xored) is converted as a whole.
+#include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/layouts/DecomposeConversions.h"
 #include "compiler/layout/Queries.h"
 #include "mlir/IR/IRMapping.h"
@@ -15,11 +16,6 @@ namespace fattn::tilegpu {
 namespace {
 
 using layout::LinearLayout;
-
-bool crossesWarps(const LinearLayout& layout, int axis) {
-  layout::ReductionPlan plan = layout::planReduction(layout, axis);
-  return !plan.warps.empty() || !plan.warpCopies.empty();
-}
 
 /// The author's combination, on other tiles.
 SmallVector<Value> reduce(OpBuilder& b, tile::ReduceOp like, ArrayRef<Value> inputs, int axis, const LinearLayout& result) {
@@ -66,7 +62,7 @@ SmallVector<Value> reduceWithinWarps(OpBuilder& b, tile::ReduceOp op, ArrayRef<P
 LogicalResult reduceAcrossWarps(tile::ReduceOp op) {
   auto axis = static_cast<int>(op.getAxis());
   const LinearLayout& layout = *layoutOf(op.getInputs().front());
-  if (picksAny(op) || !crossesWarps(layout, axis)) return success();
+  if (!crossesWarps(op)) return success();
   OpBuilder b(op);
   SmallVector<Part> parts = partsOf(layout, axis);
   SmallVector<Value> values = parts.empty() ? SmallVector<Value>(op.getInputs()) : reduceWithinWarps(b, op, parts);

@@ -15,6 +15,8 @@
 //   (Waits::Apart: each where its data is read).
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
 //   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
+// - Where all warps meet behind the last reader of a copy's slot, for an exchange between them, the copy stands behind that and fills the
+// slot that was read: it runs one trip further ahead, with as many slots.
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 //   All such stores of a trip stand where the first does (Waits::Together): two barriers then serve for all of them.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
@@ -38,58 +40,6 @@ using namespace mlir;
 namespace fattn::tilegpu {
 namespace {
 
-/// The operation of the loop's body that is `op` or contains it; null outside.
-Operation* inBody(scf::ForOp loop, Operation* op) { return loop.getBody()->findAncestorOpInBlock(*op); }
-
-bool isRegisterFetch(tile::LoadOp load) {
-  return load->hasOneUse() && isa<StoreBufferOp>(*load->user_begin()) && (*load->user_begin())->getBlock() == load->getBlock();
-}
-
-/// Everything in the body that `op` is computed from, carried values included; in the order of the text.
-SmallVector<Operation*> sliceOf(scf::ForOp loop, Operation* op) {
-  llvm::SetVector<Operation*> slice;
-  SmallVector<Operation*> work = {op};
-  auto need = [&](Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBody()) {
-      if (argument == loop.getInductionVar()) return;
-      value = loop.getTiedLoopYieldedValue(argument)->get();
-    }
-    Operation* def = value.getDefiningOp();
-    if (def && def->getBlock() == loop.getBody() && slice.insert(def)) work.push_back(def);
-  };
-  while (!work.empty()) {
-    Operation* next = work.pop_back_val();
-    next->walk([&](Operation* inner) {
-      for (Value operand : inner->getOperands()) need(operand);
-    });
-  }
-  SmallVector<Operation*> sorted(slice.begin(), slice.end());
-  llvm::sort(sorted, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
-  return sorted;
-}
-
-Value bufferOf(Operation* fetch) {
-  if (auto copy = dyn_cast<CopyAsyncOp>(fetch)) return copy.getBuffer();
-  return cast<StoreBufferOp>(*fetch->user_begin()).getBuffer();
-}
-
-/// What fills the buffer: the copy itself, or the store of what was loaded.
-Operation* fillOf(Operation* fetch) { return isa<CopyAsyncOp>(fetch) ? fetch : *fetch->user_begin(); }
-
-bool canRunAhead(scf::ForOp loop, Operation* fetch, int64_t ahead, transforms::Aliasing& aliasing) {
-  if (!fillsForIteration(loop, fillOf(fetch), bufferOf(fetch))) return false;
-  SmallVector<Operation*> slice = sliceOf(loop, fetch);
-  bool possible = llvm::none_of(slice, [](Operation* op) {
-    return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
-  });
-  if (!possible) return false;
-  SmallVector<transforms::MemoryAccess> reads;
-  for (Operation* op : slice) llvm::append_range(reads, transforms::accessesIn(op));
-  // What the address comes from goes along to wherever the fetch is put.
-  return mayMove(loop, transforms::accessesIn(fetch), ahead + 1, /*late=*/-1, aliasing) &&
-         mayMove(loop, reads, ahead + 1, /*late=*/1, aliasing);
-}
-
 /// Whether what uses a load's result reads shared memory in the load's place: a matrix unit does, and a transposition is only another view.
 bool readsInPlace(OpOperand& use) {
   auto dot = dyn_cast<tile::DotOp>(use.getOwner());
@@ -106,8 +56,10 @@ class Pipeliner {
   FailureOr<scf::ForOp> run() {
     limitByTrips();
     if (ahead == 0 && !lateStages) return loop;
-    for (auto& [op, s] : order) s += ahead, stage[op] = s;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
+    if (ahead > 0 && mayRefill) refills = refillsOf(loop, fetches, order, ahead);
+    const int64_t shift = ahead + (refills.empty() ? 0 : 1);
+    for (auto& [op, s] : order) s += shift, stage[op] = s;
     if (ahead > 0 && waits == Waits::Together) gatherWaits(), gatherStores();
     for (Operation* fetch : fetches) placeFetch(fetch);
     giveSlots();
@@ -129,8 +81,10 @@ class Pipeliner {
       llvm::sort(order, [](auto& a, auto& b) { return a.first->isBeforeInBlock(b.first); });
     }
     ahead = std::min(ahead, std::max<int64_t>(0, trips - 1));
+    mayRefill = trips > ahead + 2;
   }
 
+  using Place = StagedOps::iterator;
   /// First and last stage in which the body reads the buffer; where nothing does, the first stage that a copy can be ahead of.
   std::pair<unsigned, unsigned> readStages(Value buffer) {
     unsigned first = ~0U, last = 0;
@@ -140,11 +94,10 @@ class Pipeliner {
       first = std::min(first, stage.at(op));
       last = std::max(last, stage.at(op));
     }
-    if (first == ~0U) return {static_cast<unsigned>(ahead), static_cast<unsigned>(ahead)};
+    if (first == ~0U) first = last = static_cast<unsigned>(ahead + (refills.empty() ? 0 : 1));
     return {first, last};
   }
 
-  using Place = StagedOps::iterator;
   /// Puts all waits for fetches behind the first.
   void gatherWaits() {
     auto isWait = [&](auto& entry) {
@@ -174,10 +127,12 @@ class Pipeliner {
     auto copy = dyn_cast<CopyAsyncOp>(fetch);
     auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
     unsigned first = readStages(bufferOf(fetch)).first;
-    unsigned when = first - static_cast<unsigned>(copy ? ahead : std::min<int64_t>(ahead, 1));
+    Operation* meeting = refills.lookup(fetch);
+    unsigned when = first - static_cast<unsigned>(copy ? ahead + (meeting ? 1 : 0) : std::min<int64_t>(ahead, 1));
     SmallVector<Operation*> ops = separate(fetch, when);
     ops.push_back(fetch);
     for (Operation* op : ops) stage[op] = when;
+    if (meeting) return insert(ops, after(meeting));
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
   }
 
@@ -268,7 +223,7 @@ class Pipeliner {
     auto copy = dyn_cast<CopyAsyncOp>(fill);
     auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
     unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second);
-    int64_t slots = std::max(static_cast<int64_t>(last) - when + 1, alloc.getResult().getType().getSlots());
+    int64_t slots = std::max(static_cast<int64_t>(last) - when + (refills.contains(fill) ? 0 : 1), alloc.getResult().getType().getSlots());
     if (copy && copy.isBulk()) release(alloc, slots);
     if (slots == 1) return;
     alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
@@ -511,7 +466,13 @@ class Pipeliner {
     if (copy->use_empty()) copy->erase();
   }
 
-  /// Fragments that are read before the loop and used in it only come behind the first trips' copies, which then need not wait for them.
+  /// What moves elements of a tile between threads, or renames them.
+  static bool isMovement(Operation* op) {
+    return isa<ConvertLayoutOp>(op) || (op->hasTrait<tile::MovesElements>() && isMemoryEffectFree(op));
+  }
+
+  /// Fragments that are read, or made of loaded tiles, before the loop and used in it only come behind the first trips' copies, which then
+  /// need not wait for them.
   static void sinkReads(scf::ForOp pipelined) {
     SmallVector<Operation*> reads;
     auto inside = [&](Operation* user) {
@@ -520,7 +481,7 @@ class Pipeliner {
     llvm::SmallSetVector<Value, 4> written;
     for (Operation* op = pipelined->getPrevNode(); op; op = op->getPrevNode()) {
       auto load = dyn_cast<LoadBufferOp>(op);
-      bool read = load ? !written.contains(load.getBuffer()) : isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
+      bool read = load ? !written.contains(load.getBuffer()) : isMovement(op);
       if (read && llvm::all_of(op->getUsers(), inside)) reads.push_back(op);
       if (op->getNumRegions() != 0) break;
       for (const BufferAccess& access : accessesOf(op))
@@ -534,7 +495,8 @@ class Pipeliner {
   int64_t ahead;
   Waits waits;
   StagedOps order, counting;
-  bool lateStages = false;
+  bool lateStages = false, mayRefill = true;
+  llvm::DenseMap<Operation*, Operation*> refills;  ///< copies that run one trip further ahead, and what each stands behind
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
@@ -545,18 +507,6 @@ class Pipeliner {
 };
 
 }  // namespace
-
-SmallVector<Operation*> fetchesOf(scf::ForOp loop, int64_t ahead) {
-  SmallVector<Operation*> fetches;
-  transforms::Aliasing aliasing;
-  for (Operation& op : loop.getBody()->without_terminator()) {
-    auto copy = dyn_cast<CopyAsyncOp>(op);
-    auto load = dyn_cast<tile::LoadOp>(op);
-    bool plain = copy && copy->hasOneUse() && isa<CopyWaitOp>(*copy->user_begin()) && (*copy->user_begin())->getBlock() == op.getBlock();
-    if ((plain || (load && isRegisterFetch(load))) && canRunAhead(loop, &op, ahead, aliasing)) fetches.push_back(&op);
-  }
-  return fetches;
-}
 
 FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute) {
   return Pipeliner(loop, fetches, ahead, waits, std::move(compute)).run();

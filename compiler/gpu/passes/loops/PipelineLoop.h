@@ -3,19 +3,9 @@
 #ifndef FATTN_COMPILER_GPU_PASSES_LOOPS_PIPELINELOOP_H
 #define FATTN_COMPILER_GPU_PASSES_LOOPS_PIPELINELOOP_H
 
-#include "compiler/gpu/dialect/TileGpu.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "compiler/gpu/passes/loops/Fetches.h"
 
 namespace fattn::tilegpu {
-
-/// The operations of a loop's body in the order in which a trip is to execute them, each with its stage: in trip t it works on iteration
-/// t - stage. Operations that bring data (and what only they need) are not among them.
-using StagedOps = std::vector<std::pair<mlir::Operation*, unsigned>>;
-
-/// What brings data into the shared memory that the loop reads: copies, and loads that are only stored there; in the order of the text.
-/// Only those that can be issued `ahead` trips early, and one more for operations of the trip before: their addresses do not depend on
-/// results of dots or on shared memory, and nothing writes what they read in the meantime.
-llvm::SmallVector<mlir::Operation*> fetchesOf(mlir::scf::ForOp loop, int64_t ahead);
 
 /// Where a trip waits for its copies, when these are ahead.
 enum class Waits : std::uint8_t { Together, Apart };

@@ -8,8 +8,9 @@
 //
 // A wait moves down its block to the first operation that touches a buffer of its copies, and stays where there is none (behind a loop it
 // ends the buffer's life), or where something on the way may write the global memory that the copies read; waits in a row become one. In a
-// loop it does not pass a copy: the barrier behind the wait, which the copied data needs, is also the one behind which other threads have
-// finished reading the slots that the copies below refill, and one barrier then serves both.
+// loop it does not pass a copy, nor a read of what another copy brings: the barrier behind the wait, which the copied data needs, is also
+// the one behind which other threads have finished reading the slots that the copies below refill, and the one that the other data needs.
+// One barrier then serves all.
 //
 // A wait for an engine's copy of boxes passes other copies: it is for its own slot.
 //
@@ -17,15 +18,12 @@
 // computes what takes over the registers of an operand in the next trip, or that nothing may be in flight beyond (tilegpu.owner_only).
 // Releases of these buffers on the way come along: the dot reads them until then.
 //
-// `pending` is the number of copies that are younger than those waited for on every path to the wait. A forward data-flow over structured
-// control flow counts, for each token, the copies issued since its own (the least of all paths); loops are followed until nothing
-// changes. Every copy counts, whether its predicate holds or not: its group is closed in any case. Dots are counted in the same way, by
-// themselves: each kind completes in the order of its issue. A dot that a wait for another one has covered on every path is not waited for.
+// `pending` is the number of copies that are younger than those waited for on every path to the wait (Waits.h).
 //
 // Test: tests/lit/gpu/place-waits.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
-#include "compiler/transforms/Aliasing.h"
+#include "compiler/gpu/passes/shared/Waits.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -39,27 +37,32 @@ namespace {
 
 bool isInLoop(Operation* op) { return op->getParentOfType<LoopLikeOpInterface>() != nullptr; }
 
+/// A copy by all threads, or something that reads what such copies bring.
+bool sharesBarrier(Operation* op) {
+  auto isVectors = [](Operation* user) {
+    auto copy = dyn_cast<CopyAsyncOp>(user);
+    return copy && !copy.isBulk();
+  };
+  WalkResult found = op->walk([&](Operation* inner) {
+    auto load = dyn_cast<LoadBufferOp>(inner);
+    bool shares = isVectors(inner) || (load && llvm::any_of(load.getBuffer().getUsers(), isVectors));
+    return shares ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
 void sink(CopyWaitOp wait, transforms::Aliasing& aliasing) {
   llvm::SmallSetVector<Value, 4> buffers;
-  SmallVector<transforms::MemoryAccess> reads;
-  for (Value token : wait.getTokens())
-    for (CopyAsyncOp copy : copiesOf(token)) llvm::append_range(reads, transforms::accessesIn(copy));
-  auto overwrites = [&](Operation* op) {
-    return llvm::any_of(transforms::accessesIn(op), [&](const transforms::MemoryAccess& access) {
-      return access.writes && llvm::any_of(reads, [&](const transforms::MemoryAccess& read) {
-               return aliasing.overlap(read, access) != transforms::Overlap::Never;
-             });
-    });
-  };
+  const CopiedMemory copied(wait.getTokens(), aliasing);
   for (const BufferAccess& access : accessesOf(wait)) buffers.insert(access.buffer);
   bool inLoop = isInLoop(wait);
   Operation* place = wait->getNextNode();
   for (; !place->hasTrait<OpTrait::IsTerminator>(); place = place->getNextNode()) {
     auto copy = dyn_cast<CopyAsyncOp>(place);
     if (copy && copy.isBulk() && wait.isBulk()) continue;
-    bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && copy && !copy.isBulk());
+    bool stop = isa<BarrierOp>(place) || touches(place, buffers) || (inLoop && !wait.isBulk() && sharesBarrier(place));
     if (stop) return wait->moveBefore(place);
-    if (overwrites(place)) return;
+    if (copied.mayChangeIn(place)) return;
   }
 }
 
@@ -107,119 +110,6 @@ void sink(DotWaitOp wait) {
   for (ReleaseOp release : releases) release->moveBefore(place);
 }
 
-/// For each token of a copy, the copies issued since its own; for each dot in flight, the dots. From kComplete on, of a dot: it is
-/// complete.
-using Ages = llvm::DenseMap<Value, int64_t>;
-constexpr int64_t kComplete = int64_t{1} << 32;
-
-/// The younger state at a join: what either path knows, the lesser count of both. True if `into` changes.
-bool join(Ages& into, const Ages& other) {
-  bool changed = false;
-  for (auto [token, age] : other) {
-    auto [it, fresh] = into.try_emplace(token, age);
-    if (!fresh && age < it->second)
-      it->second = age;
-    else if (!fresh)
-      continue;
-    changed = true;
-  }
-  return changed;
-}
-
-class AgeFlow {
- public:
-  void block(Block& block, Ages& ages) {
-    for (Operation& op : block) visit(&op, ages);
-  }
-
- private:
-  static void bind(Ages& ages, ValueRange to, ValueRange from) {
-    Ages bound;
-    for (auto [t, f] : llvm::zip(to, from))
-      if (auto it = ages.find(f); it != ages.end()) bound[t] = it->second;
-    for (auto [token, age] : bound) ages[token] = age;
-  }
-
-  void visit(Operation* op, Ages& ages) {
-    auto copy = dyn_cast<CopyAsyncOp>(op);
-    auto bulkWait = dyn_cast<CopyWaitOp>(op);
-    if ((copy && copy.isBulk()) || (bulkWait && bulkWait.isBulk())) return;
-    if (isa<CopyAsyncOp, DotAsyncOp>(op)) {
-      Value issued = op->getResult(0);
-      for (auto& [value, age] : ages)
-        if (isa<TokenType>(value.getType()) == isa<TokenType>(issued.getType())) ++age;
-      ages[issued] = 0;
-    } else if (auto dot = dyn_cast<DotWaitOp>(op)) {
-      const int64_t age = ages.lookup(dot.getValue());
-      dot.setCovered(age >= kComplete);
-      if (dot.getCovered()) {
-        dot.removePendingAttr();
-        return;
-      }
-      dot.setPending(age);
-      for (auto& [value, other] : ages)
-        if (!isa<TokenType>(value.getType()) && other >= age) other = kComplete;
-    } else if (auto wait = dyn_cast<CopyWaitOp>(op)) {
-      int64_t pending = std::numeric_limits<int64_t>::max();
-      for (Value token : wait.getTokens())
-        if (auto it = ages.find(token); it != ages.end()) pending = std::min(pending, it->second);
-      wait.setPending(pending == std::numeric_limits<int64_t>::max() ? 0 : pending);
-    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      visitFor(loop, ages);
-    } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      visitWhile(loop, ages);
-    } else if (op->getNumRegions() != 0) {
-      visitBranches(op, ages);
-    }
-  }
-
-  void visitFor(scf::ForOp loop, Ages& ages) {
-    Ages entry = ages;
-    bind(entry, loop.getRegionIterArgs(), loop.getInitArgs());
-    Ages end;
-    do {
-      end = entry;
-      block(*loop.getBody(), end);
-      bind(end, loop.getRegionIterArgs(), loop.getYieldedValues());
-    } while (join(entry, end));
-    join(ages, end);
-    bind(ages, loop.getResults(), loop.getRegionIterArgs());
-    for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
-      if (auto it = entry.find(argument); it != entry.end()) ages[result] = it->second;
-  }
-
-  void visitWhile(scf::WhileOp loop, Ages& ages) {
-    Ages entry = ages;
-    bind(entry, loop.getBeforeArguments(), loop.getInits());
-    Ages before, end;
-    do {
-      before = entry;
-      block(*loop.getBeforeBody(), before);
-      end = before;
-      bind(end, loop.getAfterArguments(), loop.getConditionOp().getArgs());
-      block(*loop.getAfterBody(), end);
-      bind(end, loop.getBeforeArguments(), loop.getYieldOp()->getOperands());
-    } while (join(entry, end));
-    ages = before;
-    bind(ages, loop.getResults(), loop.getConditionOp().getArgs());
-  }
-
-  /// scf.if, and regions that may or may not run.
-  void visitBranches(Operation* op, Ages& ages) {
-    bool one = isa<scf::IfOp>(op) && !op->getRegion(1).empty();  // exactly one of them runs
-    Ages out;
-    if (!one) out = ages;
-    for (Region& region : op->getRegions()) {
-      if (region.empty()) continue;
-      Ages branch = ages;
-      block(region.front(), branch);
-      if (isa<scf::IfOp>(op)) bind(branch, op->getResults(), region.front().getTerminator()->getOperands());
-      join(out, branch);
-    }
-    ages = out;
-  }
-};
-
 /// Two waits in a row are one, for the copies of both.
 void merge(CopyWaitOp wait) {
   auto next = dyn_cast_or_null<CopyWaitOp>(wait->getNextNode());
@@ -243,8 +133,7 @@ class PlaceWaitsPass : public impl::PlaceWaitsPassBase<PlaceWaitsPass> {
       SmallVector<DotWaitOp> dots;
       func.walk([&](DotWaitOp wait) { dots.push_back(wait); });
       for (DotWaitOp wait : llvm::reverse(dots)) sink(wait);
-      Ages ages;
-      AgeFlow().block(func.getBody().front(), ages);
+      countPending(func);
     }
   }
 };
