@@ -22,7 +22,7 @@ void decodeProgram(Params& args, const Parameters& parameters, const TileConfig&
   const DecodeArguments a = declareDecode(args, parameters);
   const std::int64_t M = a.rows, Dv = a.headDimV;
   const Scalar split = program_id(0), splits = num_programs(0), kvHead = program_id(1), batch = program_id(2);
-  const DecodeRows rows(a, batch, kvHead);
+  const DecodeRows rows(a, batch, kvHead, lengthOf(a, batch));
   const KeyRange<Scalar>& keys = rows.keys();
 
   const std::optional<Scalar> block = keys.first ? std::optional<Scalar>(*keys.first / N * N) : std::nullopt;
@@ -89,12 +89,14 @@ TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
   const std::int64_t page = parameters.integer("page_size");
   const bool isNvidia = machine.chip.starts_with("nvidia:");
   TileConfig tile{.block_n = keysOfBlock(parameters, kUsualKeys), .stages = 2, .warps = 4};
+  // Of narrow heads twice as many, for the bytes that are then on their way.
+  constexpr std::int64_t kLargeBlock = 32 << 10;
+  if (isNvidia && page == 0 && 2 * blockBytes(parameters, tile) <= kLargeBlock) tile.block_n *= 2;
   // Dots with the few keys of a page have no work for many warps: two take them, and more programs share a multiprocessor.
   if (isNvidia && page >= kFewKeys && kNarrowBlock % page == 0) tile.block_n = kNarrowBlock, tile.warps = 2;
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
   // Eight warps for blocks of 32 KB: with four, three programs fit on an SM of an H200, and grids that fill two a piece end raggedly.
-  constexpr std::int64_t kLargeBlock = 32 << 10;
   if (isNvidia && blockBytes(parameters, tile) >= kLargeBlock) tile.warps = 8;
   return tile;
 }

@@ -122,10 +122,12 @@ void balancedProgram(Params& args, const Parameters& parameters, const TileConfi
   const Scalar head = skipped / perHead, start = wide(place.before) * wide(heads) + wide(head * perHead);
   // The pair, its first block among all, and the block of it where the share goes on.
   while_(
-      carry(place.sequence * heads + head, start, skipped - head * perHead),
-      [&](Scalar, Scalar first, Scalar block) { return first + wide(block) < to; },
-      [&](Scalar pair, Scalar first, Scalar block) {
-        const DecodeRows rows(a, pair / heads, pair % heads);
+      carry(place.sequence * heads + head, start, skipped - head * perHead, lengthOf(a, place.sequence)),
+      [&](Scalar, Scalar first, Scalar block, Scalar) { return first + wide(block) < to; },
+      [&](Scalar pair, Scalar first, Scalar block, Scalar length) {
+        // Read now, it is there when the next pair begins.
+        const Scalar nextLength = lengthOf(a, min((pair + 1) / heads, cast(a.q.size[0], DType::I32) - 1));
+        const DecodeRows rows(a, pair / heads, pair % heads, length);
         const KeyRange<Scalar>& keys = rows.keys();
         const Scalar blocks = blocksOf(keys, N), taken = min(blocks - block, cast(min(to - first - wide(block), 1 << 30), DType::I32));
         const Scalar stop = block + taken, offset = keys.first ? Scalar(*keys.first / N) : Scalar(block * 0);
@@ -144,17 +146,21 @@ void balancedProgram(Params& args, const Parameters& parameters, const TileConfi
                 store(counter, 0);
               });
             });
-        return carry(pair + 1, first + wide(blocks), block * 0);
+        return carry(pair + 1, first + wide(blocks), block * 0, nextLength);
       });
 }
 
 Grid balancedGrid(const Parameters&, const TileConfig&, std::span<const std::int64_t> extents) { return {extents[3], 1, 1}; }
 
-/// Four warps: while one program of a multiprocessor begins or ends a pair, the others read.
+/// A block more on its way: while one program of a multiprocessor begins or ends a pair, the other one reads for it, too.
 TileConfig balancedTile(const Parameters& parameters, const Machine& machine) {
   TileConfig tile = decodeTemplate().tile(parameters, machine);
-  if (!machine.isHost()) tile.warps = std::min(tile.warps, 4);
-  return tile;
+  if (machine.isHost() || parameters.integer("page_size") > 0) return tile;
+  TileConfig deeper = tile;
+  ++deeper.stages;
+  Machine half = machine;  // a multiprocessor is to hold two programs
+  half.shared_bytes /= 2;
+  return decodeTemplate().misfit(parameters, deeper, half, {}) ? tile : deeper;
 }
 
 }  // namespace

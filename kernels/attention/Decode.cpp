@@ -68,6 +68,18 @@ std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
   return (resident > 0 ? resident : kUsual) * kernel.device->capabilities().multiprocessors;
 }
 
+/// Whether so many programs keep a device's memory busy, of which each has one of its multiprocessors. The second kernel takes 2 to 3 us:
+/// more splits would have to save as much. (One H200, 16 sequences of 8192 keys, 128 programs for 132 multiprocessors: 119 us, and 126
+/// with two splits.)
+bool fillsAlone(const DecodeKernel::Impl& kernel, std::int64_t programs) {
+  constexpr std::int64_t kBytesOnTheirWay = 64 << 10, kMostIdle = 10;  // of a multiprocessor; one in so many
+  const TileConfig& tile = kernel.decode.info().tile;
+  const std::int64_t multiprocessors = kernel.device->capabilities().multiprocessors;
+  const std::int64_t ring =
+      std::int64_t{tile.stages} * tile.block_n * (kernel.config.head_dim + kernel.config.head_dim_v) * sizeInBytes(kernel.config.dtype);
+  return ring >= kBytesOnTheirWay && programs * kMostIdle >= multiprocessors * (kMostIdle - 1);
+}
+
 std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {
   if (config.page_size == 0) return args.k.shape[2];
   return args.pages ? args.pages->shape[1] * config.page_size : 0;
@@ -90,8 +102,10 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   if (args.pages) checkShape("pages", *args.pages, 2, kTable);
   const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
   if (programs <= 0) return 1;
+  const std::int64_t slots = slotsOf(kernel);
+  if (fillsAlone(kernel, programs)) return 1;
   const std::int64_t keys = mostKeys(kernel.config, args);
-  const std::int64_t splits = std::clamp<std::int64_t>(std::min(slotsOf(kernel) / programs, keys / kFewestKeys), 1, kMostSplits);
+  const std::int64_t splits = std::clamp<std::int64_t>(std::min(slots / programs, keys / kFewestKeys), 1, kMostSplits);
   // Shares are whole blocks: with no more programs than get one, where the longest sequence has so many keys.
   const std::int64_t blocks = ceilDiv(keys, std::max(kernel.decode.info().tile.block_n, 1));
   return blocks == 0 ? 1 : ceilDiv(blocks, ceilDiv(blocks, splits));

@@ -37,6 +37,8 @@ struct KeyRange {
 
 /// Of sequence `batch`. What is no length counts as the nearest one, so that nothing beyond the cache is read.
 KeyRange<dsl::Scalar> keysOf(const DecodeArguments& a, const dsl::Scalar& batch);
+/// The keys of sequence `batch`, appended ones among them, read where this stands.
+dsl::Scalar lengthOf(const DecodeArguments& a, const dsl::Scalar& batch);
 /// Of a tile of sequences; lengths are read where `known` holds.
 KeyRange<dsl::Tile> keysOf(const DecodeArguments& a, const dsl::Tile& batch, const dsl::Tile& known);
 
@@ -55,7 +57,8 @@ struct DecodeResult {
 /// The query rows of a key head of a sequence: row r is query row r % queries of the group's head r / queries.
 class DecodeRows {
  public:
-  DecodeRows(const DecodeArguments& arguments, const dsl::Scalar& batch, const dsl::Scalar& kvHead);
+  /// `length`: lengthOf() the sequence.
+  DecodeRows(const DecodeArguments& arguments, const dsl::Scalar& batch, const dsl::Scalar& kvHead, const dsl::Scalar& length);
 
   const KeyRange<dsl::Scalar>& keys() const { return keys_; }
   const dsl::Scalar& count() const { return count_; }
