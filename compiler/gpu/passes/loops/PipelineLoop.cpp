@@ -466,13 +466,17 @@ class Pipeliner {
     if (copy->use_empty()) copy->erase();
   }
 
-  /// What moves elements of a tile between threads, or renames them.
-  static bool isMovement(Operation* op) {
-    return isa<ConvertLayoutOp>(op) || (op->hasTrait<tile::MovesElements>() && isMemoryEffectFree(op));
+  /// An exchange between warps, which waits for what it exchanges, and what only rearranges its result.
+  static bool isExchanged(Operation* op) {
+    while (op && op->getNumOperands() == 1 && op->hasTrait<tile::MovesElements>() && isMemoryEffectFree(op)) {
+      if (crossesWarps(dyn_cast<ConvertLayoutOp>(op))) return true;
+      op = op->getOperand(0).getDefiningOp();
+    }
+    return false;
   }
 
-  /// Fragments that are read, or made of loaded tiles, before the loop and used in it only come behind the first trips' copies, which then
-  /// need not wait for them.
+  /// Fragments that are read, or exchanged between warps, before the loop and used in it only come behind the first trips' copies, which
+  /// then need not wait for them.
   static void sinkReads(scf::ForOp pipelined) {
     SmallVector<Operation*> reads;
     auto inside = [&](Operation* user) {
@@ -481,7 +485,8 @@ class Pipeliner {
     llvm::SmallSetVector<Value, 4> written;
     for (Operation* op = pipelined->getPrevNode(); op; op = op->getPrevNode()) {
       auto load = dyn_cast<LoadBufferOp>(op);
-      bool read = load ? !written.contains(load.getBuffer()) : isMovement(op);
+      bool transposed = isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
+      bool read = load ? !written.contains(load.getBuffer()) : transposed || isExchanged(op);
       if (read && llvm::all_of(op->getUsers(), inside)) reads.push_back(op);
       if (op->getNumRegions() != 0) break;
       for (const BufferAccess& access : accessesOf(op))
