@@ -3,7 +3,6 @@
 
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
-#include "compiler/transforms/Aliasing.h"
 
 using namespace mlir;
 
@@ -16,20 +15,6 @@ bool isRegisterFetch(tile::LoadOp load) {
 
 /// What fills the buffer: the copy itself, or the store of what was loaded.
 Operation* fillOf(Operation* fetch) { return isa<CopyAsyncOp>(fetch) ? fetch : *fetch->user_begin(); }
-
-bool canRunAhead(scf::ForOp loop, Operation* fetch, int64_t ahead, transforms::Aliasing& aliasing) {
-  if (!fillsForIteration(loop, fillOf(fetch), bufferOf(fetch))) return false;
-  SmallVector<Operation*> slice = sliceOf(loop, fetch);
-  bool possible = llvm::none_of(slice, [](Operation* op) {
-    return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
-  });
-  if (!possible) return false;
-  SmallVector<transforms::MemoryAccess> reads;
-  for (Operation* op : slice) llvm::append_range(reads, transforms::accessesIn(op));
-  // What the address comes from goes along to wherever the fetch is put.
-  return mayMove(loop, transforms::accessesIn(fetch), ahead + 1, /*late=*/-1, aliasing) &&
-         mayMove(loop, reads, ahead + 1, /*late=*/1, aliasing);
-}
 
 /// What has all warps of a block wait for each other, as it exchanges numbers between them.
 bool isMeeting(Operation* op) {
@@ -88,6 +73,20 @@ SmallVector<Operation*> sliceOf(scf::ForOp loop, Operation* op) {
 Value bufferOf(Operation* fetch) {
   if (auto copy = dyn_cast<CopyAsyncOp>(fetch)) return copy.getBuffer();
   return cast<StoreBufferOp>(*fetch->user_begin()).getBuffer();
+}
+
+bool canRunAhead(scf::ForOp loop, Operation* fetch, int64_t ahead, transforms::Aliasing& aliasing) {
+  if (!fillsForIteration(loop, fillOf(fetch), bufferOf(fetch))) return false;
+  SmallVector<Operation*> slice = sliceOf(loop, fetch);
+  bool possible = llvm::none_of(slice, [](Operation* op) {
+    return isa<tile::DotOp, LoadBufferOp>(op) || (!isMemoryEffectFree(op) && !isa<tile::LoadOp, tile::GatherOp>(op));
+  });
+  if (!possible) return false;
+  SmallVector<transforms::MemoryAccess> reads;
+  for (Operation* op : slice) llvm::append_range(reads, transforms::accessesIn(op));
+  // What the address comes from goes along to wherever the fetch is put.
+  return mayMove(loop, transforms::accessesIn(fetch), ahead + 1, /*late=*/-1, aliasing) &&
+         mayMove(loop, reads, ahead + 1, /*late=*/1, aliasing);
 }
 
 SmallVector<Operation*> fetchesOf(scf::ForOp loop, int64_t ahead) {

@@ -4,6 +4,7 @@
 #define FATTN_COMPILER_GPU_PASSES_LOOPS_FETCHES_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/transforms/Aliasing.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace fattn::tilegpu {
@@ -16,6 +17,9 @@ using StagedOps = std::vector<std::pair<mlir::Operation*, unsigned>>;
 /// more for operations of the trip before: their addresses do not depend on results of dots or on shared memory, and nothing writes what
 /// they read in the meantime.
 llvm::SmallVector<mlir::Operation*> fetchesOf(mlir::scf::ForOp loop, int64_t ahead);
+
+/// Whether a fetch can be issued so many trips early, and one more.
+bool canRunAhead(mlir::scf::ForOp loop, mlir::Operation* fetch, int64_t ahead, transforms::Aliasing& aliasing);
 
 /// The buffer that a fetch fills.
 mlir::Value bufferOf(mlir::Operation* fetch);

@@ -19,6 +19,7 @@
 // slot that was read: it runs one trip further ahead, with as many slots.
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 //   All such stores of a trip stand where the first does (Waits::Together): two barriers then serve for all of them.
+// - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
 // - Behind the last reader of a buffer that an engine fills in boxes the slot is released.
@@ -57,8 +58,9 @@ class Pipeliner {
     limitByTrips();
     if (ahead == 0 && !lateStages) return loop;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
-    if (ahead > 0 && mayRefill) refills = refillsOf(loop, fetches, order, ahead);
-    const int64_t shift = ahead + (refills.empty() ? 0 : 1);
+    if (ahead > 0 && mayRefill) refills = refillsOf(loop, fetches, order, ahead), findEarlyAddresses();
+    shift = ahead;
+    for (Operation* fetch : fetches) shift = std::max(shift, ahead + refills.contains(fetch) + earlyAddresses.contains(fetch));
     for (auto& [op, s] : order) s += shift, stage[op] = s;
     if (ahead > 0 && waits == Waits::Together) gatherWaits(), gatherStores();
     for (Operation* fetch : fetches) placeFetch(fetch);
@@ -81,7 +83,7 @@ class Pipeliner {
       llvm::sort(order, [](auto& a, auto& b) { return a.first->isBeforeInBlock(b.first); });
     }
     ahead = std::min(ahead, std::max<int64_t>(0, trips - 1));
-    mayRefill = trips > ahead + 2;
+    mayRefill = trips > ahead + 3;
   }
 
   using Place = StagedOps::iterator;
@@ -94,7 +96,7 @@ class Pipeliner {
       first = std::min(first, stage.at(op));
       last = std::max(last, stage.at(op));
     }
-    if (first == ~0U) first = last = static_cast<unsigned>(ahead + (refills.empty() ? 0 : 1));
+    if (first == ~0U) first = last = static_cast<unsigned>(shift);
     return {first, last};
   }
 
@@ -132,8 +134,34 @@ class Pipeliner {
     SmallVector<Operation*> ops = separate(fetch, when);
     ops.push_back(fetch);
     for (Operation* op : ops) stage[op] = when;
+    if (earlyAddresses.contains(fetch)) loadEarlier(ops, when - 1);
     if (meeting) return insert(ops, after(meeting));
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
+  }
+
+  /// A copy whose address is loaded would wait for that in each trip. Such a load can be one trip ahead of it.
+  void findEarlyAddresses() {
+    transforms::Aliasing aliasing;
+    for (Operation* fetch : fetches) {
+      if (!isa<CopyAsyncOp>(fetch)) continue;
+      SmallVector<Operation*> slice = sliceOf(loop, fetch);
+      const bool loads = llvm::any_of(slice, [](Operation* op) { return !isMemoryEffectFree(op); });
+      if (!loads || llvm::any_of(slice, [&](Operation* op) { return dependsOnCarried(op); })) continue;
+      if (canRunAhead(loop, fetch, ahead + refills.contains(fetch) + 1, aliasing)) earlyAddresses.insert(fetch);
+    }
+  }
+
+  /// Puts what is loaded of these, and what that is computed from, into an earlier stage.
+  void loadEarlier(ArrayRef<Operation*> ops, unsigned earlier) {
+    llvm::SmallPtrSet<Operation*, 16> needed;
+    for (Operation* op : llvm::reverse(ops)) {
+      if (isa<CopyAsyncOp>(op) || (isMemoryEffectFree(op) && !needed.contains(op))) continue;
+      stage[op] = earlier;
+      op->walk([&](Operation* inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation* def = operand.getDefiningOp()) needed.insert(def);
+      });
+    }
   }
 
   Place find(Operation* op) {
@@ -497,11 +525,12 @@ class Pipeliner {
 
   scf::ForOp loop;
   ArrayRef<Operation*> fetches;
-  int64_t ahead;
+  int64_t ahead, shift = 0;  ///< trips; all that stages have been moved by
   Waits waits;
   StagedOps order, counting;
   bool lateStages = false, mayRefill = true;
-  llvm::DenseMap<Operation*, Operation*> refills;  ///< copies that run one trip further ahead, and what each stands behind
+  llvm::DenseMap<Operation*, Operation*> refills;   ///< copies that run one trip further ahead, and what each stands behind
+  llvm::SmallPtrSet<Operation*, 4> earlyAddresses;  ///< copies whose addresses are loaded a trip before them
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
   llvm::SmallSetVector<Value, 8> predicates;                  // of all stages but the last
