@@ -25,6 +25,7 @@ using namespace kernels;
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
+constexpr std::int64_t kRounds = 4;  // of programs that a device holds at once, where lengths may differ (docs/decode.md)
 constexpr std::int64_t kPlanBytes = 16;                   // of a program of a balanced launch
 constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
@@ -102,10 +103,12 @@ std::int64_t splitsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) 
   if (args.pages) checkShape("pages", *args.pages, 2, kTable);
   const std::int64_t programs = args.q.shape[0] * args.k.shape[1];
   if (programs <= 0) return 1;
-  const std::int64_t slots = slotsOf(kernel);
-  if (fillsAlone(kernel, programs)) return 1;
-  const std::int64_t keys = mostKeys(kernel.config, args);
-  const std::int64_t splits = std::clamp<std::int64_t>(std::min(slots / programs, keys / kFewestKeys), 1, kMostSplits);
+  // Lengths that are told may differ, and nobody knows them here: short programs of several rounds end at about one time.
+  const bool mayDiffer = args.lengths && args.q.shape[0] > 1 && !namesHost(kernel.config.target);
+  const std::int64_t wanted = slotsOf(kernel) * (mayDiffer ? kRounds : 1) / programs;
+  if (!mayDiffer && fillsAlone(kernel, programs)) return 1;
+  const std::int64_t keys = mostKeys(kernel.config, args), fewest = mayDiffer ? 2 * kFewestKeys : kFewestKeys;
+  const std::int64_t splits = std::clamp<std::int64_t>(std::min(wanted, keys / fewest), 1, kMostSplits);
   // Shares are whole blocks: with no more programs than get one, where the longest sequence has so many keys.
   const std::int64_t blocks = ceilDiv(keys, std::max(kernel.decode.info().tile.block_n, 1));
   return blocks == 0 ? 1 : ceilDiv(blocks, ceilDiv(blocks, splits));
@@ -370,7 +373,7 @@ std::int64_t DecodeKernel::workspaceBytes(const DecodeArgs& args) const { return
 
 std::int64_t DecodeKernel::workspaceBytes() const {
   const Impl& kernel = required(impl_);
-  return slotsOf(kernel) * (kernel.config.balanced ? programBytes(kernel.config) : kernel.config.rows * partBytes(kernel.config));
+  return slotsOf(kernel) * (kernel.config.balanced ? programBytes(kernel.config) : kRounds * kernel.config.rows * partBytes(kernel.config));
 }
 
 std::int64_t DecodeKernel::counterBytes(const DecodeArgs& args) const {

@@ -75,7 +75,9 @@ struct DecodeArgs {
   /// below p - window + 1. What no row of a sequence sees is not read, as beyond lengths; new rows are written all the same.
   std::int64_t window = 0;
   std::optional<float> scale{};  ///< factor of Q K^T; none = 1 / sqrt(head_dim)
-  int splits = 0;  ///< programs that share a sequence; 0 = as many as fill the device. Of balanced kernels: the same on average
+  /// Programs that share a sequence; 0 = as many as fill the device, or on a GPU some times as many where `lengths` of several sequences are
+  /// given, as they may differ. Of balanced kernels: the same on average.
+  int splits = 0;
   /// Of balanced kernels: i32, device memory of the caller, zero before the first launch that uses it. Every launch leaves it zero.
   /// Launches that may run at the same time need counters of their own.
   void* counters = nullptr;
@@ -97,7 +99,8 @@ class DecodeKernel {
   /// them. Launches that may run at the same time need workspaces of their own. Throws Error{InvalidArgument} naming tensor and dimension.
   void launch(Stream stream, const DecodeArgs& args) const;
 
-  /// How many programs share a sequence in such a launch; only shapes are looked at, and refused as by launch().
+  /// How many programs share a sequence in such a launch; only shapes, and whether lengths are given, are looked at. Shapes are refused as
+  /// by launch().
   int splits(const DecodeArgs& args) const;
   /// The workspace that such a launch needs; 0 where sequences are not split. Shapes are refused as by launch().
   std::int64_t workspaceBytes(const DecodeArgs& args) const;

@@ -266,7 +266,7 @@ typedef struct fattn_attention_decode_args {
   fattn_tensor pages;      /* i32 [B, P], device data: the pages of each sequence; all zeros for a cache without pages */
   const float* scale;      /* factor of Q K^T, in host memory; NULL = 1 / sqrt(head_dim) */
   int64_t keys;            /* about how long the longest sequence is, to choose the splits by; 0 = T */
-  int64_t splits;          /* programs that share a sequence; 0 = as many as fill the device */
+  int64_t splits;          /* programs that share a sequence; 0 = as many as fill the device, more where lengths are given */
   void* workspace;         /* device memory, 16-byte aligned */
   int64_t workspace_bytes; /* what fattn_decode_workspace() says, or more */
   /* Version 5: */
@@ -278,8 +278,8 @@ typedef struct fattn_attention_decode_args {
   int64_t counter_bytes; /* 4 for each sequence and key head, or more */
 } fattn_attention_decode_args;
 
-/* The bytes of workspace that such a launch needs, of which only shapes, keys and splits are looked at; of NULL those that are enough for
- * every launch whose splits are 0. */
+/* The bytes of workspace that such a launch needs, of which only shapes, keys, splits and whether there are lengths are looked at; of NULL
+ * those that are enough for every launch whose splits are 0. */
 FATTN_C_API fattn_status fattn_decode_workspace(const fattn_decode_kernel* kernel, const fattn_attention_decode_args* args, int64_t* bytes);
 
 /* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
