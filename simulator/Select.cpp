@@ -47,16 +47,20 @@ void compare(Wave& wave, const Instruction& instruction) {
 }
 
 /// Bits of the second source: 0 signaling NaN, 1 quiet NaN, 2 -inf, 3 -normal, 4 -denormal, 5 -0, 6 +0 .. 9 +inf.
+template <class T>
 void compareClass(Wave& wave, const Instruction& instruction) {
-  Source<float> value;
+  constexpr bool kWide = std::is_same_v<T, float>;
+  constexpr int kSign = kWide ? 31 : 15;
+  constexpr U kInfinity = kWide ? 0x7f800000 : 0x7c00, kLeastNormal = kWide ? 0x00800000 : 0x0400, kQuiet = kWide ? 0x00400000 : 0x0200;
+  Source<T> value;
   Source<U> classes;
   value.fetch(wave, instruction, instruction.source(0), 0);
   classes.fetch(wave, instruction, instruction.source(1), 1);
   U64 mask = 0;
   for (int lane = 0; lane < wave.lanes; ++lane) {
-    U bits = value.data[lane], rest = bits & 0x7fffffff;
-    int size = rest == 0 ? 0 : rest < 0x00800000 ? 1 : rest < 0x7f800000 ? 2 : 3;
-    int number = rest > 0x7f800000 ? ((rest & 0x00400000) != 0 ? 1 : 0) : (bits >> 31) != 0 ? 5 - size : 6 + size;
+    U bits = value.data[lane], rest = bits & ((U{1} << kSign) - 1);
+    int size = rest == 0 ? 0 : rest < kLeastNormal ? 1 : rest < kInfinity ? 2 : 3;
+    int number = rest > kInfinity ? ((rest & kQuiet) != 0 ? 1 : 0) : (bits >> kSign & 1) != 0 ? 5 - size : 6 + size;
     mask |= static_cast<U64>(classes.at(lane) >> number & 1) << lane;
   }
   setMask(wave, instruction, mask, sourceTaint(wave, instruction));
@@ -249,7 +253,10 @@ void divisionStep(Wave& wave, const Instruction& instruction) {
 std::optional<Row> compareRow(std::string_view mnemonic) {
   if (!mnemonic.starts_with("v_cmp_") && !mnemonic.starts_with("v_cmpx_")) return std::nullopt;
   mnemonic.remove_prefix(mnemonic[5] == '_' ? 6 : 7);
-  if (mnemonic == "class_f32") return Row{.name = "", .handler = compareClass, .sources = {Type::F32}, .plainTaint = false, .count = 2};
+  if (mnemonic == "class_f32")
+    return Row{.name = "", .handler = compareClass<float>, .sources = {Type::F32}, .plainTaint = false, .count = 2};
+  if (mnemonic == "class_f16")
+    return Row{.name = "", .handler = compareClass<Half>, .sources = {Type::F16}, .plainTaint = false, .count = 2};
   std::size_t bar = mnemonic.find('_');
   if (bar == std::string_view::npos) return std::nullopt;
   for (const NamedRelation& relation : kRelations)

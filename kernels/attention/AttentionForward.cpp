@@ -50,7 +50,7 @@ Results corrected(const BlockOfRows& block, const RowSums& sums) {
   Tile sees = block.lastKeys(M) >= 0;
   Tile suspect = (m <= -kLargest) & sees;
   // Without a mask every row sees an element that is not finite, and sums of f16 do not overflow.
-  if (block.causal || dtype != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
+  if (block.causal || block.beyond || dtype != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
   Tile wrong = (suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity));
   // A scale that is NaN makes what hides a key NaN.
   if (block.causal) wrong = wrong | ((!sees) & !(l == 0.0f));
@@ -121,11 +121,12 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   const std::int64_t M = tile.block_m, N = tile.block_n;
   const DType dtype = rows.dtype;
   const Scalar &row0 = rows.row0, &seqK = rows.seqK;
-  Tile q = load(windowOf(rows.q(), row0, M), {0});
-  const HeadRows kRows = rows.k();
-  BlockPtr kPtr = windowOf(kRows, 0, N);
-  const HeadRows vRows = rows.v();
-  BlockPtr vPtr = windowOf(vRows, 0, N);
+  const std::optional<ForwardRows::Among>& among = rows.among;
+  Tile q = load(among ? windowOf(among->q(), among->firstQ + row0, M) : windowOf(rows.q(), row0, M), {0});
+  const HeadRows kRows = among ? among->k() : rows.k();
+  BlockPtr kPtr = among ? windowOf(kRows, among->firstK, N) : windowOf(kRows, 0, N);
+  const HeadRows vRows = among ? among->v() : rows.v();
+  BlockPtr vPtr = among ? windowOf(vRows, among->firstK, N) : windowOf(vRows, 0, N);
   Scalar scale = rows.scale * std::numbers::log2e_v<float>;                // exponentials to base 2
   scale = where(scale == 0.0f, std::numeric_limits<float>::min(), scale);  // so that hidden * scale is -inf
   Scalar hidden = where(scale < 0.0f, kInfinity, -kInfinity);
@@ -159,7 +160,7 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
 
   // In this order: what is traced first is computed first.
   const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
-  Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal}, {o, l, m});
+  Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal, among.has_value()}, {o, l, m});
   store(windowOf(rows.o(), row0, M), results.out, {0});
   Tile lse = where(results.l == 0.0f, -kInfinity, (results.m + log2(results.l)) * std::numbers::ln2_v<float>);
   if_(rows.writeLse != 0, [&] {

@@ -4,6 +4,7 @@
 #define FATTN_KERNELS_ATTENTIONFORWARD_H
 
 #include <functional>
+#include <optional>
 
 #include "fattn/TileConfig.h"
 #include "fattn/dsl/Dsl.h"
@@ -16,6 +17,14 @@ namespace fattn {
 /// addresses there.
 struct ForwardRows {
   std::function<HeadRows()> q, k, v, o, lse;
+  /// Where these rows of q, k and v lie in arrays with further rows before and behind them: the arrays, and the numbers (i32) of their
+  /// first rows. The loop then reads whole blocks, which copy engines can bring, as the array's end is an argument. Rows behind the last
+  /// one have no weight, and if they are no numbers, that shows in the sums.
+  struct Among {
+    std::function<HeadRows()> q, k, v;
+    dsl::Scalar firstQ, firstK;
+  };
+  std::optional<Among> among{};
   dsl::Scalar row0;             ///< the first row of the block
   dsl::Scalar seqQ, seqK;       ///< i32: query rows, keys
   dsl::Scalar scale, writeLse;  ///< f32; i32, not 0 where lse is written

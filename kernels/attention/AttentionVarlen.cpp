@@ -46,11 +46,19 @@ void varlenProgram(Params& args, const Parameters& parameters, const TileConfig&
                       x.stride[0], elements};
     };
   };
+  auto allRowsOf = [](const TensorArg& x, const Scalar& ofHead, std::int64_t elements) {
+    return [=] { return HeadRows{x.base + cast(ofHead, DType::I64) * x.stride[1], x.size[0], x.stride[0], elements}; };
+  };
   forwardRows({.q = rowsOf(q, queries.first, queries.length, head, kind.head_dim),
                .k = rowsOf(k, keys.first, seqK, kvHead, kind.head_dim),
                .v = rowsOf(v, keys.first, seqK, kvHead, kind.head_dim_v),
                .o = rowsOf(o, queries.first, queries.length, head, kind.head_dim_v),
                .lse = rowsOf(lse, queries.first, queries.length, head, 1),
+               .among = ForwardRows::Among{.q = allRowsOf(q, head, kind.head_dim),
+                                           .k = allRowsOf(k, kvHead, kind.head_dim),
+                                           .v = allRowsOf(v, kvHead, kind.head_dim_v),
+                                           .firstQ = queries.first,
+                                           .firstK = keys.first},
                .row0 = row0,
                .seqQ = queries.length,
                .seqK = seqK,

@@ -23,6 +23,7 @@ struct BlockOfRows {
   dsl::Scalar row0, seqK, scale;  ///< the first row; keys; the scale of exponents to base 2
   dsl::Scalar shift;              ///< causal: row i sees the keys up to i + shift
   bool causal;
+  bool beyond = false;  ///< what the sums came from may have been read beyond the last key
 
   /// The last key that each of so many rows sees; negative where it sees none.
   dsl::Tile lastKeys(std::int64_t rows) const;

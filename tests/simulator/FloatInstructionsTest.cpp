@@ -205,6 +205,8 @@ TEST_P(Instructions, Comparisons) {
       add("v_cmp_ge_i32", 1, minus, true);
   add("v_cmp_gt_i16", 0x1ffff, 0, false), add("v_cmp_gt_u16", 0x1ffff, 0, true), add("v_cmp_lt_f16", pair(kOne, 0), kTwo, true);
   add("v_cmp_class_f32", f(-kInfinity), 1 << 2, true), add("v_cmp_class_f32", kNan, 3, true), add("v_cmp_class_f32", 1, 1 << 7, true);
+  add("v_cmp_class_f16", pair(0x7c00, kOne), 1 << 9, true), add("v_cmp_class_f16", pair(0xfc00, 0), 1 << 9, false);
+  add("v_cmp_class_f16", 0x7e00, 3, true), add("v_cmp_class_f16", 0x83ff, 1 << 4, true), add("v_cmp_class_f16", kOne, 1 << 8, true);
   rows.push_back({"v_cmp_lt_u64 vcc, v[2:3], v[4:5]\n v_cndmask_b32 v10, 1, 2, vcc",
                   {9, 1, 1, 2},
                   {2},

@@ -25,12 +25,16 @@ std::int64_t VarlenData::rowsOf(const std::vector<std::int32_t>& lengths) const 
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{2} * shape_.spare);
 }
 
-std::vector<float> VarlenData::drawn(const std::vector<std::int32_t>& lengths, std::int64_t width, unsigned seed) const {
+std::vector<float> VarlenData::drawn(const std::vector<std::int32_t>& lengths, std::int64_t width, unsigned seed, bool wild) const {
   std::minstd_rand engine(seed);
   std::normal_distribution<float> normal;
   std::vector<float> values(nth(rowsOf(lengths) * width), kNaN);
   const auto first = values.begin() + shape_.spare * width, last = values.end() - shape_.spare * width;
   std::generate(first, last, [&] { return normal(engine); });
+  std::int64_t row = shape_.spare;
+  for (std::size_t b = 0; b < lengths.size() && wild; row += lengths[b++])
+    for (std::int64_t e = row * width; b % 2 == 1 && e < (row + lengths[b]) * width; ++e)
+      values[nth(e)] = e % 2 == 0 ? kNaN : std::numeric_limits<float>::infinity();
   std::vector<std::byte> bytes(values.size() * nth(sizeInBytes(shape_.dtype)));
   io::fromFloat(shape_.dtype, values.data(), bytes.data(), values.size());
   io::toFloat(shape_.dtype, bytes.data(), values.data(), values.size());
@@ -52,8 +56,8 @@ std::size_t VarlenData::put(const std::vector<float>& values) {
 VarlenData::VarlenData(const VarlenShape& shape, unsigned seed)
     : shape_(shape),
       qs_(drawn(shape.queries, shape.headsQ * shape.dim, seed)),
-      ks_(drawn(shape.keys, shape.headsKv * shape.dim, seed + 1)),
-      vs_(drawn(shape.keys, shape.headsKv * shape.dimV, seed + 2)) {
+      ks_(drawn(shape.keys, shape.headsKv * shape.dim, seed + 1, shape.wild)),
+      vs_(drawn(shape.keys, shape.headsKv * shape.dimV, seed + 2, shape.wild)) {
   q_ = put(qs_), k_ = put(ks_), v_ = put(vs_);
   const std::int64_t rows = rowsOf(shape.queries) * shape.headsQ;
   o_ = shape.inPlace ? q_ : put(std::vector<float>(nth(rows * shape.dimV), kNaN));
@@ -99,6 +103,7 @@ VarlenData::Errors VarlenData::errors(std::int64_t limit) const {
     for (std::int64_t i = 0; i < std::min<std::int64_t>(shape_.queries[b], limit); ++i)
       for (std::int64_t h = 0; h < H; ++h) {
         written[nth(row0 + i)] = true;
+        if (shape_.wild && b % 2 == 1) continue;
         const std::int64_t row = (row0 + i) * H + h, length = shape_.keys[b];
         const std::int64_t seen = shape_.causal ? std::clamp<std::int64_t>(i + 1 + length - shape_.queries[b], 0, length) : length;
         const auto key = [&](std::int64_t t) { return (key0 + t) * Hk + h / (H / Hk); };

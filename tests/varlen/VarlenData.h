@@ -20,6 +20,7 @@ struct VarlenShape {
   bool causal = false;
   std::int64_t spare = 3;  ///< rows before the first sequence, and behind the last one
   bool inPlace = false;    ///< o is q
+  bool wild = false;       ///< keys and values of every second sequence are NaN and infinity; its results are not looked at
 };
 
 class VarlenData {
@@ -42,7 +43,7 @@ class VarlenData {
  private:
   std::size_t reserve(std::size_t bytes);
   std::size_t put(const std::vector<float>& values);
-  std::vector<float> drawn(const std::vector<std::int32_t>& lengths, std::int64_t width, unsigned seed) const;
+  std::vector<float> drawn(const std::vector<std::int32_t>& lengths, std::int64_t width, unsigned seed, bool wild = false) const;
   std::int64_t rowsOf(const std::vector<std::int32_t>& lengths) const;
 
   VarlenShape shape_;

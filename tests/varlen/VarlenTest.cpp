@@ -51,6 +51,11 @@ TEST_P(PackedSequences, RowsBeyondTheMostAreNotComputed) {
   expectRight({.dim = 64, .dimV = 64, .queries = {300, 20, 256}, .keys = {60, 20, 1}}, 256);
 }
 
+TEST_P(PackedSequences, NeighboursThatAreNoNumbersChangeNothing) {
+  for (const bool causal : {false, true})
+    expectRight({.dim = 64, .dimV = 64, .queries = {70, 5, 33, 9, 20}, .keys = {70, 9, 90, 50, 1}, .causal = causal, .wild = true});
+}
+
 TEST_P(PackedSequences, MayReplaceTheirQueries) {
   expectRight({.queries = {5, 100, 31}, .keys = {9, 80, 31}, .causal = true, .inPlace = true});
 }

@@ -175,3 +175,57 @@ func.func @place_from_memory(%k: !tile.ptr<bf16>, %o: !tile.ptr<f32>, %n: i32, %
   }
   return
 }
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+
+// A number from memory that nothing writes is read by both roles.
+// CHECK-LABEL: func.func @number_from_memory
+// CHECK: tilegpu.is_copier one_thread
+// CHECK: %[[FIRST:.*]] = tile.gather %{{.*}} : !tile.ptr<i32> -> i32
+// CHECK: %[[ROW:.*]] = arith.extsi %[[FIRST]]
+// CHECK: tile.make_block_ptr {{.*}} offsets[%[[ROW]],
+// CHECK: tilegpu.copy_async {{.*}}tilegpu.made = "alone"
+// CHECK: } else {
+// CHECK: tile.gather %{{.*}} : !tile.ptr<i32> -> i32
+func.func @number_from_memory(%k: !tile.ptr<bf16>, %starts: !tile.ptr<i32> {tile.noalias}) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.shared_bytes = 2080 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %c0 = arith.constant 0 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %b = tilegpu.alloc {barriers = 1024 : i64, offset = 0 : i64} : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %first = tile.gather %starts : !tile.ptr<i32> -> i32
+  %row = arith.extsi %first : i32 to i64
+  %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%row, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+  %t = tilegpu.copy_async %p, %b[%c0] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tilegpu.copy_wait %t in %b[%c0] : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tile.device_print "first", %first : i32
+  return
+}
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+
+// Not where the program may write it: the copying thread might be late.
+// CHECK-LABEL: func.func @number_that_is_written
+// CHECK-NOT: is_copier
+func.func @number_that_is_written(%k: !tile.ptr<bf16>, %starts: !tile.ptr<i32> {tile.noalias}) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.shared_bytes = 2080 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %c0 = arith.constant 0 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %b = tilegpu.alloc {barriers = 1024 : i64, offset = 0 : i64} : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  %first = tile.gather %starts : !tile.ptr<i32> -> i32
+  %row = arith.extsi %first : i32 to i64
+  %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%row, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+  %t = tilegpu.copy_async %p, %b[%c0] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tilegpu.copy_wait %t in %b[%c0] : !tilegpu.buffer<1 x 8x64xbf16, #shared>
+  tile.scatter %starts, %c0 : !tile.ptr<i32>, i32
+  return
+}

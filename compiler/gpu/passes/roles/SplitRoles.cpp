@@ -28,7 +28,8 @@
 //
 // Where that does not hold, nothing changes. Conditions: C1 the block has room for a further warp group (Roles.h); C2 every copy by a
 // tensor map is into a buffer that is released, or stands in no loop; C3 no other buffer with the same bytes is touched before a copy, or
-// in a loop with it; C4 what copies follow from is computed without memory, in loops of scf.for and branches.
+// in a loop with it; C4 what copies follow from is computed in loops of scf.for and branches, without memory but for numbers
+// that nothing in the function writes.
 //
 // Runs behind -tilegpu-place-barriers. Test: tests/lit/gpu/split-roles.mlir.
 #include "compiler/gpu/dialect/SourceLabels.h"
@@ -36,6 +37,7 @@
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/copies/TensorMaps.h"
 #include "compiler/gpu/passes/roles/Roles.h"
+#include "compiler/transforms/Aliasing.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -70,7 +72,8 @@ class Slice {
         need(branch.getCondition());
       } else {
         bool engine = isa<CopyAsyncOp, StoreBoxesOp>(next);
-        if (next->getNumRegions() != 0 || (!engine && !isa<AllocOp>(next) && !isMemoryEffectFree(next))) return false;
+        if (next->getNumRegions() != 0 || (!engine && !isa<AllocOp>(next) && !isMemoryEffectFree(next) && !readsConstants(next)))
+          return false;
         auto store = dyn_cast<StoreBoxesOp>(next);
         for (Value operand : next->getOperands())
           if (!store || operand != store.getValue()) need(operand);
@@ -83,6 +86,20 @@ class Slice {
   bool needs(Value value) const { return values_.contains(value); }
 
  private:
+  /// A number from memory that nothing in the function writes is the same for every role.
+  static bool readsConstants(Operation* op) {
+    if (!isa<tile::GatherOp>(op) || isa<RankedTensorType>(op->getResult(0).getType())) return false;
+    const SmallVector<transforms::MemoryAccess> reads = transforms::accessesIn(op);
+    transforms::Aliasing aliasing;
+    WalkResult found = op->getParentOfType<func::FuncOp>().walk([&](Operation* other) {
+      std::optional<transforms::MemoryAccess> write = transforms::accessOf(other);
+      if (!write || !write->writes) return WalkResult::advance();
+      bool meets = llvm::any_of(reads, [&](const auto& read) { return aliasing.overlap(read, *write) != transforms::Overlap::Never; });
+      return meets ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return !found.wasInterrupted();
+  }
+
   void need(Value value) {
     if (!values_.insert(value).second) return;
     if (auto argument = dyn_cast<BlockArgument>(value)) {
