@@ -44,7 +44,8 @@ struct VarlenArgs {
   TensorView o;                     ///< [Tq, Hq, head_dim_v], written
   std::optional<TensorView> lse{};  ///< f32 [Tq, Hq], written where given: natural logarithm of each row's sum of exponentials
   /// i32 [B + 1], device data: sequence b has the query rows cu_q[b] to cu_q[b + 1] - 1, and keys likewise. They do not fall. Rows that
-  /// belong to no sequence are not written, keys that belong to none not read; numbers beyond the rows there are count as the nearest.
+  /// belong to no sequence are not written, keys that belong to none have no weight, whatever they are; numbers beyond the rows there are
+  /// count as the nearest.
   TensorView cu_q, cu_k;
   /// The most query rows of a sequence, which the number of programs depends on; rows beyond it are not computed. None = Tq.
   std::optional<std::int64_t> max_q{};
