@@ -170,7 +170,8 @@ void compileForNvidia(Job& job) {
                                   .onLoop = job.options.onLoop,
                                   .verify = job.options.verify,
                                   .checkOrder = job.options.verify,
-                                  .boxes = job.options.boxes};
+                                  .boxes = job.options.boxes,
+                                  .watchdog = job.options.watchdog};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   job.binary.threads = config.warps * target.warpSize;
   for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())

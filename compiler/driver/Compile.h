@@ -34,8 +34,10 @@ struct CompileOptions {
   StageSink onStage;              ///< if set: is handed every stage, as it is reached; compile() throws what it throws
   ModuleSink onModule;            ///< if set: is handed the module after every pass
   gpu::ScheduledLoopSink onLoop;  ///< if set: is handed the loops of a GPU's kernel as their schedules are chosen; must not throw
-  bool boxes = true;        ///< engines copy whole boxes where the chip has some: code that Module::accepts() does not launch on everything
-  bool lineTables = false;  ///< the binary says which source lines its code comes from; the code is the same
+  bool boxes = true;  ///< engines copy whole boxes where the chip has some: code that Module::accepts() does not launch on everything
+  std::int64_t watchdog = 0;  ///< NVIDIA: milliseconds that a wait for a copy or a slot may last before the kernel says which and ends with
+                              ///< an error; 0 = for ever. For debugging: waits and registers cost more
+  bool lineTables = false;    ///< the binary says which source lines its code comes from; the code is the same
   bool verify = kVerifyAlways;  ///< the IR is verified after every pass, and layouts after those that rebuild much
 };
 

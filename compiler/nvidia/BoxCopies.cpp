@@ -91,7 +91,7 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
   SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
   for (Value offset : to.window(op.getPtr()).offsets) first.push_back(coordinate(to, offset));
   auto copy = [&] {
-    if (released) waitForPhase(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(BoxSlot::kEmpty), to.i32(1)));
+    if (released) slot->waitUntilEmpty();
     Value full = slot->full();
     if (!slot->arrivesElsewhere())
       assembly(to, {}, {full, to.i32(slot->bytesArriving())}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}");
@@ -111,7 +111,7 @@ LogicalResult waitForBoxes(Lowering& to, tilegpu::CopyWaitOp op) {
   FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
   if (failed(slot)) return failure();
   if (slot->arrivesElsewhere()) return success();  // the wait in front, for the other buffer, was for both
-  waitForPhase(to, slot->full(), slot->parity(BoxSlot::kFull));
+  slot->waitUntilFull();
   slot->flip(BoxSlot::kFull, Value());
   return success();
 }

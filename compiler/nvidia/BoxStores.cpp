@@ -124,7 +124,7 @@ static LogicalResult layForOthers(Lowering& to, tilegpu::StoreBoxesOp op) {
   const Value number = onlySlot(to, op);
   FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), number);
   if (failed(slot)) return failure();
-  waitForPhase(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(BoxSlot::kEmpty), to.i32(1)));
+  slot->waitUntilEmpty();
   slot->flip(BoxSlot::kEmpty, Value());
   if (failed(layRows(to, op, number))) return failure();
   assembly(to, {}, {}, "fence.proxy.async.shared::cta;", "~{memory}");
@@ -139,7 +139,7 @@ LogicalResult Machine::sendBoxes(Lowering& to, tilegpu::SendBoxesOp op) {
   DictionaryAttr map = tensorMapOf(op, op.getMap());
   SmallVector<Value> further = furtherCoordinates(to, op, op.getCoordinates(), map), first;
   for (Value offset : to.window(op.getPtr()).offsets) first.push_back(coordinate(to, offset));
-  waitForPhase(to, slot->full(), slot->parity(BoxSlot::kFull));
+  slot->waitUntilFull();
   slot->flip(BoxSlot::kFull, Value());
   forEachBox(to, map, *slot, first, [&](Value bytes, Value row, Value column) {
     storeBox(to, to.tensorMaps[op.getMap()], op.getAdd(), bytes, row, column, further);

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/nvidia/Boxes.h"
 
+#include <fmt/format.h>
+
 #include "compiler/layout/Shared.h"
+#include "compiler/nvidia/Watchdog.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -103,9 +106,45 @@ void BoxSlot::flip(Parities which, Value wanted) {
   LLVM::StoreOp::create(to_->b, arith::XOrIOp::create(to_->b, word, bit), bits.word);
 }
 
-void waitForPhase(Lowering& to, Value barrier, Value parity) {
+/// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.
+static void waitForPhase(Lowering& to, Value barrier, Value parity) {
   assembly(to, {}, {barrier, parity},
            "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; }", "r,r,~{memory}");
+}
+
+void BoxSlot::wait(Parities which) {
+  Value barrier = which == kFull ? full() : empty(), own = parity(which), over = own;
+  // A slot that nobody has filled yet is empty: the phase before the first counts as over.
+  if (which == kEmpty) over = arith::XOrIOp::create(to_->b, own, to_->i32(1));
+  const int64_t milliseconds = watchdogOf(alloc_);
+  if (milliseconds == 0) return waitForPhase(*to_, barrier, over);
+  waitOrFail(*to_, barrier, over, milliseconds, role_ == 0 ? "a warp that computes" : "the warp that copies",
+             [&] { return complaint(which, own, milliseconds); });
+}
+
+Value BoxSlot::complaint(Parities which, Value parity, int64_t milliseconds) {
+  int64_t buffer = 0;
+  alloc_->getParentOfType<func::FuncOp>().walk([&](tilegpu::AllocOp other) {
+    if (other.getBarriers() && *other.getBarriers() < *alloc_.getBarriers()) ++buffer;
+  });
+  std::string shape;
+  for (int64_t size : type().getShape()) shape += fmt::format("{}{}", shape.empty() ? "" : "x", size);
+  const char* what = which == kFull ? "is filled" : "is handed back";
+  Value result;
+  for (int64_t slot = 0; slot < type().getSlots(); ++slot)
+    for (int64_t phase : {0, 1}) {
+      if (number_ && *number_ != slot) continue;
+      Value text = addressOfText(*to_, fmt::format("slot {} of buffer {} ({} slots of {}), phase of parity {}, {} within {} ms", slot,
+                                                   buffer, type().getSlots(), shape, phase, what, milliseconds));
+      if (result) {
+        Value here = arith::CmpIOp::create(to_->b, arith::CmpIPredicate::eq, parity, to_->i32(phase));
+        if (!number_)
+          here = arith::AndIOp::create(to_->b, here, arith::CmpIOp::create(to_->b, arith::CmpIPredicate::eq, slot_, to_->i32(slot)));
+        text = arith::SelectOp::create(to_->b, here, text, result);
+      }
+      result = text;
+    }
+  return result;
 }
 
 void arriveForWarp(Lowering& to, Value barrier) {

@@ -49,12 +49,18 @@ class BoxSlot {
 
   /// The parity of the phase that this thread waits for next on the slot's barrier (0 for the first), which the wait then leaves behind.
   mlir::Value parity(Parities which);
+  /// Until the phase that this thread waits for next is over: until the slot is full, or has been handed back. The parity stays.
+  void waitUntilFull() { wait(kFull); }
+  void waitUntilEmpty() { wait(kEmpty); }
   /// Where `wanted` (i1, null: always) does not hold, nothing was waited for.
   void flip(Parities which, mlir::Value wanted);
 
  private:
   BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot, int role);
   gpu::Lowering::LocalBits bits(Parities which);
+  void wait(Parities which);
+  /// The address of a text that says which slot, in which phase, was waited for in vain.
+  mlir::Value complaint(Parities which, mlir::Value parity, int64_t milliseconds);
   mlir::Value address(int64_t start, int64_t stride);
 
   gpu::Lowering* to_;
@@ -63,9 +69,6 @@ class BoxSlot {
   std::optional<int64_t> number_;
   int role_;  ///< warps that compute, or warps that copy: each keep parities of their own
 };
-
-/// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.
-void waitForPhase(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity);
 
 /// The warp's first lane arrives on the barrier, for all that its lanes have done before they met.
 void arriveForWarp(gpu::Lowering& to, mlir::Value barrier);

@@ -22,6 +22,7 @@ namespace fattn::nvidia {
 namespace {
 
 struct LowerTensorsPass : impl::LowerTensorsPassBase<LowerTensorsPass> {
+  using LowerTensorsPassBase::LowerTensorsPassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
@@ -32,6 +33,7 @@ struct LowerTensorsPass : impl::LowerTensorsPassBase<LowerTensorsPass> {
 
  private:
   LogicalResult lower(func::FuncOp function) {
+    if (watchdog != 0) function->setAttr(tilegpu::kWatchdogAttr, Builder(&getContext()).getI64IntegerAttr(watchdog));
     try {
       return gpu::lowerTensors(function, *makeMachine(tilegpu::targetOf(function)));
     } catch (const Error& error) {

@@ -25,7 +25,7 @@ using gpu::Lowering;
 LogicalResult Machine::slotAcquire(Lowering& to, tilegpu::SlotAcquireOp op) {
   FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
   if (failed(slot)) return failure();
-  waitForPhase(to, slot->empty(), arith::XOrIOp::create(to.b, slot->parity(BoxSlot::kEmpty), to.i32(1)));
+  slot->waitUntilEmpty();
   slot->flip(BoxSlot::kEmpty, Value());
   return success();
 }
@@ -41,7 +41,7 @@ LogicalResult Machine::slotCommit(Lowering& to, tilegpu::SlotCommitOp op) {
 LogicalResult Machine::slotWait(Lowering& to, tilegpu::SlotWaitOp op) {
   FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
   if (failed(slot)) return failure();
-  waitForPhase(to, slot->full(), slot->parity(BoxSlot::kFull));
+  slot->waitUntilFull();
   slot->flip(BoxSlot::kFull, Value());
   return success();
 }

@@ -10,6 +10,7 @@ def LowerTensorsPass : Pass<"nvidia-lower-tensors", "::mlir::ModuleOp"> {
   let description = [{
     Layouts say which elements a thread has; fragments of matrix instructions, shuffles of reductions and conversions are read off them.
   }];
+  let options = [Option<"watchdog", "watchdog", "int64_t", "0", "milliseconds that a wait for a copy or a slot may last before the kernel says which and ends; 0: for ever">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
 }

@@ -21,7 +21,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   buildBlockPipeline(pm, options);
 
   // The program of one thread.
-  pm.addPass(createLowerTensorsPass());
+  pm.addPass(createLowerTensorsPass({.watchdog = options.watchdog}));
   pm.addPass(gpu::createExpandMathPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

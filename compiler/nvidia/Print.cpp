@@ -12,6 +12,7 @@
 #include "compiler/gpu/lower/Elementwise.h"
 #include "compiler/gpu/lower/WindowAccess.h"
 #include "compiler/nvidia/Machine.h"
+#include "compiler/nvidia/Watchdog.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -95,22 +96,7 @@ class Printer {
     return value.getType().getIntOrFloatBitWidth() < 32 ? arith::ExtSIOp::create(b_, b_.getI32Type(), value).getResult() : value;
   }
 
-  /// The address of a string of the module.
-  Value text(StringRef characters) {
-    std::string bytes = characters.str() + '\0', symbol;
-    for (int number = 0;; ++number) {
-      symbol = fmt::format("fattn_text_{}", number);
-      auto known = module_.lookupSymbol<LLVM::GlobalOp>(symbol);
-      if (known && cast<StringAttr>(known.getValueAttr()).getValue() == bytes) break;
-      if (known) continue;
-      OpBuilder builder = OpBuilder::atBlockBegin(module_.getBody());
-      auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), static_cast<unsigned>(bytes.size()));
-      LLVM::GlobalOp::create(builder, module_.getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal, symbol,
-                             builder.getStringAttr(bytes));
-      break;
-    }
-    return LLVM::AddressOfOp::create(b_, pointer_, symbol);
-  }
+  Value text(StringRef characters) { return addressOfText(to_, characters); }
 
   LLVM::LLVMFuncOp vprintf() {
     if (auto known = module_.lookupSymbol<LLVM::LLVMFuncOp>("vprintf")) return known;

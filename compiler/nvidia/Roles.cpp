@@ -4,6 +4,7 @@
 //
 // Sources: PTX ISA 8.7, "setmaxnreg", "elect.sync", "bar". Test: tests/lit/nvidia/roles.mlir.
 #include "compiler/nvidia/Machine.h"
+#include "compiler/nvidia/Watchdog.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -68,6 +69,7 @@ LogicalResult Machine::groupLast(Lowering& to, tilegpu::GroupLastOp op) {
 }
 
 LogicalResult Machine::setRegisters(Lowering& to, tilegpu::SetRegistersOp op) {
+  if (watchdogOf(op) != 0) return success();  // a kernel that calls functions keeps the registers it starts with
   auto action = op.getMore() ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
   NVVM::SetMaxRegisterOp::create(to.b, static_cast<uint32_t>(op.getCount()), action);
   return success();

@@ -75,4 +75,15 @@ double tuneBudgetSeconds() {
   return kDefault;
 }
 
+std::int64_t watchdogMilliseconds() {
+  constexpr std::int64_t kMost = 3'600'000;
+  std::string_view value = setting("FATTN_WATCHDOG");
+  if (value.empty()) return 0;
+  std::int64_t milliseconds = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
+  if (error == std::errc() && end == value.data() + value.size() && milliseconds >= 0 && milliseconds <= kMost) return milliseconds;
+  warn("FATTN_WATCHDOG", value, "milliseconds, up to 3600000; 0 = none");
+  return 0;
+}
+
 }  // namespace fattn::cache

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment says about the caches and about tuning. A value that cannot be used is one warning, and as if it were not set: a
-// setting never fails a compilation.
+// What the environment says about the caches, about tuning and about debugging. A value that cannot be used is one warning, and as if it
+// were not set: a setting never fails a compilation.
 #ifndef FATTN_RUNTIME_CACHE_SETTINGS_H
 #define FATTN_RUNTIME_CACHE_SETTINGS_H
 
@@ -27,6 +27,10 @@ enum class TuneMode : std::uint8_t {
 TuneMode tuneMode();
 /// Seconds that tuning within a compilation may take: FATTN_TUNE_BUDGET, else 20.
 double tuneBudgetSeconds();
+
+/// For debugging: milliseconds that a GPU's kernel may wait for a copy or a slot before it says which and ends with an error, where it is
+/// compiled for an NVIDIA chip: FATTN_WATCHDOG, else 0, for ever.
+std::int64_t watchdogMilliseconds();
 
 }  // namespace fattn::cache
 

@@ -19,6 +19,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/cache/Settings.h"
 #include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Sources.h"
 #include "tools/io/MlirText.h"
@@ -186,6 +187,7 @@ Compilation compileStages(const Options& options) {
     return result;
   }
   compiler::CompileOptions compile;
+  compile.watchdog = cache::watchdogMilliseconds();
   compile.target = options.target;
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html || options.remarks;

@@ -30,6 +30,7 @@ struct PipelineOptions {
   bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
   bool boxes = true;              ///< engines may copy whole boxes
   bool roles = true;              ///< where copies may be made by warps of their own, they are
+  int64_t watchdog = 0;           ///< milliseconds that a wait on a barrier object may last, for debugging; 0 = for ever
   bool repeat = false;            ///< with roles, a block takes one program after another
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};

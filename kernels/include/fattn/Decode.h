@@ -75,8 +75,8 @@ struct DecodeArgs {
   /// below p - window + 1. What no row of a sequence sees is not read, as beyond lengths; new rows are written all the same.
   std::int64_t window = 0;
   std::optional<float> scale{};  ///< factor of Q K^T; none = 1 / sqrt(head_dim)
-  /// Programs that share a sequence; 0 = as many as fill the device, or on a GPU some times as many where `lengths` of several sequences are
-  /// given, as they may differ. Of balanced kernels: the same on average.
+  /// Programs that share a sequence; 0 = as many as fill the device, or on a GPU some times as many where `lengths` of several sequences
+  /// are given, as they may differ. Of balanced kernels: the same on average.
   int splits = 0;
   /// Of balanced kernels: i32, device memory of the caller, zero before the first launch that uses it. Every launch leaves it zero.
   /// Launches that may run at the same time need counters of their own.

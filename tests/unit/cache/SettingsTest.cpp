@@ -52,18 +52,27 @@ TEST(Settings, ModesOfTuning) {
   EXPECT_EQ(tuneBudgetSeconds(), 1.5);
 }
 
+TEST(Settings, TheWatchdogIsOffUnlessAsked) {
+  EXPECT_EQ(watchdogMilliseconds(), 0);
+  Variable watchdog("FATTN_WATCHDOG", "500");
+  EXPECT_EQ(watchdogMilliseconds(), 500);
+}
+
 TEST(Settings, AWrongValueIsOneWarningAndIgnored) {
+  Variable watchdog("FATTN_WATCHDOG", "soon");
   Variable mode("FATTN_TUNE", "always"), bytes("FATTN_CACHE_TUNED_BYTES", "much"), budget("FATTN_TUNE_BUDGET", "-1");
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(tuneMode(), TuneMode::Cached);
     EXPECT_EQ(tunedBytes(), TunedStore::kDefaultBytes);
     EXPECT_EQ(tuneBudgetSeconds(), 20);
+    EXPECT_EQ(watchdogMilliseconds(), 0);
   }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "fattn: warning: FATTN_TUNE is 'always' and is ignored; legal values are off, cached and on\n"
             "fattn: warning: FATTN_CACHE_TUNED_BYTES is 'much' and is ignored; legal values are numbers of bytes, also as 64K, 512M or 2G\n"
-            "fattn: warning: FATTN_TUNE_BUDGET is '-1' and is ignored; legal values are seconds, above 0 and up to 86400\n");
+            "fattn: warning: FATTN_TUNE_BUDGET is '-1' and is ignored; legal values are seconds, above 0 and up to 86400\n"
+            "fattn: warning: FATTN_WATCHDOG is 'soon' and is ignored; legal values are milliseconds, up to 3600000; 0 = none\n");
 }
 
 }  // namespace
