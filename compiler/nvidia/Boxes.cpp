@@ -113,9 +113,10 @@ static void waitForPhase(Lowering& to, Value barrier, Value parity) {
 }
 
 void BoxSlot::wait(Parities which) {
-  Value barrier = which == kFull ? full() : empty(), own = parity(which), over = own;
+  Value own = parity(which), over = own;
   // A slot that nobody has filled yet is empty: the phase before the first counts as over.
   if (which == kEmpty) over = arith::XOrIOp::create(to_->b, own, to_->i32(1));
+  Value barrier = which == kFull ? full() : empty();
   const int64_t milliseconds = watchdogOf(alloc_);
   if (milliseconds == 0) return waitForPhase(*to_, barrier, over);
   waitOrFail(*to_, barrier, over, milliseconds, role_ == 0 ? "a warp that computes" : "the warp that copies",

@@ -42,7 +42,7 @@ Results resultsOf(const RowSums& sums, DType dtype) {
 
 /// The block's results, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they
 /// are. The first results stand before the look at the sums, so that both are computed at once.
-Results corrected(const BlockOfRows& block, const RowSums& sums) {
+Results corrected(const BlockOfRows& block, const RowSums& sums, const std::optional<Tile>& inside) {
   const auto& [o, l, m] = sums;
   const std::int64_t M = l.dim(0);
   const DType dtype = block.v.base.dtype();
@@ -54,6 +54,7 @@ Results corrected(const BlockOfRows& block, const RowSums& sums) {
   Tile wrong = (suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity));
   // A scale that is NaN makes what hides a key NaN.
   if (block.causal) wrong = wrong | ((!sees) & !(l == 0.0f));
+  if (inside) wrong = wrong & *inside;
   auto [out, l2, m2] = select_lazy(
       wrong,
       [&] {
@@ -133,6 +134,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   Scalar shift = seqK - rows.seqQ;  // aligned at the bottom right
   Tile numbers = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
   Scalar end = rows.causal ? min(seqK, row0 + M + shift) : seqK;
+  // Rows of the next sequence are computed along, and must not decide what is computed again.
+  const std::optional<Tile> inside = among ? std::optional(arange(0, M) + row0 < rows.seqQ) : std::nullopt;
 
   auto [o, l, m] = for_(0, end, N, carry(zeros({M, vRows.elements}), zeros({M}), full({M}, -kInfinity, DType::F32)),
                         [&](Scalar n, Tile o, Tile l, Tile m) {
@@ -144,8 +147,10 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
                           Tile s = where_or_skip(visible, products, hidden);
                           Tile p = exp2(fma(s, scale, -expand(m, 1)));
                           Tile sum = reduce_sum(p, 1);
+                          Tile redone = !(sum < redoLimit(dtype));
+                          if (inside) redone = redone & *inside;
                           auto [p2, l2, m2, o2] = select_lazy(
-                              !(sum < redoLimit(dtype)),
+                              redone,
                               [&] {
                                 Tile top = max(max(m, reduce_max(s * scale, 1)), -kLargest);
                                 Tile alpha = exp2(m - top);
@@ -160,7 +165,7 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
 
   // In this order: what is traced first is computed first.
   const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
-  Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal, among.has_value()}, {o, l, m});
+  Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal, among.has_value()}, {o, l, m}, inside);
   store(windowOf(rows.o(), row0, M), results.out, {0});
   Tile lse = where(results.l == 0.0f, -kInfinity, (results.m + log2(results.l)) * std::numbers::ln2_v<float>);
   if_(rows.writeLse != 0, [&] {

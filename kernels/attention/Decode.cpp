@@ -78,7 +78,7 @@ bool fillsAlone(const DecodeKernel::Impl& kernel, std::int64_t programs) {
   const std::int64_t multiprocessors = kernel.device->capabilities().multiprocessors;
   const std::int64_t ring =
       std::int64_t{tile.stages} * tile.block_n * (kernel.config.head_dim + kernel.config.head_dim_v) * sizeInBytes(kernel.config.dtype);
-  return ring >= kBytesOnTheirWay && programs * kMostIdle >= multiprocessors * (kMostIdle - 1);
+  return ring >= kBytesOnTheirWay && programs >= ceilDiv(multiprocessors * (kMostIdle - 1), kMostIdle);
 }
 
 std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {

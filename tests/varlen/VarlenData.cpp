@@ -55,7 +55,7 @@ std::size_t VarlenData::put(const std::vector<float>& values) {
 
 VarlenData::VarlenData(const VarlenShape& shape, unsigned seed)
     : shape_(shape),
-      qs_(drawn(shape.queries, shape.headsQ * shape.dim, seed)),
+      qs_(drawn(shape.queries, shape.headsQ * shape.dim, seed, shape.wild)),
       ks_(drawn(shape.keys, shape.headsKv * shape.dim, seed + 1, shape.wild)),
       vs_(drawn(shape.keys, shape.headsKv * shape.dimV, seed + 2, shape.wild)) {
   q_ = put(qs_), k_ = put(ks_), v_ = put(vs_);

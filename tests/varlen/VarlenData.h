@@ -20,7 +20,7 @@ struct VarlenShape {
   bool causal = false;
   std::int64_t spare = 3;  ///< rows before the first sequence, and behind the last one
   bool inPlace = false;    ///< o is q
-  bool wild = false;       ///< keys and values of every second sequence are NaN and infinity; its results are not looked at
+  bool wild = false;       ///< every second sequence consists of NaN and infinity; its results are not looked at
 };
 
 class VarlenData {

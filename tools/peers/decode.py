@@ -137,7 +137,7 @@ def compare(library, options, torch, F, measure, shape, dtype):
     middle = min if options.least else statistics.median
     ours, peer = (middle(times) for times in measure.in_turns(clock, problem.ours, theirs, options.rounds))
     again, forward = (middle(times) for times in measure.in_turns(clock, problem.ours, problem.forward, max(1, options.rounds // 2)))
-    return row(problem, shape, dtype, options, whole, ours, peer, forward, ratio_forward=forward / again)
+    return row(problem, shape, dtype, options, whole, ours, peer, forward, ratio_forward=forward / again * problem.bytes / problem.all_bytes)
 
 
 def in_graphs(options, problem, theirs):

@@ -79,9 +79,9 @@ inline bool isMadeElsewhere(mlir::Operation* op) {
 }
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
+inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
-inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
 /// (-tilegpu-repeat-programs). How many slots there are is a power of two.
 inline constexpr llvm::StringLiteral kSlotByProgramAttr = "tilegpu.slot_by_program";

@@ -43,7 +43,8 @@ struct VarlenArgs {
   TensorView v;                     ///< [Tk, Hkv, head_dim_v]
   TensorView o;                     ///< [Tq, Hq, head_dim_v], written
   std::optional<TensorView> lse{};  ///< f32 [Tq, Hq], written where given: natural logarithm of each row's sum of exponentials
-  /// i32 [B + 1], device data: sequence b has the query rows cu_q[b] to cu_q[b + 1] - 1, and keys likewise. They do not fall. Rows that
+  /// i32 [B + 1], device data: sequence b has the query rows cu_q[b] to cu_q[b + 1] - 1, and keys likewise. They do not fall, and do
+  /// not change while a launch runs. Rows that
   /// belong to no sequence are not written, keys that belong to none have no weight, whatever they are; numbers beyond the rows there are
   /// count as the nearest.
   TensorView cu_q, cu_k;

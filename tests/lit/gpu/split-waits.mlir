@@ -83,3 +83,44 @@ func.func @stays(%p: !ptr, %n: i32, %in: i32, %out: i32) {
   }
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+#rows = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 8">
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+!tile1 = tensor<16x8xf32, #acc>
+!ptr = !tile.block_ptr<16x8xf32>
+!ring = !tilegpu.buffer<2 x 16x8xf32, #shared>
+
+// A wait with a fence behind it stays in front of the fence, and one whose data nothing in the block touches where the buffer's life ends.
+// CHECK-LABEL: func.func @fenced
+// CHECK: tilegpu.copy_wait %{{.*}} {pending = 0 : i64}
+// CHECK-NEXT: tilegpu.fence_async
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.load_buffer
+// CHECK: tilegpu.copy_wait %{{.*}} {pending = 0 : i64}
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: tilegpu.barrier
+// CHECK-NEXT: }
+func.func @fenced(%p: !ptr, %n: i32, %out: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = tilegpu.alloc : !ring
+  %b = tilegpu.alloc : !ring
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %t = tilegpu.copy_async %p, %a[%c0] {layout = #rows} : !ptr, !ring
+    tilegpu.copy_wait %t {pending = 0 : i64}
+    tilegpu.fence_async
+    tilegpu.barrier
+    tilegpu.barrier
+    %x = tilegpu.load_buffer %a[%out] : !ring -> !tile1
+    tile.device_print "x", %x : !tile1
+    %u = tilegpu.copy_async %p, %b[%c0] {layout = #rows} : !ptr, !ring
+    tilegpu.copy_wait %u {pending = 0 : i64}
+    tilegpu.barrier
+    tilegpu.barrier
+  }
+  return
+}

@@ -58,7 +58,7 @@ class Pipeliner {
     limitByTrips();
     if (ahead == 0 && !lateStages) return loop;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
-    if (ahead > 0 && mayRefill) refills = refillsOf(loop, fetches, order, ahead), findEarlyAddresses();
+    if (ahead > 0 && mayRefill) findRefills(), findEarlyAddresses();
     shift = ahead;
     for (Operation* fetch : fetches) shift = std::max(shift, ahead + refills.contains(fetch) + earlyAddresses.contains(fetch));
     for (auto& [op, s] : order) s += shift, stage[op] = s;
@@ -137,6 +137,13 @@ class Pipeliner {
     if (earlyAddresses.contains(fetch)) loadEarlier(ops, when - 1);
     if (meeting) return insert(ops, after(meeting));
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
+  }
+
+  /// What follows from carried values is computed once for all fetches, in the first one's stage: those stay together.
+  void findRefills() {
+    refills = refillsOf(loop, fetches, order, ahead);
+    for (Operation* fetch : fetches)
+      if (llvm::any_of(sliceOf(loop, fetch), [&](Operation* op) { return dependsOnCarried(op); })) refills.erase(fetch);
   }
 
   /// A copy whose address is loaded would wait for that in each trip. Such a load can be one trip ahead of it.

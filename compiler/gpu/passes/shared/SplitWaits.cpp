@@ -28,18 +28,31 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// The last barrier behind the wait before anything touches what the token's copies bring; null where the wait's own is the last.
+/// Whether the operation, or one in its regions, touches bytes of one of these buffers. A copy into the same buffer fills another slot.
+bool touchesBytes(Operation* op, ArrayRef<Value> buffers) {
+  WalkResult found = op->walk([&](Operation* inner) {
+    for (const BufferAccess& access : accessesOf(inner))
+      for (Value buffer : buffers)
+        if (overlap(access.buffer, buffer) && !(isa<CopyAsyncOp>(inner) && access.buffer == buffer)) return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+/// The last barrier behind the wait before something touches what the token's copies bring; null where the wait's own is the last, or where
+/// it cannot be told. A fence behind a wait is for what a matrix unit or an engine does with the data: such a wait stays in front of it.
 BarrierOp barrierFor(CopyWaitOp wait, Value token, transforms::Aliasing& aliasing) {
-  llvm::SmallSetVector<Value, 4> buffers;
-  for (CopyAsyncOp copy : copiesOf(token)) buffers.insert(copy.getBuffer());
+  SmallVector<Value> buffers;
+  for (CopyAsyncOp copy : copiesOf(token)) buffers.push_back(copy.getBuffer());
   const CopiedMemory copied(token, aliasing);
   BarrierOp own, last;
   for (Operation* op = wait->getNextNode(); !op->hasTrait<OpTrait::IsTerminator>(); op = op->getNextNode()) {
-    auto copy = dyn_cast<CopyAsyncOp>(op);  // into another slot of its buffer
-    if ((!copy && touches(op, buffers)) || copied.mayChangeIn(op)) break;
+    if (touchesBytes(op, buffers)) return last;
+    if (copied.mayChangeIn(op)) return last;
+    if (op->walk([](FenceAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted()) return {};
     if (auto barrier = dyn_cast<BarrierOp>(op)) (own ? last : own) = barrier;
   }
-  return last;
+  return {};  // nothing in this block: the wait ends the buffer's life
 }
 
 void split(CopyWaitOp wait, transforms::Aliasing& aliasing) {
