@@ -13,8 +13,8 @@ mlir::Value addressOfText(gpu::Lowering& to, llvm::StringRef characters);
 /// Milliseconds that a wait of the function may last (tilegpu.watchdog); 0: for ever.
 int64_t watchdogOf(mlir::Operation* op);
 
-/// As waitForPhase(), for so many milliseconds. Then the kernel ends with an error of the driver's, and the driver prints the message that
-/// `message` gives the address of, with the kernel, the role of the warp, the block and the thread.
+/// Waits until the barrier has left the phase of this parity, but at most so many milliseconds. Then the kernel ends with an error of the
+/// driver's, and the driver prints the text at the address that `message` returns, with kernel, role of the warp, block and thread.
 void waitOrFail(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity, int64_t milliseconds, llvm::StringRef role,
                 llvm::function_ref<mlir::Value()> message);
 

@@ -16,7 +16,7 @@
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
 //   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
 // - Where all warps meet behind the last reader of a copy's slot, for an exchange between them, the copy stands behind that and fills the
-// slot that was read: it runs one trip further ahead, with as many slots.
+//   slot that was read: it runs one trip further ahead, with as many slots.
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 //   All such stores of a trip stand where the first does (Waits::Together): two barriers then serve for all of them.
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
