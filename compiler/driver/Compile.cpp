@@ -179,6 +179,7 @@ void compileForNvidia(Job& job) {
       job.binary.sharedBytes = shared.getInt();
       job.binary.threads += static_cast<int>(tilegpu::copierWarpsOf(f)) * target.warpSize;
       job.binary.repeats = f->hasAttr(tilegpu::kRepeatsAttr);
+      job.binary.counts = f->hasAttr(tilegpu::kClaimsAttr);
       job.binary.overlaps = f->hasAttr(tile::kOverlapsAttr);
       addTensorMaps(f, job.binary);
     }

@@ -141,6 +141,7 @@ LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
                  "r,r,~{memory}");
       }
     });
+    initClaims(to, function);
     assembly(to, {}, {}, "fence.mbarrier_init.release.cluster;", "~{memory}");
     for (Value map : to.tensorMaps) assembly(to, {}, {map}, "prefetch.tensormap [$0];", "l,~{memory}");
   });

@@ -43,8 +43,7 @@ Value coordinate(Lowering& to, Value offset) {
   return arith::TruncIOp::create(to.b, to.b.getI32Type(), both);
 }
 
-/// Whether warps that only copy execute the operation.
-static bool isCopiers(Operation* op) {
+bool isCopiers(Operation* op) {
   for (; op; op = op->getParentOp())
     if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp()))
       if (branch.getCondition().getDefiningOp<tilegpu::IsCopierOp>() && branch.thenBlock() == op->getBlock()) return true;
@@ -106,8 +105,8 @@ void BoxSlot::flip(Parities which, Value wanted) {
   LLVM::StoreOp::create(to_->b, arith::XOrIOp::create(to_->b, word, bit), bits.word);
 }
 
-/// Until the barrier has left the phase of this parity. try_wait sleeps for a while before it says no.
-static void waitForPhase(Lowering& to, Value barrier, Value parity) {
+/// try_wait sleeps for a while before it says no.
+void waitForPhase(Lowering& to, Value barrier, Value parity) {
   assembly(to, {}, {barrier, parity},
            "{ .reg .pred done; again: mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1; @!done bra again; }", "r,r,~{memory}");
 }

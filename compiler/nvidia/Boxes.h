@@ -12,6 +12,12 @@ namespace fattn::nvidia {
 /// Inline PTX with side effects and one result, or none where `type` is null.
 mlir::Value assembly(gpu::Lowering& to, mlir::Type type, mlir::ValueRange operands, const std::string& text, llvm::StringRef constraints);
 
+/// Whether warps that only copy execute the operation.
+bool isCopiers(mlir::Operation* op);
+
+/// Waits until the barrier has left the phase of this parity, as long as it takes.
+void waitForPhase(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity);
+
 /// Calls `emit` in a branch that is taken where `condition` holds.
 void inBranch(gpu::Lowering& to, mlir::Value condition, llvm::function_ref<void()> emit);
 

@@ -42,30 +42,32 @@ class Machine final : public gpu::Machine {
   void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value,
                    mlir::Value predicate) override;  // SharedMemory.cpp
 
-  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                       // Dot.cpp
-  mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;      // SharedMemory.cpp
-  mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;    // SharedMemory.cpp
-  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;        // Copies.cpp
-  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;          // Copies.cpp
-  mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;            // BoxCopies.cpp
-  mlir::LogicalResult storeBoxes(gpu::Lowering& to, tilegpu::StoreBoxesOp op) override;      // BoxStores.cpp
-  mlir::LogicalResult sendBoxes(gpu::Lowering& to, tilegpu::SendBoxesOp op) override;        // BoxStores.cpp
-  void endStores(gpu::Lowering& to) override;                                                // BoxStores.cpp
-  mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;          // Roles.cpp
-  mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;        // Roles.cpp
-  mlir::LogicalResult groupLast(gpu::Lowering& to, tilegpu::GroupLastOp op) override;        // Roles.cpp
-  mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;  // Roles.cpp
-  mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;          // Roles.cpp
-  mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;          // Roles.cpp
-  mlir::LogicalResult slotAcquire(gpu::Lowering& to, tilegpu::SlotAcquireOp op) override;    // Owners.cpp
-  mlir::LogicalResult slotCommit(gpu::Lowering& to, tilegpu::SlotCommitOp op) override;      // Owners.cpp
-  mlir::LogicalResult slotWait(gpu::Lowering& to, tilegpu::SlotWaitOp op) override;          // Owners.cpp
-  mlir::LogicalResult ownerOnly(gpu::Lowering& to, tilegpu::OwnerOnlyOp op) override;        // Owners.cpp
-  mlir::LogicalResult initBarriers(gpu::Lowering& to, tilegpu::InitBarriersOp op) override;  // BoxCopies.cpp
-  mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;          // DotAsync.cpp
-  mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;            // DotAsync.cpp
-  mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;      // DotAsync.cpp
-  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;       // Print.cpp
+  mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;                                                 // Dot.cpp
+  mlir::LogicalResult loadBuffer(gpu::Lowering& to, tilegpu::LoadBufferOp op) override;                                // SharedMemory.cpp
+  mlir::LogicalResult storeBuffer(gpu::Lowering& to, tilegpu::StoreBufferOp op) override;                              // SharedMemory.cpp
+  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;                                  // Copies.cpp
+  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;                                    // Copies.cpp
+  mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;                                      // BoxCopies.cpp
+  mlir::LogicalResult storeBoxes(gpu::Lowering& to, tilegpu::StoreBoxesOp op) override;                                // BoxStores.cpp
+  mlir::LogicalResult sendBoxes(gpu::Lowering& to, tilegpu::SendBoxesOp op) override;                                  // BoxStores.cpp
+  void endStores(gpu::Lowering& to) override;                                                                          // BoxStores.cpp
+  mlir::FailureOr<NextProgram> nextProgram(gpu::Lowering& to, tilegpu::EachProgramOp op, mlir::Value count) override;  // Claims.cpp
+  mlir::LogicalResult claimProgram(gpu::Lowering& to, tilegpu::ClaimProgramOp op) override;                            // Claims.cpp
+  mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;                                    // Roles.cpp
+  mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;                                  // Roles.cpp
+  mlir::LogicalResult groupLast(gpu::Lowering& to, tilegpu::GroupLastOp op) override;                                  // Roles.cpp
+  mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;                            // Roles.cpp
+  mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;                                    // Roles.cpp
+  mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;                                    // Roles.cpp
+  mlir::LogicalResult slotAcquire(gpu::Lowering& to, tilegpu::SlotAcquireOp op) override;                              // Owners.cpp
+  mlir::LogicalResult slotCommit(gpu::Lowering& to, tilegpu::SlotCommitOp op) override;                                // Owners.cpp
+  mlir::LogicalResult slotWait(gpu::Lowering& to, tilegpu::SlotWaitOp op) override;                                    // Owners.cpp
+  mlir::LogicalResult ownerOnly(gpu::Lowering& to, tilegpu::OwnerOnlyOp op) override;                                  // Owners.cpp
+  mlir::LogicalResult initBarriers(gpu::Lowering& to, tilegpu::InitBarriersOp op) override;                            // BoxCopies.cpp
+  mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;                                    // DotAsync.cpp
+  mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;                                      // DotAsync.cpp
+  mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;                                // DotAsync.cpp
+  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;                                 // Print.cpp
 
  private:
   mlir::LogicalResult storeByMatrices(gpu::Lowering& to, tilegpu::StoreBufferOp op);  // SharedMemory.cpp
@@ -74,6 +76,9 @@ class Machine final : public gpu::Machine {
   int addedBytes_ = 4;          ///< Target::addedBytes
   int64_t barrierThreads_ = 0;  ///< 0: all of the block
 };
+
+/// Makes the barrier objects of the function's claims, if it has some. Claims.cpp.
+void initClaims(gpu::Lowering& to, mlir::func::FuncOp function);
 
 std::unique_ptr<gpu::Machine> makeMachine(const gpu::Target& target);
 

@@ -58,7 +58,9 @@ ResolvedAttention resolve(const AttentionConfig& config);
 std::int64_t plainSharedBytes(const ForwardKind& kind, const TileConfig& tile);
 
 /// The tile configuration of a complete kind where nobody chose one and nothing is tuned.
-TileConfig defaultTile(const ForwardKind& kind, const Machine& machine);
+/// `isUneven`: programs differ in length, as under a causal mask or where sequences do.
+TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven);
+inline TileConfig defaultTile(const ForwardKind& kind, const Machine& machine) { return defaultTile(kind, machine, kind.causal); }
 
 }  // namespace fattn::kernels
 

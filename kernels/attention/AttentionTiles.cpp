@@ -12,9 +12,10 @@ namespace {
 
 // Orders of the loop's work (docs/schedule.md): A and B are its dots, a and b the arithmetic behind them. One that does not fit the loop
 // gives way to the compiler's first choice.
-constexpr const char* kLateDot = "A B1 a b";                        // B of the iteration before, between A and its arithmetic
-constexpr const char* kLateTail = "A a B1 b";                       // B of the iteration before, behind A's arithmetic
-constexpr const char* kLateDotAndPrograms = "A B1 a b persistent";  // the first, and a block takes one program after another
+constexpr const char* kLateDot = "A B1 a b";                       // B of the iteration before, between A and its arithmetic
+constexpr const char* kLateTail = "A a B1 b";                      // B of the iteration before, behind A's arithmetic
+constexpr const char* kLateDotPersistent = "A B1 a b persistent";  // the first, and a block takes one program after another
+constexpr const char* kLateDotDynamic = "A B1 a b dynamic";        // the next one that no block has taken
 
 // Best first; the last is for chips with little shared memory.
 std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
@@ -45,14 +46,14 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 // where a head leaves them registers, three below 128 columns, else two. The model ranks orders as equal that differ by 10 % on an H200:
 // these name the best. Three groups at 72 to 120 columns are 3 to 12 % faster than two from 2048 rows on, and 4 to 10 % slower at 1024, of
 // which 192 rows are no divisor.
-// Several programs a block pay where the next program's operands have room beside the present one's, and few trips stand between a
-// program's start and its end: with four groups, which hide more of both, under a causal mask only.
-std::vector<TileConfig> unitCandidates(std::int64_t width, bool causal) {
+// Several programs a block pay up to 128 columns, where the next program's operands have room beside the present one's. Where some are
+// longer than others, blocks are handed them as they are done. At 64 and 128 columns programs of one length are up to 2 % faster in turns.
+std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
   const TileConfig wide{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot};
-  if (width <= 64)
-    return {TileConfig{.block_m = 256, .block_n = 64, .stages = 2, .warps = 16, .schedule = causal ? kLateDotAndPrograms : kLateDot}, wide};
-  if (width < 128) return {TileConfig{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDot}, wide};
-  if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = kLateDotAndPrograms}, wide};
+  const char* several = isUneven ? kLateDotDynamic : kLateDotPersistent;
+  if (width <= 64) return {TileConfig{.block_m = 256, .block_n = 64, .stages = 2, .warps = 16, .schedule = several}, wide};
+  if (width < 128) return {TileConfig{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic}, wide};
+  if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = several}, wide};
   return {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
 }
 
@@ -78,12 +79,12 @@ bool fits(const ForwardKind& kind, const TileConfig& tile, const Machine& machin
 
 }  // namespace
 
-TileConfig defaultTile(const ForwardKind& kind, const Machine& machine) {
+TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven) {
   if (machine.isHost()) return {.block_m = 64, .block_n = 64};
   const std::int64_t width = std::max(kind.head_dim, kind.head_dim_v);
   if (!machine.async_copies) return registerCopiesTile(machine, kind.dtype, width);
   const bool unit = machine.warp_groups && width >= 16 && sizeInBytes(kind.dtype) == 2;
-  const std::vector<TileConfig> tiles = unit ? unitCandidates(width, kind.causal) : candidates(kind.dtype, width);
+  const std::vector<TileConfig> tiles = unit ? unitCandidates(width, isUneven) : candidates(kind.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(kind, tile, machine); });
   return found == tiles.end() ? tiles.back() : *found;
 }

@@ -76,7 +76,9 @@ Grid varlenGrid(const Parameters& parameters, const TileConfig& tile, std::span<
   return parameters.flag("causal") ? unevenGrid(counts) : evenGrid(counts);
 }
 
-TileConfig varlenTile(const Parameters& parameters, const Machine& machine) { return defaultTile(kindOf(parameters), machine); }
+TileConfig varlenTile(const Parameters& parameters, const Machine& machine) {
+  return defaultTile(kindOf(parameters), machine, /*isUneven=*/true);
+}
 
 }  // namespace
 

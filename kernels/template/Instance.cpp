@@ -2,6 +2,7 @@
 #include "kernels/template/Instance.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <deque>
 
@@ -49,13 +50,17 @@ void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> ex
       failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
 }
 
-// The order with several programs a block where it has one, and the other way round.
-std::string withOtherPrograms(const std::string& schedule) {
-  constexpr std::string_view kPersistent = "persistent";
-  if (!schedule.ends_with(kPersistent)) return schedule + (schedule.empty() ? "" : " ") + std::string(kPersistent);
-  std::string order = schedule.substr(0, schedule.size() - kPersistent.size());
-  if (!order.empty()) order.pop_back();
-  return order;
+// The order in the other ways of handing programs to blocks: one a block, several in turns, several while the kernel runs.
+std::vector<std::string> withOtherPrograms(const std::string& schedule) {
+  constexpr std::array<std::string_view, 2> kWords = {"persistent", "dynamic"};
+  std::string order = schedule;
+  for (const std::string_view word : kWords)
+    if (order.ends_with(word)) order.resize(order.size() - word.size());
+  while (order.ends_with(' ')) order.pop_back();
+  std::vector<std::string> all = {order};
+  for (const std::string_view word : kWords) all.push_back(order + (order.empty() ? "" : " ") + std::string(word));
+  std::erase(all, schedule);
+  return all;
 }
 
 // With those that are not told.
@@ -307,7 +312,8 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
     };
     const std::vector<std::string> offered = offeredSchedules(instance->target, tile, instance->trace(tile));
     for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i) add(offered[i]);
-    if (instance->machine.warp_groups) add(withOtherPrograms(tile.schedule));
+    if (instance->machine.warp_groups)
+      for (const std::string& schedule : withOtherPrograms(tile.schedule)) add(schedule);
     return variants;
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };

@@ -55,7 +55,7 @@ class CudaEvent final : public Event {
 
 }  // namespace
 
-CudaDevice::CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
+CudaDevice::CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal), counters_(driver) {
   const DriverApi& api = driver_.api();
   driver_.check(api.DeviceGet(&device_, ordinal), "open " + name());
   char text[256] = "";
@@ -86,6 +86,7 @@ CudaDevice::~CudaDevice() {
   const DriverApi& api = driver_.api();
   try {
     ContextScope scope(driver_, context_);
+    counters_.free();
     if (poolStream_ != nullptr) api.StreamDestroy(poolStream_);
     if (pool_ != nullptr) api.MemPoolDestroy(pool_);
   } catch (const Error& error) {  // the context is gone, and all that was in it
@@ -125,6 +126,11 @@ Context CudaDevice::context() {
     context_.store(context, std::memory_order_release);
   }
   return context_;
+}
+
+void CudaDevice::makeCounters() {
+  std::scoped_lock lock(mutex_);
+  counters_.make();
 }
 
 void CudaDevice::makePool() {

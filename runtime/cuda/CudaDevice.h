@@ -11,6 +11,7 @@
 #include "fattn/Device.h"
 #include "runtime/cuda/CudaModule.h"
 #include "runtime/cuda/Driver.h"
+#include "runtime/cuda/WorkCounters.h"
 
 namespace fattn::cuda {
 
@@ -70,6 +71,8 @@ class CudaDevice final : public Device {
   void finish(Result result, const char* doing) const;
   template <typename Call>
   Result inContext(Call call);
+  /// For a kernel whose blocks count programs: at the first call. The context must be current.
+  void makeCounters();
   /// Keeps a description of a kernel for messages; lives as long as the device.
   const KernelName* intern(KernelName kernel);
 
@@ -91,6 +94,7 @@ class CudaDevice final : public Device {
   std::atomic<MemoryPool> pool_ = nullptr;
   StreamHandle poolStream_ = nullptr;
   std::set<KernelName> kernels_;
+  WorkCounters counters_;
   // The kernels launched last, for the message when the context is lost: the driver does not tell which of them did it.
   std::array<std::atomic<const KernelName*>, 8> recent_{};
   std::atomic<unsigned> launches_ = 0;

@@ -54,7 +54,8 @@ std::string KernelName::text() const {
 CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     : Module(binary.args.size()),
       device_(device),
-      layout_(binary.args, binary.tensorMaps.size(), binary.repeats),
+      layout_(binary.args, binary.tensorMaps.size(), binary.repeats, binary.counts),
+      counts_(binary.counts),
       maps_(binary, device.driver().api()),
       kernel_(device.intern({binary.entry, static_cast<unsigned>(binary.threads), static_cast<unsigned>(binary.sharedBytes)})) {
   std::string kernel = "kernel '" + binary.entry + "'";
@@ -78,6 +79,7 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     if (result != kSuccess) device_.fail(result, "find " + kernel);
     requireResources();
     countResidentBlocks();
+    if (counts_) device_.makeCounters();
     if (binary.repeats)
       mostBlocks_ = std::int64_t{std::max(resources_.residentBlocks, 1)} * std::max(device_.attributes().multiprocessors, 1);
   } catch (...) {

@@ -55,6 +55,8 @@ class CudaModule final : public Module {
   const KernelName& kernel() const { return *kernel_; }
   /// Where a block takes one program after another: how many blocks the GPU holds at once, which are those of a launch; else 0.
   std::int64_t mostBlocks() const { return mostBlocks_; }
+  /// Whether its blocks count the programs that they take.
+  bool counts() const { return counts_; }
   /// Whether a launch lets it start before the kernel in front of it in its stream has ended.
   bool overlaps() const { return overlaps_; }
 
@@ -66,6 +68,7 @@ class CudaModule final : public Module {
 
   CudaDevice& device_;
   ArgumentLayout layout_;
+  bool counts_ = false;
   TensorMaps maps_;
   const KernelName* kernel_;
   Linked linked_;

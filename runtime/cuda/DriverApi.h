@@ -20,6 +20,8 @@ using StreamHandle = struct CUstream_st*;
 using EventHandle = struct CUevent_st*;
 using LinkState = struct CUlinkState_st*;
 using MemoryPool = struct CUmemPoolHandle_st*;
+using Graph = struct CUgraph_st*;
+using UserObject = struct CUuserObject_st*;
 
 // Results that are handled by name.
 enum : Result {
@@ -187,17 +189,23 @@ static_assert(sizeof(LaunchConfig) == 56);
      unsigned sharedBytes, StreamHandle stream, void** arguments, void** extra))
 
 // The same, of newer drivers; a null pointer where it is missing.
-#define FATTN_CUDA_OPTIONAL(X)                                                                                                         \
-  X(MemPoolCreate, cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))                                             \
-  X(MemPoolDestroy, cuMemPoolDestroy, (MemoryPool pool))                                                                               \
-  X(MemPoolSetAttribute, cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))                                         \
-  X(MemPoolTrimTo, cuMemPoolTrimTo, (MemoryPool pool, std::size_t bytesToKeep))                                                        \
-  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (Address * memory, std::size_t bytes, MemoryPool pool, StreamHandle))              \
-  X(MemFreeAsync, cuMemFreeAsync, (Address memory, StreamHandle stream))                                                               \
-  X(LaunchKernelEx, cuLaunchKernelEx, (const LaunchConfig* config, Function function, void** arguments, void** extra))                 \
-  X(FuncLoad, cuFuncLoad, (Function function))                                                                                         \
-  X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                      \
-    (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box, \
+#define FATTN_CUDA_OPTIONAL(X)                                                                                                            \
+  X(MemPoolCreate, cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties))                                                \
+  X(MemPoolDestroy, cuMemPoolDestroy, (MemoryPool pool))                                                                                  \
+  X(MemPoolSetAttribute, cuMemPoolSetAttribute, (MemoryPool pool, int attribute, void* value))                                            \
+  X(MemPoolTrimTo, cuMemPoolTrimTo, (MemoryPool pool, std::size_t bytesToKeep))                                                           \
+  X(MemAllocFromPoolAsync, cuMemAllocFromPoolAsync, (Address * memory, std::size_t bytes, MemoryPool pool, StreamHandle))                 \
+  X(MemFreeAsync, cuMemFreeAsync, (Address memory, StreamHandle stream))                                                                  \
+  X(LaunchKernelEx, cuLaunchKernelEx, (const LaunchConfig* config, Function function, void** arguments, void** extra))                    \
+  X(StreamGetId, cuStreamGetId, (StreamHandle stream, std::uint64_t* id))                                                                 \
+  X(StreamGetCaptureInfo, cuStreamGetCaptureInfo_v2,                                                                                      \
+    (StreamHandle stream, int* status, std::uint64_t* id, Graph* graph, const void** dependencies, std::size_t* dependencyCount))         \
+  X(UserObjectCreate, cuUserObjectCreate, (UserObject * object, void* data, void (*destroy)(void*), unsigned references, unsigned flags)) \
+  X(UserObjectRelease, cuUserObjectRelease, (UserObject object, unsigned references))                                                     \
+  X(GraphRetainUserObject, cuGraphRetainUserObject, (Graph graph, UserObject object, unsigned references, unsigned flags))                \
+  X(FuncLoad, cuFuncLoad, (Function function))                                                                                            \
+  X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                         \
+    (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box,    \
      const unsigned* steps, int interleave, int swizzle, int promotion, int fill))
 
 /// The driver's functions, by pointer.

@@ -59,7 +59,7 @@ Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* bl
     throw Error(ErrorCode::Unsupported,
                 "kernel '" + module.kernel().entry + "' was compiled so that a block takes one program after another, which are at most " +
                     std::to_string(kMost) + " a launch; the grid is " + text(programs),
-                "a schedule without 'persistent' takes any grid");
+                "a schedule without 'persistent' and 'dynamic' takes any grid");
   const std::int32_t extents[] = {static_cast<std::int32_t>(programs.x), static_cast<std::int32_t>(programs.y),
                                   static_cast<std::int32_t>(programs.z)};
   static_assert(sizeof(extents) == ArgumentLayout::kAxes * sizeof(std::int32_t));
@@ -83,6 +83,10 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   const KernelName& kernel = loaded.kernel();
   recent_[launches_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
   ContextScope scope(driver_, context());
+  if (loaded.counts()) {
+    const Address counter = counters_.of(static_cast<StreamHandle>(stream.native));
+    std::memcpy(block + loaded.layout().counterOffset(), &counter, sizeof(counter));
+  }
   // Tensor maps take a context to be made, and an alignment that the driver sees to only where it is handed each argument by itself.
   void* each[ArgumentLayout::kMostParameters + 1];
   if (maps) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a kernel's arguments lie in the block of memory that a launch hands to the driver (of CUDA, and of HIP). Callers give 8-byte slots;
 // a PTX kernel's parameters lie at their natural alignment, one after another: (ptr, i32, f32, i64) is 0, 8, 12, 16. What the launch adds
-// follows: where blocks take several programs, how many there are along each axis (three i32), then tensor maps, each of 128 bytes at a
-// multiple of 64.
+// follows: where blocks take several programs, the address of the counter of those that are taken, if they count them, and how many there
+// are along each axis (three i32), then tensor maps, each of 128 bytes at a multiple of 64.
 #ifndef FATTN_RUNTIME_GPU_ARGUMENTLAYOUT_H
 #define FATTN_RUNTIME_GPU_ARGUMENTLAYOUT_H
 
@@ -26,15 +26,19 @@ class ArgumentLayout {
   /// Of a kernel with maps: arguments, numbers of programs and maps.
   static constexpr std::size_t kMostParameters = 511;
 
-  /// `repeats`: blocks take several programs.
-  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false)
-      : maps_(maps), axes_(repeats ? kAxes : 0) {
+  /// `repeats`: blocks take several programs. `counts`: these do, with a counter.
+  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false, bool counts = false)
+      : maps_(maps), axes_(repeats ? kAxes : 0), counts_(counts) {
     places_.reserve(arguments.size());
     for (const compiler::ArgInfo& argument : arguments) {
       std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
       bytes_ = (bytes_ + size - 1) / size * size;
       places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
       bytes_ += size;
+    }
+    if (counts) {
+      counter_ = (bytes_ + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t) * sizeof(std::uint64_t);
+      bytes_ = counter_ + sizeof(std::uint64_t);
     }
     if (repeats) {
       programs_ = (bytes_ + sizeof(std::int32_t) - 1) / sizeof(std::int32_t) * sizeof(std::int32_t);
@@ -47,7 +51,8 @@ class ArgumentLayout {
 
   std::size_t bytes() const { return bytes_; }
   std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
-  std::size_t parameters() const { return places_.size() + axes_ + maps_; }
+  std::size_t parameters() const { return places_.size() + (counts_ ? 1 : 0) + axes_ + maps_; }
+  std::size_t counterOffset() const { return counter_; }
   /// Of the number of programs along the first axis; those of the others follow.
   std::size_t programsOffset() const { return programs_; }
   std::size_t mapOffset(std::size_t map) const { return firstMap_ + map * kMapBytes; }
@@ -55,6 +60,7 @@ class ArgumentLayout {
   /// Where each parameter lies in the block, and a null pointer at the end.
   void point(std::byte* block, void** each) const {
     for (const Place& place : places_) *each++ = block + place.offset;
+    if (counts_) *each++ = block + counter_;
     for (std::size_t axis = 0; axis < axes_; ++axis) *each++ = block + programs_ + axis * sizeof(std::int32_t);
     for (std::size_t map = 0; map < maps_; ++map) *each++ = block + mapOffset(map);
     *each = nullptr;
@@ -85,7 +91,8 @@ class ArgumentLayout {
     std::uint32_t offset, size;
   };
   std::vector<Place> places_;
-  std::size_t bytes_ = 0, programs_ = 0, firstMap_ = 0, maps_ = 0, axes_ = 0;
+  std::size_t bytes_ = 0, counter_ = 0, programs_ = 0, firstMap_ = 0, maps_ = 0, axes_ = 0;
+  bool counts_ = false;
 };
 
 }  // namespace fattn

@@ -102,6 +102,8 @@ INSTANTIATE_TEST_SUITE_P(
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 64, 330, 330},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D E1 e1 owners persistent",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::F16, true, true, 0, 64, 330, 330},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D E1 e1 owners dynamic",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8,SCHEDULE=dynamic", DType::BF16, true, true, 0, 64, 330, 330},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=192,STAGES=2,WARPS=12,SCHEDULE=A B a C b c d D E1 e1 owners",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, false, 0, 32, 330},
                     // Groups beside each other, which exchange P and dS.

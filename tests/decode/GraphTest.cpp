@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decode in CUDA graphs and on several streams: captured once, replayed with other lengths, pages and rows to append; two launches, and two
 // replays, at the same time. Skipped, with the reason, where there is no NVIDIA GPU.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <memory>
 
 #include "tests/decode/DecodeData.h"
+#include "tests/support/CudaGraphs.h"
 
 namespace fattn::decode {
 namespace {
-
-/// The functions of the driver that the library itself has no need of.
-struct GraphApi {
-  int (*begin)(void* stream, int mode) = nullptr;
-  int (*end)(void* stream, void** graph) = nullptr;
-  int (*instantiate)(void** executable, void* graph, unsigned long long flags) = nullptr;
-  int (*launch)(void* executable, void* stream) = nullptr;
-  int (*destroy)(void* executable) = nullptr;
-  int (*retain)(void** context, int device) = nullptr;
-  int (*setCurrent)(void* context) = nullptr;
-};
-
-GraphApi graphApi() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  GraphApi api;
-  if (library == nullptr) return api;
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-  };
-  find(api.begin, "cuStreamBeginCapture_v2"), find(api.end, "cuStreamEndCapture"), find(api.instantiate, "cuGraphInstantiateWithFlags");
-  find(api.launch, "cuGraphLaunch"), find(api.destroy, "cuGraphExecDestroy");
-  find(api.retain, "cuDevicePrimaryCtxRetain"), find(api.setCurrent, "cuCtxSetCurrent");
-  return api;
-}
 
 class DecodeGraphs : public testing::Test {
  protected:
@@ -44,11 +19,8 @@ class DecodeGraphs : public testing::Test {
     } catch (const Error& error) {
       GTEST_SKIP() << error.what();
     }
-    api_ = graphApi();
-    if (api_.instantiate == nullptr || api_.destroy == nullptr) GTEST_SKIP() << "this driver is too old for graphs";
-    void* context = nullptr;
-    ASSERT_EQ(api_.retain(&context, 0), 0);
-    ASSERT_EQ(api_.setCurrent(context), 0);
+    if (!graphs_.known()) GTEST_SKIP() << "this driver is too old for graphs";
+    graphs_.enter();
   }
 
   /// A copy of some operands on the device, which launches read and write.
@@ -73,22 +45,8 @@ class DecodeGraphs : public testing::Test {
     EXPECT_LE(data.errors().lse, data.tolerance().lse) << what;
   }
 
-  /// What `work` launches on the stream, as a graph that can be replayed.
-  std::shared_ptr<void> captured(Stream stream, const std::function<void()>& work) {
-    void *graph = nullptr, *executable = nullptr;
-    EXPECT_EQ(api_.begin(stream.native, 0), 0);
-    work();
-    EXPECT_EQ(api_.end(stream.native, &graph), 0);
-    EXPECT_EQ(api_.instantiate(&executable, graph, 0), 0);
-    return {executable, [destroy = api_.destroy](void* held) { destroy(held); }};
-  }
-
-  std::shared_ptr<void> stream() {
-    return {device_->createStream().native, [device = device_](void* held) { device->destroyStream({.native = held}); }};
-  }
-
   Device* device_ = nullptr;
-  GraphApi api_;
+  test::CudaGraphs graphs_;
 };
 
 DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths, bool balanced) {
@@ -115,9 +73,9 @@ TEST_P(BothDecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
     DecodeData first(shapeOf(page, {17, 0, 200, 64}, GetParam()));
     const DecodeKernel kernel = compile(first.config("cuda"));
     const std::shared_ptr<std::byte> memory = put(first);
-    const std::shared_ptr<void> held = stream();
+    const std::shared_ptr<void> held = test::heldStream(*device_);
     const Stream on{.native = held.get()};
-    const std::shared_ptr<void> graph = captured(on, [&] { kernel.launch(on, args(first, memory.get(), 3)); });
+    const std::shared_ptr<void> graph = graphs_.captured(on, [&] { kernel.launch(on, args(first, memory.get(), 3)); });
     std::uint64_t seed = 1;
     for (const std::vector<std::int32_t>& lengths :
          {std::vector{17, 0, 200, 64}, {18, 1, 201, 65}, {320, 319, 2, 100}, {0, 0, 0, 0}, {5, 300, 256, 17}}) {
@@ -125,7 +83,7 @@ TEST_P(BothDecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
       ASSERT_EQ(data.memory().size(), first.memory().size());
       device_->copy(memory.get(), data.memory().data(), data.memory().size());
       device_->synchronize();
-      ASSERT_EQ(api_.launch(graph.get(), on.native), 0);
+      ASSERT_EQ(graphs_.launch(graph, on), 0);
       device_->synchronize(on);
       expectRight(data, memory.get(), "page_size " + std::to_string(page) + ", replay " + std::to_string(seed));
     }
@@ -136,7 +94,7 @@ TEST_P(BothDecodeGraphs, TwoStreamsAtOnceDoNotDisturbEachOther) {
   DecodeData one(shapeOf(16, {17, 0, 200, 64}, GetParam()), 1), two(shapeOf(16, {300, 20, 64, 1}, GetParam()), 2);
   const DecodeKernel kernel = compile(one.config("cuda"));
   const std::shared_ptr<std::byte> ofOne = put(one), ofTwo = put(two);
-  const std::shared_ptr<void> left = stream(), right = stream();
+  const std::shared_ptr<void> left = test::heldStream(*device_), right = test::heldStream(*device_);
   for (int i = 0; i < 20; ++i) {
     kernel.launch({.native = left.get()}, args(one, ofOne.get(), 4));
     kernel.launch({.native = right.get()}, args(two, ofTwo.get(), 4));
@@ -151,16 +109,16 @@ TEST_P(BothDecodeGraphs, TwoReplaysAtOnceDoNotDisturbEachOther) {
   DecodeData one(shapeOf(0, {17, 0, 200, 64}, GetParam()), 1), two(shapeOf(0, {300, 20, 64, 1}, GetParam()), 2);
   const DecodeKernel kernel = compile(one.config("cuda"));
   const std::shared_ptr<std::byte> ofOne = put(one), ofTwo = put(two);
-  const std::shared_ptr<void> left = stream(), right = stream();
+  const std::shared_ptr<void> left = test::heldStream(*device_), right = test::heldStream(*device_);
   auto repeated = [&](void* on, const DecodeData& data, std::byte* base) {
-    return captured({.native = on}, [&] {
+    return graphs_.captured({.native = on}, [&] {
       for (int i = 0; i < 10; ++i) kernel.launch({.native = on}, args(data, base, 4));
     });
   };
   const std::shared_ptr<void> ofLeft = repeated(left.get(), one, ofOne.get()), ofRight = repeated(right.get(), two, ofTwo.get());
   for (int i = 0; i < 5; ++i) {
-    ASSERT_EQ(api_.launch(ofLeft.get(), left.get()), 0);
-    ASSERT_EQ(api_.launch(ofRight.get(), right.get()), 0);
+    ASSERT_EQ(graphs_.launch(ofLeft, {.native = left.get()}), 0);
+    ASSERT_EQ(graphs_.launch(ofRight, {.native = right.get()}), 0);
   }
   device_->synchronize({.native = left.get()});
   device_->synchronize({.native = right.get()});

@@ -61,7 +61,7 @@ struct GroupsDraw {
   kernels::ForwardKind config{.alignment = 16};
   TileConfig tile;
   generator::Draw configuration;  ///< its rank of schedules
-  bool repeat = false;
+  bool repeat = false, dynamic = false;
 
   explicit GroupsDraw(generator::Random& random) {
     auto oneOf = [&](std::initializer_list<int> values) {
@@ -77,10 +77,14 @@ struct GroupsDraw {
     tile.warps = 4 * groups;
     configuration.schedule = static_cast<int>(random.between(0, 7));
     repeat = (random.between(1, 100) <= 60);
+    dynamic = repeat && (random.between(1, 100) <= 50);
   }
   std::string text() const {
     return tile.toString() + " D=" + std::to_string(config.head_dim) + (config.causal ? " causal" : "") + " schedule " +
-           std::to_string(configuration.schedule) + (repeat ? ", several programs" : "");
+           std::to_string(configuration.schedule) +
+           (dynamic  ? ", programs handed out"
+            : repeat ? ", several programs"
+                     : "");
   }
 };
 
@@ -99,6 +103,7 @@ TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
                                                       .schedule = draw.configuration.schedule,
                                                       .forced = {},
                                                       .repeat = draw.repeat,
+                                                      .dynamic = draw.dynamic,
                                                       .order = {}});
     while (draw.configuration.fitSchedule(emitted.refused));
     refused += !emitted.refused.empty();

@@ -79,7 +79,7 @@ class Checker {
 
   void runScenarios() {
     const Program& shape = before ? *before : emitted;
-    Scenarios scenarios(shape, mostTrips, emitted.repeats);
+    Scenarios scenarios(shape, mostTrips, emitted);
     Owners inOrder(shape, options.agent);
     int64_t longest = 0;
     for (int number = 0, idle = 0; number < options.draws && idle < kPatience && result.steps < kAllDraws; ++number) {

@@ -127,7 +127,7 @@ class Flattener {
 
   LogicalResult addStep(Operation& op, Body& body) {
     program.roles |= isa<tilegpu::IsCopierOp>(op);
-    if (auto each = dyn_cast<tilegpu::EachProgramOp>(op)) program.repeats = each.getAxis();
+    if (auto each = dyn_cast<tilegpu::EachProgramOp>(op)) program.repeats = each.getAxis(), program.dynamic = each.getDynamic();
     Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
     if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) return success();
     for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));

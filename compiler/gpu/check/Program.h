@@ -99,6 +99,7 @@ struct Program {
   std::vector<int> windows;                ///< for each value that is a pointer which one of them it is; -1 for numbers
   bool roles = false;                      ///< warps of their own make the copies of boxes
   std::optional<tile::Axis> repeats;       ///< a block takes one program after another, in pairs along the axis
+  bool dynamic = false;                    ///< or any of those that no other block takes
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;
   std::int64_t mostSlots = 1;
   llvm::BitVector boxSlots;  ///< slots that boxes are copied into

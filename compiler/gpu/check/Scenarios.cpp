@@ -27,10 +27,11 @@ class Random {
 constexpr size_t kMostPrograms = 4;
 
 /// The first programs that one of some blocks takes.
-std::vector<std::array<int64_t, 3>> programsOfABlock(const std::array<int64_t, 3>& grid, tile::Axis axis, Random& random) {
+std::vector<std::array<int64_t, 3>> programsOfABlock(const std::array<int64_t, 3>& grid, tile::Axis axis, bool dynamic, Random& random) {
   int64_t all = grid[0] * grid[1] * grid[2], blocks = 1 + random.below(all), block = random.below(blocks);
   std::vector<std::array<int64_t, 3>> ids;
-  for (int64_t number : tilegpu::programsOf(grid, axis, block, blocks, kMostPrograms)) {
+  for (int64_t number : dynamic ? tilegpu::dealtPrograms(all, block, blocks, random.next(), kMostPrograms)
+                                : tilegpu::programsOf(grid, axis, block, blocks, kMostPrograms)) {
     int64_t rows = number / grid[0];
     ids.push_back({number % grid[0], rows % grid[1], rows / grid[1]});
   }
@@ -64,7 +65,7 @@ Scenario Scenarios::draw(int number) const {
     scenario.programs[axis] = 1 + random.below(4);
     scenario.ids.front()[axis] = random.below(scenario.programs[axis]);
   }
-  if (repeats) scenario.ids = programsOfABlock(scenario.programs, *repeats, random);
+  if (repeats) scenario.ids = programsOfABlock(scenario.programs, *repeats, dynamic, random);
   scenario.group = random.next();
   return scenario;
 }

@@ -11,9 +11,9 @@ namespace fattn::check {
 
 class Scenarios {
  public:
-  /// `most`: of trips that are worth trying. `repeats`: a block takes several programs, in pairs along the axis.
-  Scenarios(const Program& program, std::int64_t most, std::optional<tile::Axis> repeats)
-      : program(program), most(most), repeats(repeats) {}
+  /// `most`: of trips that are worth trying. `emitted` says which programs a block takes.
+  Scenarios(const Program& program, std::int64_t most, const Program& emitted)
+      : program(program), most(most), repeats(emitted.repeats), dynamic(emitted.dynamic) {}
   Scenario draw(int number) const;
   /// Whether a run with so many trips of each loop shows something that no earlier one did.
   bool isNew(const std::vector<std::int64_t>& trips);
@@ -22,6 +22,7 @@ class Scenarios {
   const Program& program;
   std::int64_t most;
   std::optional<tile::Axis> repeats;
+  bool dynamic;
   std::set<std::pair<std::size_t, std::int64_t>> seen;  ///< loops and their trips
 };
 

@@ -231,8 +231,16 @@ LogicalResult EachProgramOp::verify() {
     return emitOpError()
            << "needs a region with three arguments of type i32, the ids of a program, and at most a fourth one, its number in the block";
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
+  if (getDynamic() && function && !function->hasAttr(kClaimsAttr))
+    return emitOpError() << "is dynamic and needs a function with the attribute " << kClaimsAttr << ", which -tilegpu-allocate-shared sets";
   if (function && function->hasAttr(kRepeatsAttr)) return success();
   return emitOpError() << "needs a function with the attribute " << kRepeatsAttr << ", for which a launch has fewer blocks than programs";
+}
+
+LogicalResult ClaimProgramOp::verify() {
+  auto each = (*this)->getParentOfType<EachProgramOp>();
+  if (each && each.getDynamic()) return success();
+  return emitOpError() << "needs a tilegpu.each_program dynamic around it";
 }
 
 namespace {

@@ -80,6 +80,15 @@ inline bool isMadeElsewhere(mlir::Operation* op) {
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
+/// On the function, with the attribute above: blocks are handed their programs while the kernel runs (tilegpu.each_program dynamic). By
+/// -tilegpu-allocate-shared: the byte of shared memory where a block keeps the ids that it has been handed.
+inline constexpr llvm::StringLiteral kDynamicAttr = "tilegpu.dynamic", kClaimsAttr = "tilegpu.claims";
+/// There: two slots of the ids x, y and z (i32, x < 0: there is no further program) and an unused word, their barrier objects, which are
+/// complete when a slot is filled, and those which are when it has been read.
+constexpr int64_t kClaimSlots = 2, kClaimSlotBytes = 16, kClaimBarrierBytes = 8, kClaimsAlignment = 16,
+                  kClaimsBytes = kClaimSlots * (kClaimSlotBytes + 2 * kClaimBarrierBytes);
+/// Takes these three away: a block takes one program.
+void takeOneProgram(mlir::Operation* function);
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
@@ -95,6 +104,8 @@ inline size_t axisInTurn(tile::Axis axis, size_t turn) {
 /// along x first.
 llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks,
                                       size_t most = SIZE_MAX);
+/// The same of tilegpu.each_program dynamic, where any block may take any program behind the first ones: what `seed` deals it.
+llvm::SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most = SIZE_MAX);
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
 inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
 /// On tilegpu.alloc, by -tilegpu-exchange-operands: warps fill the buffer for a dot that reads it.

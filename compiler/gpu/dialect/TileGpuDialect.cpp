@@ -215,6 +215,23 @@ SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axi
   return programs;
 }
 
+SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most) {
+  SmallVector<int64_t> dealt;
+  if (block < programs) dealt.push_back(block);
+  for (int64_t number = blocks; number < programs && dealt.size() < most; ++number) {
+    // splitmix64: the same numbers on every machine
+    uint64_t z = seed + 0x9e3779b97f4a7c15U * static_cast<uint64_t>(number);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+    if ((z ^ (z >> 31)) % static_cast<uint64_t>(blocks) == static_cast<uint64_t>(block)) dealt.push_back(number);
+  }
+  return dealt;
+}
+
+void takeOneProgram(Operation* function) {
+  for (StringRef name : {kRepeatsAttr, kDynamicAttr, kClaimsAttr}) function->removeAttr(name);
+}
+
 int elementBits(Type element) {
   if (element.isInteger(1)) return 8;
   return element.isIntOrFloat() ? static_cast<int>(element.getIntOrFloatBitWidth()) : 64;

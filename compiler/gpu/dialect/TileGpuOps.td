@@ -471,15 +471,29 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
     numbered along their axis first, and in round r block c of B takes pair r B + (c + r) mod B (`programsOf`). The middle one of an odd X is alone;
     who takes it changes from round to round. Where the launch has no more programs than blocks, each block takes the one of its number.
 
+    With `dynamic` a block takes the program of its number, and then, whenever it is done with one, the next that no block has taken yet, in the
+    order of their numbers along x first. All roles of the block take the same programs.
+
     `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
 
     Constraints:
     - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on.
-    - C2: the function carries `tilegpu.repeats`.
+    - C2: the function carries `tilegpu.repeats`, and with `dynamic` the place where a role leaves the ids for the others, `tilegpu.claims`.
   }];
-  let arguments = (ins DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis);
+  let arguments = (ins DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis, UnitAttr:$dynamic);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`along` $axis^)? $body attr-dict";
+  let assemblyFormat = "(`along` $axis^)? (`dynamic` $dynamic^)? $body attr-dict";
+  let hasVerifier = 1;
+}
+
+def TileGpu_ClaimProgramOp : TileGpu_Op<"claim_program", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_ProgramsTopic;
+  let summary = "take the block's next program now";
+  let description = [{
+    In the role that copies, at most once in a trip of `tilegpu.each_program dynamic`: the answer is on its way while the trip goes on. A trip
+    without it asks at its end. Inserted by `-tilegpu-repeat-programs`.
+  }];
+  let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 

@@ -241,8 +241,9 @@ void Flattener::visit(tilegpu::OwnerOnlyOp owned) {
 /// The programs are the trips of a loop.
 void Flattener::visit(tilegpu::EachProgramOp each) {
   Operation* op = each;
-  auto programsOf = [axis = each.getAxis()](const Block& block) {
+  auto programsOf = [axis = each.getAxis(), dynamic = each.getDynamic()](const Block& block) {
     const interpreter::Grid& grid = block.run.grid;
+    if (dynamic) return tilegpu::dealtPrograms(int64_t{grid[0]} * grid[1] * grid[2], block.id[0], block.run.blocks, block.run.order.seed);
     return tilegpu::programsOf({grid[0], grid[1], grid[2]}, axis, block.id[0], block.run.blocks);
   };
   act(op, [](Block&, Warp& warp) { enterLoop(warp); });
@@ -276,7 +277,7 @@ void Flattener::visit(Operation* op) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;
   }
-  if (isa<tilegpu::AllocOp, tilegpu::SetRegistersOp, tile::DevicePrintOp>(op)) return;
+  if (isa<tilegpu::AllocOp, tilegpu::SetRegistersOp, tilegpu::ClaimProgramOp, tile::DevicePrintOp>(op)) return;
   for (auto family : {boxAction, roleAction})
     if (std::optional<Awaited> awaited = family(*this, op)) {
       if (awaited->ready) emit({.kind = Kind::Await, .op = op, .act = {}, .test = std::move(awaited->ready)});

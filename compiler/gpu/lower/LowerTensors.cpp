@@ -27,7 +27,8 @@ namespace {
 
 /// The external symbol at which the block's shared memory starts; its size is the launch's matter.
 constexpr StringLiteral kSharedName = "fattn_shared";
-constexpr unsigned kAxes = 3;  // of the grid
+constexpr unsigned kAxes = 3;          // of the grid
+constexpr unsigned kGlobalMemory = 1;  // LLVM's address space
 
 /// Whether `first` is executed before `second` on some way through the function: in a loop around both it may be, in a trip before.
 bool mayComeBefore(Operation* first, Operation* second) {
@@ -81,6 +82,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::SlotWaitOp slot) { return to.machine.slotWait(to, slot); })
       .Case([&](tilegpu::OwnerOnlyOp owner) { return to.machine.ownerOnly(to, owner); })
       .Case([&](tilegpu::EachProgramOp each) { return lowerPrograms(to, each); })
+      .Case([&](tilegpu::ClaimProgramOp claim) { return to.machine.claimProgram(to, claim); })
       .Case([&](tilegpu::InitBarriersOp init) { return to.machine.initBarriers(to, init); })
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
@@ -105,11 +107,13 @@ LogicalResult verifyHomes(Operation* op) {
   return success();
 }
 
-/// The same function on lowered arguments, still empty. Further arguments are, where blocks take several programs, how many there are along
-/// each axis, and then the tensor maps, pointers to what the launch makes of them. What the attributes of arguments promise has been used.
+/// The same function on lowered arguments, still empty. Further arguments are, where blocks take several programs, the counter of those
+/// that are taken, if they are handed out, and how many there are along each axis; and then the tensor maps, pointers to what the launch
+/// makes of them. What the attributes of arguments promise has been used.
 func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
   SmallVector<Type> inputs;
   for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
+  if (source->hasAttr(tilegpu::kClaimsAttr)) inputs.push_back(LLVM::LLVMPointerType::get(builder.getContext(), kGlobalMemory));
   if (source->hasAttr(tilegpu::kRepeatsAttr)) inputs.append(kAxes, builder.getI32Type());
   if (auto maps = source->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr))
     inputs.append(maps.size(), LLVM::LLVMPointerType::get(builder.getContext()));
@@ -141,6 +145,8 @@ LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return miss
 LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
 LogicalResult Machine::storeBoxes(Lowering&, tilegpu::StoreBoxesOp op) { return missing(op); }
 LogicalResult Machine::sendBoxes(Lowering&, tilegpu::SendBoxesOp op) { return missing(op); }
+FailureOr<Machine::NextProgram> Machine::nextProgram(Lowering&, tilegpu::EachProgramOp op, Value) { return missing(op); }
+LogicalResult Machine::claimProgram(Lowering&, tilegpu::ClaimProgramOp op) { return missing(op); }
 LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }
 LogicalResult Machine::warpLeast(Lowering&, tilegpu::WarpLeastOp op) { return missing(op); }
 LogicalResult Machine::groupLast(Lowering&, tilegpu::GroupLastOp op) { return missing(op); }
@@ -166,6 +172,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   to.b.setInsertionPointToStart(result.addEntryBlock());
   for (auto [from, into] : llvm::zip(source.getArguments(), result.getArguments())) to.setScalar(from, into);
   auto further = result.getArguments().drop_front(source.getNumArguments());
+  if (source->hasAttr(tilegpu::kClaimsAttr)) to.counter = further.consume_front();
   if (source->hasAttr(tilegpu::kRepeatsAttr)) {
     llvm::append_range(to.extents, further.take_front(kAxes));
     further = further.drop_front(kAxes);

@@ -95,6 +95,13 @@ class Machine {
   virtual mlir::LogicalResult sendBoxes(Lowering& to, tilegpu::SendBoxesOp op);
   /// Before the block's shared memory goes: behind such stores, or behind programs with some, of which a block takes one after another.
   virtual void endStores(Lowering& /*to*/) {}
+  /// The ids of the program that the block takes next, its `count`th (tilegpu.each_program dynamic), and whether there is one (i1).
+  struct NextProgram {
+    std::array<mlir::Value, 3> ids;
+    mlir::Value exists;
+  };
+  virtual mlir::FailureOr<NextProgram> nextProgram(Lowering& to, tilegpu::EachProgramOp op, mlir::Value count);
+  virtual mlir::LogicalResult claimProgram(Lowering& to, tilegpu::ClaimProgramOp op);
   virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);
   virtual mlir::LogicalResult warpLeast(Lowering& to, tilegpu::WarpLeastOp op);
   virtual mlir::LogicalResult groupLast(Lowering& to, tilegpu::GroupLastOp op);
@@ -142,6 +149,9 @@ class Lowering {
   llvm::SmallVector<mlir::Value, 4> tensorMaps;
   /// How many programs there are along each axis (i32), where blocks take several; else empty.
   llvm::SmallVector<mlir::Value, 3> extents;
+  /// Where these are handed out while the kernel runs: the launch's counter of those that are taken (!llvm.ptr<1>); else null.
+  mlir::Value counter;
+  mlir::Value programCount;  ///< in a program of these: its number among the block's
   /// Bits of the thread that operations change as they are executed, 0 at first: they lie in an i32 (a pointer to it), from bit `first` on.
   struct LocalBits {
     mlir::Value word;

@@ -7,7 +7,9 @@
 //     next_program                         n, x, y, z = those of the next program (ProgramIds)
 //   }
 //
-// A fourth argument counts the block's programs.
+// A fourth argument counts the block's programs. With `dynamic` the machine says which one comes next:
+//
+//   each_program dynamic { ... }    =>    while next = nextProgram(count), next exists: x, y, z = next; ...; count += 1
 //
 // Test: tests/lit/nvidia/programs.mlir.
 #include "compiler/gpu/lower/Lowering.h"
@@ -28,9 +30,34 @@ ProgramIds::State stateOf(ValueRange values) {
   return state;
 }
 
-}  // namespace
+LogicalResult lowerDynamic(Lowering& to, tilegpu::EachProgramOp op) {
+  Block& source = op.getBody().front();
+  const SmallVector<Type> types(kIds + 1, to.b.getI32Type());
+  const SmallVector<Location> locations(types.size(), op.getLoc());
+  auto loop = scf::WhileOp::create(to.b, types, ValueRange{to.i32(0)});
+  OpBuilder::InsertionGuard guard(to.b);
+  Block* test = to.b.createBlock(&loop.getBefore(), {}, types.front(), op.getLoc());
+  FailureOr<Machine::NextProgram> next = to.machine.nextProgram(to, op, test->getArgument(0));
+  if (failed(next)) return failure();
+  scf::ConditionOp::create(to.b, next->exists, ValueRange{next->ids[0], next->ids[1], next->ids[2], test->getArgument(0)});
+  Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
+  for (BlockArgument argument : source.getArguments()) to.setScalar(argument, body->getArgument(argument.getArgNumber()));
+  to.programCount = body->getArguments().back();
+  if (failed(to.lowerBlock(source))) return failure();
+  to.b.setLoc(op.getLoc());
+  scf::YieldOp::create(to.b, ValueRange{arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1))});
+  return success();
+}
 
-LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
+/// A block's memory goes with it, which an engine may still read.
+void endStores(Lowering& to, tilegpu::EachProgramOp op) {
+  auto stores = [](tilegpu::StoreBoxesOp store) {
+    return tilegpu::isMadeElsewhere(store) ? WalkResult::advance() : WalkResult::interrupt();
+  };
+  if (op.walk(stores).wasInterrupted()) to.machine.endStores(to);
+}
+
+LogicalResult lowerPairs(Lowering& to, tilegpu::EachProgramOp op) {
   Value block = to.machine.programId(to.b, 0), blocks = to.machine.numPrograms(to.b, 0);
   ProgramIds ids(to.b, {to.extents[0], to.extents[1], to.extents[2]}, op.getAxis(), block, blocks);
   Block& source = op.getBody().front();
@@ -52,11 +79,14 @@ LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
   SmallVector<Value> next(program.next.begin(), program.next.end());
   if (counts) next.push_back(arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1)));
   scf::YieldOp::create(to.b, next);
-  to.b.setInsertionPointAfter(loop);
-  auto stores = [](tilegpu::StoreBoxesOp store) {
-    return tilegpu::isMadeElsewhere(store) ? WalkResult::advance() : WalkResult::interrupt();
-  };
-  if (source.walk(stores).wasInterrupted()) to.machine.endStores(to);
+  return success();
+}
+
+}  // namespace
+
+LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
+  if (failed(op.getDynamic() ? lowerDynamic(to, op) : lowerPairs(to, op))) return failure();
+  endStores(to, op);
   return success();
 }
 

@@ -185,6 +185,9 @@ def ReleaseOperandsPass : Pass<"tilegpu-release-operands", "::mlir::func::FuncOp
   let description = [{
     A function in which every buffer of boxes is released gets the attribute `tilegpu.repeats`: its blocks may take one program after another.
   }];
+  let options = [
+    Option<"dynamic", "dynamic", "bool", "false", "blocks are handed their programs while the kernel runs (tilegpu.dynamic)">,
+  ];
 }
 
 def AllocateSharedPass : Pass<"tilegpu-allocate-shared", "::mlir::ModuleOp"> {

@@ -21,8 +21,25 @@ bool takeWord(std::string& order, StringRef word) {
   return true;
 }
 
+/// What is named behind the nodes of an order, in any order.
+struct Words {
+  bool owners = false, repeat = false, dynamic = false;
+};
+
+Words takeWords(std::string& order, const PipelineOptions& options) {
+  Words words{.repeat = options.repeat || options.dynamic, .dynamic = options.dynamic};
+  for (bool more = true; more;) {
+    const bool persistent = takeWord(order, "persistent"), dynamic = takeWord(order, "dynamic"), owned = takeWord(order, "owners");
+    words.repeat |= persistent || dynamic, words.dynamic |= dynamic, words.owners |= owned;
+    more = persistent || dynamic || owned;
+  }
+  words.owners &= options.roles && options.boxes;
+  return words;
+}
+
 /// What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for whom.
-void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, bool owners, bool repeat) {
+void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Words& words) {
+  const auto [owners, repeat, dynamic] = words;
   if (owners) {
     pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
     pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
@@ -31,7 +48,7 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, bool own
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
-  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass());
+  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass({.dynamic = dynamic}));
   pm.addPass(tilegpu::createAllocateSharedPass());
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
@@ -52,12 +69,8 @@ void addRoles(OpPassManager& pm, bool repeat) {
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   std::string order = options.forced;
-  bool repeat = options.repeat, owners = false;  // named behind the nodes, in any order
-  for (bool more = true; more;) {
-    const bool persistent = takeWord(order, "persistent"), owned = takeWord(order, "owners");
-    repeat |= persistent, owners |= owned, more = persistent || owned;
-  }
-  owners &= options.roles && options.boxes;
+  const Words words = takeWords(order, options);
+  const auto [owners, repeat, dynamic] = words;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
   };
@@ -100,7 +113,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createFoldLazyPass());  // last: the check of the order counts what exact sides repeat in each trip
   verifyLayouts();
 
-  addSharedMemory(pm, options, owners, repeat);
+  addSharedMemory(pm, options, words);
   if (options.roles) addRoles(pm, repeat);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }

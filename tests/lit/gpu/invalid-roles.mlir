@@ -57,6 +57,27 @@ func.func @programs_of_a_launch_that_gives_each_a_block() {
 
 // -----
 
+func.func @programs_that_nobody_hands_out() attributes {tilegpu.repeats} {
+  // expected-error @+1 {{'tilegpu.each_program' op is dynamic and needs a function with the attribute tilegpu.claims, which -tilegpu-allocate-shared sets}}
+  tilegpu.each_program dynamic {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+  }
+  return
+}
+
+// -----
+
+func.func @claim_in_pairs() attributes {tilegpu.repeats} {
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    // expected-error @+1 {{'tilegpu.claim_program' op needs a tilegpu.each_program dynamic around it}}
+    tilegpu.claim_program
+  }
+  return
+}
+
+// -----
+
 func.func @owner_without_groups(%turn: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   // expected-error @+1 {{'tilegpu.owner_only' op needs a machine with warp groups, and a function of two or more of them}}
   tilegpu.owner_only %turn {

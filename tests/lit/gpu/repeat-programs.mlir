@@ -1,6 +1,7 @@
 // What is copied once a program is released; then each role takes one program after another.
 // RUN: fattn-opt %s -split-input-file -tilegpu-release-operands | FileCheck %s --check-prefix=RELEASE
 // RUN: fattn-opt %s -split-input-file -tilegpu-release-operands -tilegpu-allocate-shared -tilegpu-place-barriers -tilegpu-split-roles -tilegpu-repeat-programs | FileCheck %s
+// RUN: fattn-opt %s -split-input-file '-tilegpu-release-operands=dynamic' -tilegpu-allocate-shared -tilegpu-place-barriers -tilegpu-split-roles -tilegpu-repeat-programs | FileCheck %s --check-prefix=DYNAMIC
 
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
 #regs = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (1,0); warp: 1 -> (2,0), 2 -> (4,0), 4 -> (0,0) | dim0: 8, dim1: 64">
@@ -40,6 +41,25 @@
 // CHECK: tilegpu.release %[[TILE]][%[[SLOT2]]]
 // CHECK: tilegpu.barrier
 // CHECK-NEXT: }
+
+// Blocks that are handed their programs: room for the ids behind the barrier objects, and in the last trip of the copies' loop the next one
+// is claimed.
+// DYNAMIC-LABEL: func.func @tile_and_ring
+// DYNAMIC-SAME: tilegpu.claims = {{[0-9]+}} : i64
+// DYNAMIC-SAME: tilegpu.dynamic
+// DYNAMIC-SAME: tilegpu.repeats
+// DYNAMIC: tilegpu.is_copier one_thread
+// DYNAMIC: tilegpu.each_program dynamic {
+// DYNAMIC: scf.for %[[I:.*]] = %{{.*}} to %[[N:.*]] step %[[ONE:.*]] iter_args
+// DYNAMIC-NEXT: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]] : i32
+// DYNAMIC-NEXT: %[[LAST:.*]] = arith.cmpi sle, %[[LEFT]], %[[ONE]] : i32
+// DYNAMIC-NEXT: scf.if %[[LAST]] {
+// DYNAMIC-NEXT: tilegpu.claim_program
+// DYNAMIC-NEXT: }
+// DYNAMIC: tilegpu.copy_async
+// DYNAMIC: } else {
+// DYNAMIC: tilegpu.each_program dynamic {
+// DYNAMIC-NOT: claim_program
 func.func @tile_and_ring(%k: !tile.ptr<bf16>, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -93,6 +113,7 @@ func.func @guarded(%k: !tile.ptr<bf16>, %if: i1) attributes {tile.kernel, tilegp
 // Where nothing is copied by an engine there is no role to take programs ahead.
 // RELEASE-LABEL: func.func @nothing
 // RELEASE-NOT: tilegpu.repeats
+// DYNAMIC-LABEL: func.func @nothing() attributes {tile.kernel, tilegpu.shared_bytes
 func.func @nothing() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
   return
 }
@@ -128,6 +149,8 @@ func.func @too_large_for_two(%k: !tile.ptr<bf16>) attributes {tile.kernel, tileg
 #shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
 
 // The loop has as many trips as y says: pairs are made along y. What the addresses follow from does not count.
+// DYNAMIC-LABEL: func.func @work_along_y
+// DYNAMIC: tilegpu.each_program dynamic {
 // CHECK-LABEL: func.func @work_along_y
 // CHECK: tilegpu.each_program along y {
 // CHECK: tilegpu.each_program along y {

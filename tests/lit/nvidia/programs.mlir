@@ -76,3 +76,55 @@ func.func @along_y() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", 
   }
   return
 }
+
+// Blocks that are handed their programs: the counter's address comes before the numbers of programs. Warps that compute read the ids that the
+// thread that copies has written; all have read them when each warp has arrived.
+// CHECK-LABEL: func.func @handed
+// CHECK-SAME: (%[[COUNTER:.*]]: !llvm.ptr<1>, %[[X:.*]]: i32, %[[Y:.*]]: i32, %[[Z:.*]]: i32)
+// Barrier objects: full, full, empty, empty behind two slots of 16 bytes.
+// CHECK: llvm.inline_asm {{.*}}"mbarrier.init{{.*}} : (i32, i32)
+// CHECK-COUNT-3: mbarrier.init
+// CHECK: scf.if
+// CHECK: scf.while (%[[N:.*]] = %{{.*}}) : (i32) -> (i32, i32, i32, i32) {
+// CHECK: %[[AHEAD:.*]] = llvm.load
+// CHECK: scf.if
+// CHECK: atom.relaxed.gpu.global.inc.u32 $0, [$1], $2;"{{.*}} %[[COUNTER]]
+// CHECK: mbarrier.try_wait
+// CHECK: st.shared.v4.b32
+// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: scf.condition
+// The claim that is made ahead keeps what the counter said; nothing reads it before the program ends.
+// CHECK: atom.relaxed.gpu.global.inc.u32
+// CHECK-NEXT: llvm.store
+// CHECK: llvm.store
+// CHECK: scf.yield
+// CHECK: } else {
+// CHECK: scf.while (%{{.*}} = %{{.*}}) : (i32) -> (i32, i32, i32, i32) {
+// CHECK-NOT: atom
+// CHECK: mbarrier.try_wait
+// CHECK: ld.shared.v4.b32
+// CHECK-COUNT-3: nvvm.redux.sync  or
+// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: arith.cmpi sge
+// CHECK-NEXT: scf.condition
+func.func @handed() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.dynamic, tilegpu.claims = 64 : i64} {
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copier = tilegpu.is_copier
+  scf.if %copier {
+    %one = tilegpu.is_copier one_thread
+    scf.if %one {
+      tilegpu.each_program dynamic {
+      ^bb0(%x: i32, %y: i32, %z: i32):
+        tilegpu.claim_program
+        tile.device_print "copies %d", %x : i32
+      }
+    }
+  } else {
+    tilegpu.each_program dynamic {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      tile.device_print "computes %d", %y : i32
+    }
+  }
+  return
+}

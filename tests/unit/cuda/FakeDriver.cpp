@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace fattn::cuda {
 
@@ -52,6 +53,9 @@ void resetState(FakeDriver& driver) {
   driver.blocksPerMultiprocessor = 2;
   driver.launches.clear();
   driver.launches.reserve(64);
+  driver.streamIds.clear();
+  driver.capturing = nullptr;
+  driver.kept.clear();
   driver.maps.clear();
   driver.maps.reserve(64);
 }
@@ -402,6 +406,37 @@ FAKE(cuLaunchKernelEx, (const LaunchConfig* c, Function, void** arguments, void*
   if (c->attributeCount != 1 || c->attributes->id != kLaunchOverlaps || c->attributes->value[0] != 1) return 1;
   return keep({{c->grid[0], c->grid[1], c->grid[2]}, {c->block[0], c->block[1], c->block[2]}, c->sharedBytes, c->stream, true, 0, {}},
               arguments, extra);
+}
+FAKE(cuStreamGetId, (StreamHandle stream, std::uint64_t* id)) {
+  BEGIN(true);
+  auto at = state().streamIds.find(stream);
+  *id = at == state().streamIds.end() ? 1 : at->second;
+  return kSuccess;
+}
+FAKE(cuStreamGetCaptureInfo_v2, (StreamHandle, int* status, std::uint64_t*, Graph* graph, const void**, std::size_t*)) {
+  BEGIN(true);
+  *status = state().capturing != nullptr ? 1 : 0;
+  *graph = static_cast<Graph>(state().capturing);
+  return kSuccess;
+}
+FAKE(cuUserObjectCreate, (UserObject * object, void* data, void (*destroy)(void*), unsigned references, unsigned flags)) {
+  BEGIN(true);
+  if (references != 1 || flags != 1) return 1;
+  *object = reinterpret_cast<UserObject>(new std::function<void()>([=] { destroy(data); }));
+  return kSuccess;
+}
+FAKE(cuUserObjectRelease, (UserObject object, unsigned)) {
+  BEGIN(true);
+  const std::unique_ptr<std::function<void()>> last(reinterpret_cast<std::function<void()>*>(object));
+  (*last)();
+  return kSuccess;
+}
+FAKE(cuGraphRetainUserObject, (Graph graph, UserObject object, unsigned references, unsigned flags)) {
+  BEGIN(true);
+  if (graph != state().capturing || references != 1 || flags != 1) return 1;
+  const std::unique_ptr<std::function<void()>> moved(reinterpret_cast<std::function<void()>*>(object));
+  state().kept.push_back(*moved);
+  return kSuccess;
 }
 FAKE(cuTensorMapEncodeTiled, (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides,
                               const unsigned* box, const unsigned* steps, int interleave, int swizzle, int promotion, int fill)) {

@@ -55,7 +55,10 @@ struct FakeDriver {
   int modules = 0, streams = 0, events = 0, pools = 0, links = 0;
   int maxDynamicSharedBytes = 0, blocksPerMultiprocessor = 2;
   std::vector<FakeLaunch> launches;
-  std::vector<FakeMap> maps;  // those made, up to 64; the object of number i is 128 bytes of i + 1
+  std::map<const void*, unsigned long> streamIds;  // by handle, 1 where it is not named
+  void* capturing = nullptr;                       // the graph into which all streams are captured
+  std::vector<std::function<void()>> kept;         // what graphs have to call when they go
+  std::vector<FakeMap> maps;                       // those made, up to 64; the object of number i is 128 bytes of i + 1
 
   std::function<void()> reset;  // back to a machine with one good GPU
   int count(const char* function) { return calls[function]; }

@@ -153,7 +153,7 @@ TEST_F(TensorMaps, ABlockThatTakesSeveralProgramsTakesLessThanTwoBillion) {
   gpu().launch(*module, {std::int64_t{1} << 29, 3, 1}, kGood, {});
   EXPECT_EQ(errorOf([&] { gpu().launch(*module, {std::int64_t{1} << 20, 1 << 10, 2}, kGood, {}); }),
             "unsupported: kernel 'kernel' was compiled so that a block takes one program after another, which are at most 2147483647 a "
-            "launch; the grid is 1048576 x 1024 x 2\n  hint: a schedule without 'persistent' takes any grid");
+            "launch; the grid is 1048576 x 1024 x 2\n  hint: a schedule without 'persistent' and 'dynamic' takes any grid");
   EXPECT_EQ(driver.launches.size(), 1u);
 }
 

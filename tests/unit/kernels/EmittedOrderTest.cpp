@@ -130,7 +130,7 @@ std::size_t countOf(const std::string& text, std::string_view part) {
 TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresBoxes) {
   for (std::int64_t headDim : {64, 128})
     for (bool causal : {false, true})
-      for (const char* schedule : {"A B1 a b", "A B1 a b persistent"}) {
+      for (const char* schedule : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"}) {
         const kernels::ResolvedAttention config = hopper(headDim, causal);
         TileConfig tile = config.tile;
         tile.schedule = schedule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `persistent` in a schedule: whose blocks take one program after another, and that others are as ever.
+// `persistent` and `dynamic` in a schedule: whose blocks take one program after another, and that others are as ever.
 #include <gtest/gtest.h>
 
 #include "fattn/Error.h"
@@ -42,22 +42,34 @@ TEST(Persistent, BlocksOfAKernelWithRolesTakeSeveralPrograms) {
   for (const char* schedule : {"A B1 a b persistent", "persistent"}) {
     const compiler::Binary binary = binaryOf({"nvidia:sm_90a", schedule});
     EXPECT_TRUE(binary.repeats) << schedule;
+    EXPECT_FALSE(binary.counts) << schedule;
     EXPECT_EQ(binary.threads, once.threads);
     EXPECT_EQ(parameters(binary.bytes), parameters(once.bytes) + 3) << "the numbers of programs";
     EXPECT_EQ(binary.tensorMaps, once.tensorMaps);
   }
 }
 
-TEST(Persistent, WhereTheCompilerCannotABlockTakesOne) {
-  for (const ScheduledCase& one : {ScheduledCase{"nvidia:sm_90", "persistent"}, ScheduledCase{"nvidia:sm_80", "persistent"},
-                                   ScheduledCase{.target = "nvidia:sm_90a", .schedule = "persistent", .boxes = false},
-                                   ScheduledCase{.target = "nvidia:sm_90a", .schedule = "persistent", .warps = 4}}) {
-    const compiler::Binary binary = binaryOf(one);
-    ScheduledCase plain = one;
-    plain.schedule = "";
-    EXPECT_FALSE(binary.repeats) << one.target;
-    EXPECT_EQ(binary.bytes, binaryOf(plain).bytes) << one.target;
+TEST(Persistent, BlocksMayBeHandedTheirProgramsWhileTheKernelRuns) {
+  const compiler::Binary inTurns = binaryOf({"nvidia:sm_90a", "A B1 a b persistent"});
+  for (const char* schedule : {"A B1 a b dynamic", "A B1 a b persistent dynamic", "A B1 a b dynamic persistent"}) {
+    const compiler::Binary binary = binaryOf({"nvidia:sm_90a", schedule});
+    EXPECT_TRUE(binary.repeats && binary.counts) << schedule;
+    EXPECT_EQ(parameters(binary.bytes), parameters(inTurns.bytes) + 1) << "the counter";
+    EXPECT_EQ(binary.tensorMaps, inTurns.tensorMaps);
   }
+}
+
+TEST(Persistent, WhereTheCompilerCannotABlockTakesOne) {
+  for (const char* word : {"persistent", "dynamic"})
+    for (const ScheduledCase& one : {ScheduledCase{"nvidia:sm_90", word}, ScheduledCase{"nvidia:sm_80", word},
+                                     ScheduledCase{.target = "nvidia:sm_90a", .schedule = word, .boxes = false},
+                                     ScheduledCase{.target = "nvidia:sm_90a", .schedule = word, .warps = 4}}) {
+      const compiler::Binary binary = binaryOf(one);
+      ScheduledCase plain = one;
+      plain.schedule = "";
+      EXPECT_FALSE(binary.repeats || binary.counts) << one.target;
+      EXPECT_EQ(binary.bytes, binaryOf(plain).bytes) << one.target;
+    }
 }
 
 TEST(Persistent, TheWordStandsAlone) { EXPECT_THROW(binaryOf({"nvidia:sm_90a", "A B1 a bpersistent"}), Error); }

@@ -73,8 +73,8 @@ TEST(AttentionSpace, OrdersOfTheLoopAreVariantsWhereTheCompilerOffersThem) {
   EXPECT_EQ(texts, (std::vector<std::string>{"A a b B", "A a B1 b", "A b1 a B1"})) << "its own order is no variant, the first is one";
 }
 
-// The tuner measures one program a block and several, whichever of the two the tile names.
-TEST(AttentionSpace, SeveralProgramsABlockAreAVariantAndOneIsOfThem) {
+// The tuner measures one program a block, several in turns and several while the kernel runs, whichever of them the tile names.
+TEST(AttentionSpace, OtherWaysOfHandingProgramsToBlocksAreVariants) {
   const AttentionConfig c = config("nvidia:sm_90a", DType::BF16, 128);
   const auto schedules = [&](const std::string& schedule) {
     std::vector<std::string> texts;
@@ -83,11 +83,13 @@ TEST(AttentionSpace, SeveralProgramsABlockAreAVariantAndOneIsOfThem) {
     return texts;
   };
   EXPECT_EQ(defaultOf(c).schedule, "A B1 a b persistent");
-  const std::vector<std::string> several = schedules("A B1 a b persistent"), one = schedules("A B1 a b"), first = schedules("persistent");
-  EXPECT_EQ(std::ranges::count(several, "A B1 a b"), 1);
-  EXPECT_EQ(std::ranges::count(several, "A B1 a b persistent"), 0);
-  EXPECT_EQ(std::ranges::count(one, "A B1 a b persistent"), 1);
-  EXPECT_EQ(std::ranges::count(first, ""), 1) << "the compiler's first choice without the word";
+  for (const char* own : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"}) {
+    const std::vector<std::string> others = schedules(own);
+    for (const char* other : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"})
+      EXPECT_EQ(std::ranges::count(others, other), std::string_view(own) == other ? 0 : 1) << own << ": " << other;
+  }
+  EXPECT_EQ(std::ranges::count(schedules("persistent"), ""), 1) << "the compiler's first choice without the word";
+  EXPECT_EQ(std::ranges::count(schedules("dynamic"), "persistent"), 1);
 }
 
 // The orders that the defaults name are among those that the compiler offers for their loops.

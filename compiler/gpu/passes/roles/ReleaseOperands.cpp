@@ -8,8 +8,8 @@
 //                                                         (the rest of the program)
 //
 // Loops over boxes release their slots already. A function in which every buffer of boxes is released gets `tilegpu.repeats`: its blocks
-// may take one program after another (-tilegpu-repeat-programs). -tilegpu-allocate-shared then gives other buffers bytes of their own, as
-// the boxes of the next program arrive while this one ends.
+// may take one program after another (-tilegpu-repeat-programs), with `dynamic` as they are handed out. -tilegpu-allocate-shared then gives
+// other buffers bytes of their own, as the boxes of the next program arrive while this one ends.
 //
 // Conditions, else the function stays as it is: the block has room for a warp group that copies (Roles.h); for each such buffer C1 one copy
 // fills it, under no predicate and in no loop; C2 all that touches it stands in the copy's block.
@@ -62,6 +62,7 @@ std::optional<SmallVector<Once>> filledOnce(func::FuncOp func) {
 
 class ReleaseOperandsPass : public impl::ReleaseOperandsPassBase<ReleaseOperandsPass> {
  public:
+  using ReleaseOperandsPassBase::ReleaseOperandsPassBase;
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isDeclaration() || !hasRoomForCopier(func)) return;
@@ -73,6 +74,7 @@ class ReleaseOperandsPass : public impl::ReleaseOperandsPassBase<ReleaseOperands
       ReleaseOp::create(b, once.copy.getLoc(), once.copy.getBuffer(), once.copy.getSlot());
     }
     func->setAttr(kRepeatsAttr, UnitAttr::get(func.getContext()));
+    if (dynamic) func->setAttr(kDynamicAttr, UnitAttr::get(func.getContext()));
   }
 };
 

@@ -10,7 +10,8 @@
 //     (the program of program_id)                       each_program { ^(%x, %y, %z): (the program of %x, %y, %z); barrier }
 //   }                                                 }
 //
-// Pairs of programs make up for work that rises or falls along an axis, which is the one that the bounds of loops follow from.
+// Pairs of programs make up for work that rises or falls along an axis, which is the one that the bounds of loops follow from. With
+// `tilegpu.dynamic` blocks are handed their programs while they run instead, which makes up for any work.
 //
 // A block that is done with its program has the operands of the next one on their way: nothing waits for a block to begin, and what ends a
 // program runs beside the next one's copies. Slots and barrier objects go on from where the program before has left them.
@@ -75,9 +76,10 @@ tile::Axis axisOfWork(func::FuncOp func) {
 }
 
 /// What follows `first` in its block becomes the region, but for the block's end.
-EachProgramOp wrap(Block& block, Block::iterator first, Location loc, tile::Axis axis) {
+EachProgramOp wrap(Block& block, Block::iterator first, func::FuncOp func, tile::Axis axis) {
   OpBuilder b(block.getTerminator());
-  auto each = EachProgramOp::create(b, loc, axis);
+  Location loc = func.getLoc();
+  auto each = EachProgramOp::create(b, loc, axis, func->hasAttr(kDynamicAttr));
   Type id = b.getI32Type();
   Block& body = each.getBody().emplaceBlock();
   body.addArguments({id, id, id}, {loc, loc, loc});
@@ -129,12 +131,30 @@ void takeSlotsInTurns(EachProgramOp each) {
   });
 }
 
+/// In the last trip of the last loop, which begins with a wait for a slot: until the operands that lie in shared memory are used up, the
+/// answer has come. A block that asked sooner would keep programs that others could begin.
+void claimAhead(EachProgramOp each) {
+  scf::ForOp last;
+  each.walk([&](scf::ForOp loop) {
+    if (!loop->getParentOfType<scf::ForOp>()) last = loop;
+  });
+  if (!last) return;
+  OpBuilder b = OpBuilder::atBlockBegin(last.getBody());
+  Location loc = each.getLoc();
+  Value left = arith::SubIOp::create(b, loc, last.getUpperBound(), last.getInductionVar());
+  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, left, last.getStep());
+  b.setInsertionPointToStart(scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false).thenBlock());
+  ClaimProgramOp::create(b, loc);
+}
+
 void repeat(func::FuncOp func, const Roles& roles) {
-  const tile::Axis axis = axisOfWork(func);
-  takeSlotsInTurns(wrap(*roles.copier, roles.copier->begin(), func.getLoc(), axis));
+  const tile::Axis axis = func->hasAttr(kDynamicAttr) ? tile::Axis::x : axisOfWork(func);
+  EachProgramOp copies = wrap(*roles.copier, roles.copier->begin(), func, axis);
+  takeSlotsInTurns(copies);
+  if (copies.getDynamic()) claimAhead(copies);
   Block::iterator first = roles.computing->begin();
   while (isa<SetRegistersOp>(*first)) ++first;
-  EachProgramOp program = wrap(*roles.computing, first, func.getLoc(), axis);
+  EachProgramOp program = wrap(*roles.computing, first, func, axis);
   takeSlotsInTurns(program);
   if (!storesToShared(program)) return;
   OpBuilder b(program.getBody().front().getTerminator());
@@ -151,7 +171,7 @@ class RepeatProgramsPass : public impl::RepeatProgramsPassBase<RepeatProgramsPas
     if (roles.copier && roles.computing)
       repeat(func, roles);
     else
-      func->removeAttr(kRepeatsAttr);
+      takeOneProgram(func);
   }
 };
 

@@ -24,7 +24,8 @@
 // Where barriers do not tell what threads voted, the warps of a block vote in shared memory: a word for each, which is alive at the vote
 // only.
 //
-// Behind the buffers lie the barrier objects of those that an engine fills.
+// Behind the buffers lie the barrier objects of those that an engine fills, and behind these what roles tell one another of the programs
+// that the block is handed (`tilegpu.dynamic`).
 //
 // Runs before -tilegpu-place-barriers, which knows from the offsets whose bytes overlap and separates the last access of the old owner
 // from the first of the new one where no other barrier does.
@@ -203,6 +204,14 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     return end;
   }
 
+  /// Room behind them for the ids of programs that a block is handed while it runs.
+  static int64_t placeClaims(func::FuncOp func, int64_t total) {
+    if (!func->hasAttr(kDynamicAttr)) return total;
+    const auto begin = static_cast<int64_t>(llvm::alignTo(total, kClaimsAlignment));
+    func->setAttr(kClaimsAttr, IntegerAttr::get(IntegerType::get(func.getContext(), 64), begin));
+    return begin + kClaimsBytes;
+  }
+
   /// A buffer that shares its bytes is released behind what uses them last, and fenced from what threads have written there.
   static void moveReleases(func::FuncOp func) {
     SmallVector<ReleaseOp> releases;
@@ -239,13 +248,13 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     for (auto [slots, boxes] : {std::pair(2, Boxes::Always), std::pair(1, Boxes::Always), std::pair(1, Boxes::BeforeUse)}) {
       setProgramSlots(func, slots);
       for (bool apart : {true, false}) {
-        int64_t total = placeBarriers(func, Allocator(func, apart, boxes).run());
+        int64_t total = placeClaims(func, placeBarriers(func, Allocator(func, apart, boxes).run()));
         if (total > limit) continue;
         moveReleases(func);
         return total;
       }
     }
-    func->removeAttr(kRepeatsAttr);
+    takeOneProgram(func);
     return std::nullopt;
   }
 
