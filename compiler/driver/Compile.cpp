@@ -180,6 +180,7 @@ void compileForNvidia(Job& job) {
       job.binary.threads += static_cast<int>(tilegpu::copierWarpsOf(f)) * target.warpSize;
       job.binary.repeats = f->hasAttr(tilegpu::kRepeatsAttr);
       job.binary.counts = f->hasAttr(tilegpu::kClaimsAttr);
+      job.binary.cluster = static_cast<int>(tilegpu::clusterOf(f));
       job.binary.overlaps = f->hasAttr(tile::kOverlapsAttr);
       addTensorMaps(f, job.binary);
     }

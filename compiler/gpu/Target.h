@@ -119,6 +119,7 @@ struct Target {
   Barriers barriers = {};
   Rates rates = {};
   bool overlapsLaunches = false;  ///< a kernel may start before the one in front of it has ended, and waits for it by an instruction
+  int mostClusterBlocks = 1;      ///< blocks that reach each other's shared memory, and may share copies
   int addedBytes = 4;             ///< of neighbours that one instruction adds to memory atomically; one element where that is wider
 
   /// The best instruction for operands of this type, or the one of this name; null where there is none.

@@ -62,6 +62,39 @@ void copyEachBox(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, BoxS
   });
 }
 
+/// The same where neighbouring blocks each bring a part of the boxes for all of them: those of this block.
+void copyPartOfBoxes(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, BoxSlot& slot, Value barrier, ArrayRef<Value> first,
+                     ArrayRef<Value> further) {
+  struct Box {
+    Value bytes, row, column;
+  };
+  SmallVector<Box> boxes;
+  forEachBox(to, map, slot, first, [&](Value bytes, Value row, Value column) { boxes.push_back({bytes, row, column}); });
+  const auto cluster = static_cast<size_t>(tilegpu::clusterOf(op)), part = boxes.size() / cluster;
+  Value rank = clusterRank(to, op), all = arith::ConstantOp::create(to.b, to.b.getI16IntegerAttr((1 << cluster) - 1));
+  for (size_t i = 0; i < part; ++i) {
+    Box mine = boxes[i];
+    for (size_t block = 1; block < cluster; ++block) {
+      Value is = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, rank, to.i32(static_cast<int64_t>(block)));
+      auto choose = [&](Value theirs, Value other) { return arith::SelectOp::create(to.b, is, theirs, other).getResult(); };
+      const Box& theirs = boxes[block * part + i];
+      mine = {choose(theirs.bytes, mine.bytes), choose(theirs.row, mine.row), choose(theirs.column, mine.column)};
+    }
+    SmallVector<Value> operands = {mine.bytes, to.tensorMaps[*op.getMap()], barrier, all, mine.column, mine.row};
+    llvm::append_range(operands, further);
+    std::string places = "$4, $5", constraints = "r,l,r,h,r,r";
+    for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 6), constraints += ",r";
+    assembly(
+        to, {}, operands,
+        fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {{{}}}], "
+                    "[$2], $3;",
+                    further.size() + 2, places),
+        constraints + ",~{memory}");
+  }
+}
+
+bool isShared(Value buffer) { return buffer.getDefiningOp<tilegpu::AllocOp>()->hasAttr(tilegpu::kSharedCopiesAttr); }
+
 /// How many warps or threads arrive in each phase of a slot's barriers.
 struct Arrivals {
   int64_t full = 1, empty = 0;
@@ -76,7 +109,8 @@ Arrivals arrivalsOf(tilegpu::AllocOp alloc, int64_t warps) {
     return int64_t{0};
   };
   if (int64_t laid = warpsAt(tilegpu::StoreBoxesOp())) return {.full = laid, .empty = 1};
-  return {.full = tilegpu::isCommitted(alloc.getResult()) ? warps : 1, .empty = warpsAt(tilegpu::ReleaseOp())};
+  const int64_t blocks = isShared(alloc.getResult()) ? tilegpu::clusterOf(alloc) : 1;
+  return {.full = tilegpu::isCommitted(alloc.getResult()) ? warps : 1, .empty = warpsAt(tilegpu::ReleaseOp()) * blocks};
 }
 
 }  // namespace
@@ -95,7 +129,10 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
     Value full = slot->full();
     if (!slot->arrivesElsewhere())
       assembly(to, {}, {full, to.i32(slot->bytesArriving())}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r,~{memory}");
-    copyEachBox(to, op, map, *slot, full, first, further);
+    if (isShared(op.getBuffer()))
+      copyPartOfBoxes(to, op, map, *slot, full, first, further);
+    else
+      copyEachBox(to, op, map, *slot, full, first, further);
   };
   if (!op->hasAttr(tilegpu::kMadeByAttr))
     byOneThread(to, wanted, copy);
@@ -121,7 +158,10 @@ LogicalResult Machine::release(Lowering& to, tilegpu::ReleaseOp op) {
   if (failed(slot)) return failure();
   // The arrival of one lane speaks for what the others have read; behind matrix instructions they are together anyway.
   if (llvm::any_of(op.getBuffer().getUsers(), llvm::IsaPred<tilegpu::LoadBufferOp>)) NVVM::SyncWarpOp::create(to.b, to.i32(-1));
-  arriveForWarp(to, slot->empty());
+  if (isShared(op.getBuffer()))
+    arriveInCluster(to, op, slot->empty());
+  else
+    arriveForWarp(to, slot->empty());
   return success();
 }
 
@@ -145,6 +185,7 @@ LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
     assembly(to, {}, {}, "fence.mbarrier_init.release.cluster;", "~{memory}");
     for (Value map : to.tensorMaps) assembly(to, {}, {map}, "prefetch.tensormap [$0];", "l,~{memory}");
   });
+  meetCluster(to, op);
   return success();
 }
 

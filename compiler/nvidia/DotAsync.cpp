@@ -52,8 +52,11 @@ class SharedTile {
       if (shape[1] * 2 % width == 0 && type.getLayout().getLayout() == layout::swizzled(shape, 16, width, 16).elements())
         result.width_ = width, result.columns_ = shape[1] * 2 / width;
     if (!result.width_) return op->emitOpError() << "needs a buffer in a layout that the matrix unit reads, but got " << type;
-    // In units of 16 bytes, as descriptors have it; 14 bits hold all of shared memory.
+    // In units of 16 bytes, as descriptors have it; 14 bits hold all of shared memory. In a cluster the block's rank stands above them,
+    // where descriptors have the strides.
     Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
+    constexpr int64_t kAddressInBlock = (1 << 18) - 1;
+    if (tilegpu::clusterOf(alloc) > 1) base = arith::AndIOp::create(to.b, base, to.i32(kAddressInBlock));
     Value start =
         arith::AddIOp::create(to.b, arith::ShRUIOp::create(to.b, base, to.i32(4)), to.i32(static_cast<int64_t>(*alloc.getOffset()) / 16));
     Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes() / 16));

@@ -52,6 +52,7 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult sendBoxes(gpu::Lowering& to, tilegpu::SendBoxesOp op) override;                                  // BoxStores.cpp
   void endStores(gpu::Lowering& to) override;                                                                          // BoxStores.cpp
   mlir::FailureOr<NextProgram> nextProgram(gpu::Lowering& to, tilegpu::EachProgramOp op, mlir::Value count) override;  // Claims.cpp
+  void endBlock(gpu::Lowering& to, mlir::func::FuncOp function) override;                                              // Clusters.cpp
   mlir::LogicalResult claimProgram(gpu::Lowering& to, tilegpu::ClaimProgramOp op) override;                            // Claims.cpp
   mlir::LogicalResult isCopier(gpu::Lowering& to, tilegpu::IsCopierOp op) override;                                    // Roles.cpp
   mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;                                  // Roles.cpp
@@ -76,6 +77,12 @@ class Machine final : public gpu::Machine {
   int addedBytes_ = 4;          ///< Target::addedBytes
   int64_t barrierThreads_ = 0;  ///< 0: all of the block
 };
+
+/// Blocks that share copies (Clusters.cpp): until all of them are here; this block's number among them; an arrival of the warp on the
+/// barrier that lies at this address in each of them.
+void meetCluster(gpu::Lowering& to, mlir::Operation* op);
+mlir::Value clusterRank(gpu::Lowering& to, mlir::Operation* op);
+void arriveInCluster(gpu::Lowering& to, mlir::Operation* op, mlir::Value barrier);
 
 /// Makes the barrier objects of the function's claims, if it has some. Claims.cpp.
 void initClaims(gpu::Lowering& to, mlir::func::FuncOp function);

@@ -74,6 +74,9 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
       }
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                         IntegerAttr::get(IntegerType::get(&getContext(), 32), resident ? resident.getInt() : 1));
+      if (const int64_t cluster = tilegpu::clusterOf(function); cluster > 1)
+        function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                          DenseI32ArrayAttr::get(&getContext(), {static_cast<int32_t>(cluster), 1, 1}));
       markTensorMaps(function);
       overlap(function);
     } catch (const Error& error) {

@@ -56,6 +56,9 @@ struct Binary {
   /// Such blocks ask a counter for the next program. A launch hands the entry its address (8 bytes; null: there is none, and a block takes
   /// every so many-th) between its arguments and these numbers. It is an u32 in global memory, 0 before and after a launch.
   bool counts = false;
+  /// So many blocks that are neighbours along x share copies: a launch has a multiple of them along x, and hands the entry the numbers of
+  /// programs as above. Not with `repeats`.
+  int cluster = 1;
   /// The entry waits for the kernel in front of it in its stream by itself: a launch may say that it need not be held back for that one.
   bool overlaps = false;
   int scalarRegisters = 0;                     ///< of a warp, where the chip has such; not kept by caches

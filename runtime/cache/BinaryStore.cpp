@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kBinaryVersion = 6;
+constexpr std::uint32_t kBinaryVersion = 7;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -141,6 +141,8 @@ std::optional<compiler::Binary> decodePayload(std::string_view payload) {
     if (value > 1) return std::nullopt;
     *flag = value == 1;
   }
+  binary.cluster = in.number<std::uint8_t>();
+  if (binary.cluster < 1 || (binary.cluster > 1 && binary.repeats)) return std::nullopt;
   auto args = in.number<std::uint32_t>();
   if (args > kMaxArgs) return std::nullopt;
   for (std::uint32_t i = 0; in.good && i < args; ++i) {
@@ -168,6 +170,7 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
   put(payload, binary.sharedBytes);
   for (int value : {binary.threads, binary.registers, binary.spillBytes}) put(payload, static_cast<std::int32_t>(value));
   for (bool flag : {binary.repeats, binary.counts, binary.overlaps}) put(payload, static_cast<std::uint8_t>(flag));
+  put(payload, static_cast<std::uint8_t>(binary.cluster));
   put(payload, static_cast<std::uint32_t>(binary.args.size()));
   for (const compiler::ArgInfo& arg : binary.args) {
     putText(payload, arg.name);

@@ -54,8 +54,9 @@ std::string KernelName::text() const {
 CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     : Module(binary.args.size()),
       device_(device),
-      layout_(binary.args, binary.tensorMaps.size(), binary.repeats, binary.counts),
+      layout_(binary.args, binary.tensorMaps.size(), binary.repeats || binary.cluster > 1, binary.counts),
       counts_(binary.counts),
+      cluster_(binary.cluster),
       maps_(binary, device.driver().api()),
       kernel_(device.intern({binary.entry, static_cast<unsigned>(binary.threads), static_cast<unsigned>(binary.sharedBytes)})) {
   std::string kernel = "kernel '" + binary.entry + "'";

@@ -57,6 +57,8 @@ class CudaModule final : public Module {
   std::int64_t mostBlocks() const { return mostBlocks_; }
   /// Whether its blocks count the programs that they take.
   bool counts() const { return counts_; }
+  /// Blocks along x that share copies: those of a launch are a multiple of it.
+  int cluster() const { return cluster_; }
   /// Whether a launch lets it start before the kernel in front of it in its stream has ended.
   bool overlaps() const { return overlaps_; }
 
@@ -69,6 +71,7 @@ class CudaModule final : public Module {
   CudaDevice& device_;
   ArgumentLayout layout_;
   bool counts_ = false;
+  int cluster_ = 1;
   TensorMaps maps_;
   const KernelName* kernel_;
   Linked linked_;

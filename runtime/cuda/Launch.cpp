@@ -51,11 +51,12 @@ void CudaDevice::requireGrid(Grid grid) const {
   throw Error(ErrorCode::InvalidArgument, "the grid is " + text(grid) + "; on " + name() + " legal extents are 0 to " + text({x, y, z}));
 }
 
-/// Hands the kernel its numbers of programs. Gives the grid of the blocks that take them: as many as the GPU holds at once.
+/// Hands the kernel its numbers of programs. Gives the grid of the blocks that take them: as many as the GPU holds at once, or with some
+/// more where neighbours share copies.
 Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* block) const {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  const std::int64_t count = programs.x * programs.y;
-  if (count > kMost / programs.z)
+  const std::int64_t count = programs.x * programs.y, cluster = module.cluster();
+  if (cluster == 1 && count > kMost / programs.z)
     throw Error(ErrorCode::Unsupported,
                 "kernel '" + module.kernel().entry + "' was compiled so that a block takes one program after another, which are at most " +
                     std::to_string(kMost) + " a launch; the grid is " + text(programs),
@@ -64,6 +65,7 @@ Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* bl
                                   static_cast<std::int32_t>(programs.z)};
   static_assert(sizeof(extents) == ArgumentLayout::kAxes * sizeof(std::int32_t));
   std::memcpy(block + module.layout().programsOffset(), extents, sizeof(extents));
+  if (cluster > 1) return {(programs.x + cluster - 1) / cluster * cluster, programs.y, programs.z};
   return {std::min(count * programs.z, module.mostBlocks()), 1, 1};
 }
 
@@ -76,7 +78,7 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
   alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
   std::size_t bytes = loaded.layout().bytes();
   loaded.layout().pack(arguments, block);
-  if (loaded.mostBlocks() > 0) grid = shareOut(loaded, grid, block);
+  if (loaded.mostBlocks() > 0 || loaded.cluster() > 1) grid = shareOut(loaded, grid, block);
   const bool maps = !loaded.maps().empty();
   void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
                    reinterpret_cast<void*>(kLaunchBlockEnd)};

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "fattn/fattn.h"
@@ -33,19 +34,22 @@ class Watchdog : public testing::TestWithParam<WatchedCase> {
 };
 
 TEST_P(Watchdog, NoWaitLasts) {
-  constexpr std::int64_t kDim64 = 64, kKeys = 64, kRowsOfAGroup = 64;
+  constexpr std::int64_t kKeys = 64, kRowsOfAGroup = 64;
   const auto& [groups, stages, word, causal] = GetParam();
+  // Neighbours share tiles of several boxes, of 64 columns each; then a third and a fourth group have no registers (Clusters below).
+  const bool shares = std::string_view(word) == " cluster";
+  const std::int64_t dim = shares ? 128 : 64;
   const std::int64_t rows = kRowsOfAGroup * groups;
   const TileConfig tile{.block_m = static_cast<std::int32_t>(rows),
                         .block_n = kKeys,
                         .stages = stages,
                         .warps = 4 * groups,
                         .schedule = fmt::format("A B1 a b{}", word)};
-  const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = kDim64, .causal = causal, .target = testedTarget(), .tile = tile});
+  const Kernel kernel = compile({.dtype = DType::BF16, .head_dim = dim, .causal = causal, .target = testedTarget(), .tile = tile});
   ForwardWorst worst;
   std::uint64_t stream = 0;
   const auto check = [&](std::int64_t heads, std::int64_t queries, std::int64_t keys) {
-    const ForwardCase problem({1, heads, heads, queries, keys, kDim64, kDim64, causal}, DType::BF16, stream += 3);
+    const ForwardCase problem({1, heads, heads, queries, keys, dim, dim, causal}, DType::BF16, stream += 3);
     problem.launch(openDevice(testedTarget()), kernel, kPlacements[0], worst);
   };
   for (const std::int64_t queries : {std::int64_t{1}, rows - 1, rows, rows + 1, 2 * rows + 1})
@@ -58,6 +62,9 @@ TEST_P(Watchdog, NoWaitLasts) {
 INSTANTIATE_TEST_SUITE_P(Grid, Watchdog,
                          testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(2, 3, 4),
                                           testing::Values("", " persistent", " dynamic"), testing::Bool()),
+                         watchedName);
+INSTANTIATE_TEST_SUITE_P(Clusters, Watchdog,
+                         testing::Combine(testing::Values(1, 2), testing::Values(2, 3, 4), testing::Values(" cluster"), testing::Bool()),
                          watchedName);
 
 }  // namespace

@@ -89,6 +89,11 @@ constexpr int64_t kClaimSlots = 2, kClaimSlotBytes = 16, kClaimBarrierBytes = 8,
                   kClaimsBytes = kClaimSlots * (kClaimSlotBytes + 2 * kClaimBarrierBytes);
 /// Takes these three away: a block takes one program.
 void takeOneProgram(mlir::Operation* function);
+/// On the function and on tilegpu.alloc, by -tilegpu-share-copies: blocks that are neighbours along x share copies, so many of them, into
+/// these buffers. tile.program_id x may be tile.num_programs x and more then, in blocks that fill up the last cluster.
+inline constexpr llvm::StringLiteral kClusterAttr = "tilegpu.cluster", kSharedCopiesAttr = "tilegpu.shared_copies";
+/// The blocks that share copies; 1 where none do.
+int64_t clusterOf(mlir::Operation* op);
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns

@@ -247,6 +247,11 @@ static Operation* functionOf(Operation* op) {
   return isa<FunctionOpInterface>(op) ? op : op->getParentOfType<FunctionOpInterface>().getOperation();
 }
 
+int64_t clusterOf(Operation* op) {
+  auto cluster = functionOf(op)->getAttrOfType<IntegerAttr>(kClusterAttr);
+  return cluster ? cluster.getInt() : 1;
+}
+
 const gpu::Target& targetOf(Operation* op) {
   auto name = functionOf(op)->getAttrOfType<StringAttr>(kTargetAttr);
   if (!name) throw Error(ErrorCode::InvalidArgument, "the function has no attribute tilegpu.target", "-tilegpu-assign-layouts sets it");

@@ -107,14 +107,17 @@ LogicalResult verifyHomes(Operation* op) {
   return success();
 }
 
-/// The same function on lowered arguments, still empty. Further arguments are, where blocks take several programs, the counter of those
-/// that are taken, if they are handed out, and how many there are along each axis; and then the tensor maps, pointers to what the launch
-/// makes of them. What the attributes of arguments promise has been used.
+/// Whether there are more or fewer programs than blocks, so that a launch says how many.
+bool countsPrograms(func::FuncOp function) { return function->hasAttr(tilegpu::kRepeatsAttr) || function->hasAttr(tilegpu::kClusterAttr); }
+
+/// The same function on lowered arguments, still empty. Further arguments are, where blocks take several programs or share copies, the
+/// counter of those that are taken, if they are handed out, and how many there are along each axis; and then the tensor maps, pointers to
+/// what the launch makes of them. What the attributes of arguments promise has been used.
 func::FuncOp declare(OpBuilder& builder, func::FuncOp source, const Lowering& types) {
   SmallVector<Type> inputs;
   for (Type type : source.getArgumentTypes()) inputs.push_back(types.registerType(type));
   if (source->hasAttr(tilegpu::kClaimsAttr)) inputs.push_back(LLVM::LLVMPointerType::get(builder.getContext(), kGlobalMemory));
-  if (source->hasAttr(tilegpu::kRepeatsAttr)) inputs.append(kAxes, builder.getI32Type());
+  if (countsPrograms(source)) inputs.append(kAxes, builder.getI32Type());
   if (auto maps = source->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr))
     inputs.append(maps.size(), LLVM::LLVMPointerType::get(builder.getContext()));
   auto result = func::FuncOp::create(builder, source.getLoc(), source.getName(), builder.getFunctionType(inputs, {}));
@@ -173,7 +176,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   for (auto [from, into] : llvm::zip(source.getArguments(), result.getArguments())) to.setScalar(from, into);
   auto further = result.getArguments().drop_front(source.getNumArguments());
   if (source->hasAttr(tilegpu::kClaimsAttr)) to.counter = further.consume_front();
-  if (source->hasAttr(tilegpu::kRepeatsAttr)) {
+  if (countsPrograms(source)) {
     llvm::append_range(to.extents, further.take_front(kAxes));
     further = further.drop_front(kAxes);
   }
@@ -192,6 +195,7 @@ LogicalResult lowerTensors(func::FuncOp source, Machine& machine) {
   to.sharedBase = sharedMemory(to, source->getParentOfType<ModuleOp>());
   if (failed(to.lowerBlock(source.getBody().front()))) return failure();
   to.b.setLoc(source.getBody().front().getTerminator()->getLoc());
+  machine.endBlock(to, source);
   func::ReturnOp::create(to.b);
   source.erase();
   return success();

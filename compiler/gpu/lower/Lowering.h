@@ -102,6 +102,8 @@ class Machine {
   };
   virtual mlir::FailureOr<NextProgram> nextProgram(Lowering& to, tilegpu::EachProgramOp op, mlir::Value count);
   virtual mlir::LogicalResult claimProgram(Lowering& to, tilegpu::ClaimProgramOp op);
+  /// At the end of the function.
+  virtual void endBlock(Lowering& /*to*/, mlir::func::FuncOp /*function*/) {}
   virtual mlir::LogicalResult isCopier(Lowering& to, tilegpu::IsCopierOp op);
   virtual mlir::LogicalResult warpLeast(Lowering& to, tilegpu::WarpLeastOp op);
   virtual mlir::LogicalResult groupLast(Lowering& to, tilegpu::GroupLastOp op);

@@ -244,6 +244,17 @@ def RepeatProgramsPass : Pass<"tilegpu-repeat-programs", "::mlir::func::FuncOp">
   }];
 }
 
+def ShareCopiesPass : Pass<"tilegpu-share-copies", "::mlir::func::FuncOp"> {
+  let summary = "Let neighbouring blocks share what they copy alike";
+  let description = [{
+    The blocks of a cluster each bring a part of a tile for all, where the copy does not follow from the program's id along x. Runs behind
+    `-tilegpu-split-roles`.
+  }];
+  let options = [
+    Option<"cluster", "cluster", "int64_t", "1", "blocks that share copies">,
+  ];
+}
+
 def PlaceTurnsPass : Pass<"tilegpu-place-turns", "::mlir::ModuleOp"> {
   let summary = "Let warp groups begin their dots one group after the other";
   let description = [{

@@ -23,15 +23,17 @@ bool takeWord(std::string& order, StringRef word) {
 
 /// What is named behind the nodes of an order, in any order.
 struct Words {
-  bool owners = false, repeat = false, dynamic = false;
+  bool owners = false, repeat = false, dynamic = false, cluster = false;
 };
 
 Words takeWords(std::string& order, const PipelineOptions& options) {
-  Words words{.repeat = options.repeat || options.dynamic, .dynamic = options.dynamic};
+  Words words{.repeat = options.repeat || options.dynamic, .dynamic = options.dynamic, .cluster = options.cluster};
   for (bool more = true; more;) {
-    const bool persistent = takeWord(order, "persistent"), dynamic = takeWord(order, "dynamic"), owned = takeWord(order, "owners");
+    const bool persistent = takeWord(order, "persistent"), dynamic = takeWord(order, "dynamic"), owned = takeWord(order, "owners"),
+               cluster = takeWord(order, "cluster");
+    words.cluster |= cluster;
     words.repeat |= persistent || dynamic, words.dynamic |= dynamic, words.owners |= owned;
-    more = persistent || dynamic || owned;
+    more = persistent || dynamic || owned || cluster;
   }
   words.owners &= options.roles && options.boxes;
   return words;
@@ -39,7 +41,7 @@ Words takeWords(std::string& order, const PipelineOptions& options) {
 
 /// What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for whom.
 void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Words& words) {
-  const auto [owners, repeat, dynamic] = words;
+  const bool owners = words.owners, repeat = words.repeat;
   if (owners) {
     pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
     pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
@@ -48,7 +50,7 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Wo
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createReadBeforeDotsPass());
-  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass({.dynamic = dynamic}));
+  if (repeat && options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createReleaseOperandsPass({.dynamic = words.dynamic}));
   pm.addPass(tilegpu::createAllocateSharedPass());
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createShareArrivalsPass());
   pm.addPass(tilegpu::createPlaceFencesPass());
@@ -57,9 +59,11 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Wo
 }
 
 /// Copies that wait for nothing but their slots run apart from what computes; `repeat`: a block takes one program after another.
-void addRoles(OpPassManager& pm, bool repeat) {
+void addRoles(OpPassManager& pm, const Words& words) {
+  constexpr int64_t kNeighbours = 2;
   pm.addPass(tilegpu::createSplitRolesPass());
-  if (repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+  if (words.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+  if (words.cluster) pm.addNestedPass<func::FuncOp>(tilegpu::createShareCopiesPass({.cluster = kNeighbours}));
   pm.addPass(tilegpu::createPlaceTurnsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
@@ -70,7 +74,7 @@ void addRoles(OpPassManager& pm, bool repeat) {
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   std::string order = options.forced;
   const Words words = takeWords(order, options);
-  const auto [owners, repeat, dynamic] = words;
+  const bool owners = words.owners;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
   };
@@ -114,7 +118,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   verifyLayouts();
 
   addSharedMemory(pm, options, words);
-  if (options.roles) addRoles(pm, repeat);
+  if (options.roles) addRoles(pm, words);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
 }
 

@@ -24,7 +24,8 @@ struct PipelineOptions {
   int64_t stages = tilegpu::ScheduleLoopsPassOptions().stages;
   int64_t schedule = tilegpu::ScheduleLoopsPassOptions().schedule;  ///< which of the search's best
   std::string forced;             ///< "S PV1 E L": this order instead; "S PV1 E L persistent" sets repeat, "... dynamic" repeat
-                                  ///< and dynamic; "... owners": results that are only added to memory have one warp group as their owner
+                                  ///< and dynamic; "... cluster": neighbouring blocks share copies; "... owners": results that are only
+                                  ///< added to memory have one warp group as their owner
   ScheduledLoopSink onLoop = {};  ///< if set: is handed every loop as its schedule is chosen
   bool verify = false;            ///< layouts are verified again after the passes that rebuild much
   bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
@@ -33,6 +34,7 @@ struct PipelineOptions {
   int64_t watchdog = 0;           ///< milliseconds that a wait on a barrier object may last, for debugging; 0 = for ever
   bool repeat = false;            ///< with roles, a block takes one program after another
   bool dynamic = false;           ///< these are handed out while the kernel runs
+  bool cluster = false;           ///< with roles, and one program a block: two neighbouring blocks share the copies that they make alike
   /// If set: gets the program before scheduling, for check::checkOrder; accesses keep their labels unless checkOrder is set as well.
   std::shared_ptr<check::OrderRecord> order = {};
 };

@@ -102,6 +102,7 @@ std::vector<Target> nvidia() {
   Target sm90a = sm90;
   sm90a.name = "nvidia:sm_90a";
   sm90a.warpGroup = 4;
+  sm90a.mostClusterBlocks = 8;          // [P] what every chip takes without asking
   sm90a.registers.reallocation = true;  // [P] setmaxnreg
   sm90a.matrix.insert(sm90a.matrix.begin(), {wgmma({F16, BF16}, 16), wgmma({F32}, 8), wgmma({F8E4M3, F8E5M2}, 32)});
   Target sm100 = base("nvidia:sm_100", 228, 64, 128);

@@ -146,6 +146,22 @@ TEST_F(TensorMaps, BlocksThatTakeSeveralProgramsAreAsManyAsFit) {
   EXPECT_EQ(driver.launches[1].arguments[64], 1) << "the maps follow";
 }
 
+TEST_F(TensorMaps, BlocksThatShareCopiesFillTheirLastCluster) {
+  compiler::Binary binary = twoMaps();
+  binary.cluster = 2;
+  auto module = load(binary);
+  gpu().launch(*module, {5, 7, 11}, kGood, {});
+  gpu().launch(*module, {4, 1, 1}, kGood, {});
+  ASSERT_EQ(driver.launches.size(), 2u);
+  auto gridOf = [](const test::FakeLaunch& launch) { return std::array{launch.grid[0], launch.grid[1], launch.grid[2]}; };
+  EXPECT_EQ(gridOf(driver.launches[0]), (std::array{6u, 7u, 11u}));
+  EXPECT_EQ(gridOf(driver.launches[1]), (std::array{4u, 1u, 1u}));
+  std::array<std::int32_t, 3> programs{};
+  std::memcpy(programs.data(), driver.launches[0].arguments + 36, sizeof(programs));
+  EXPECT_EQ(programs, (std::array{5, 7, 11})) << "behind the arguments";
+  EXPECT_EQ(driver.launches[0].arguments[64], 1) << "the maps follow";
+}
+
 TEST_F(TensorMaps, ABlockThatTakesSeveralProgramsTakesLessThanTwoBillion) {
   compiler::Binary binary = twoMaps();
   binary.repeats = true;

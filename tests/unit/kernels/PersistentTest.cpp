@@ -72,6 +72,27 @@ TEST(Persistent, WhereTheCompilerCannotABlockTakesOne) {
     }
 }
 
+/// Every block reads all keys, so that neighbours may share them; under a mask how many they read differs.
+TEST(Clusters, NeighboursShareTheKeysThatBothRead) {
+  for (const bool causal : {false, true}) {
+    const kernels::ForwardKind kind{.dtype = DType::BF16, .head_dim = 128, .head_dim_v = 128, .causal = causal, .alignment = 16};
+    const auto binaryOf = [&](const std::string& schedule, std::int32_t warps = 8) {
+      const TileConfig tile{.block_m = 16 * warps, .block_n = 64, .stages = 2, .warps = warps, .schedule = schedule};
+      return kernels::compileProgram(
+                 {.target = "nvidia:sm_90a", .tile = tile, .folder = "", .trace = [&] { return traceAttentionForward(kind, tile); }})
+          .binary;
+    };
+    const compiler::Binary alone = binaryOf("A B1 a b"), both = binaryOf("A B1 a b cluster");
+    EXPECT_EQ(alone.cluster, 1);
+    EXPECT_EQ(both.cluster, causal ? 1 : 2);
+    EXPECT_EQ(parameters(both.bytes), parameters(alone.bytes) + (causal ? 0 : 3)) << "the numbers of programs";
+    EXPECT_EQ(both.bytes.find(".reqnctapercluster 2, 1, 1") != std::string::npos, !causal);
+    EXPECT_EQ(both.bytes.find(".multicast::cluster") != std::string::npos, !causal);
+    EXPECT_EQ(binaryOf("A B1 a b cluster persistent").cluster, 1) << "a block that takes several programs has no neighbour";
+    EXPECT_EQ(binaryOf("A B1 a b cluster", 4).cluster, 1) << "no warps that only copy";
+  }
+}
+
 TEST(Persistent, TheWordStandsAlone) { EXPECT_THROW(binaryOf({"nvidia:sm_90a", "A B1 a bpersistent"}), Error); }
 
 }  // namespace
