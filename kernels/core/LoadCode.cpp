@@ -11,6 +11,7 @@
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/Log.h"
 #include "runtime/base/Threads.h"
+#include "runtime/cache/Settings.h"
 
 namespace fattn {
 namespace {
@@ -71,13 +72,30 @@ const LoadedCode& LoadedCode::accepting(Grid grid, std::span<const std::uint64_t
 
 namespace {
 
-void useBinary(const Source& source, LoadedCode& code, compiler::Binary& binary) {
+// An assembler may make asynchronous dots wait for each other: C7510 to C7515 of NVIDIA's. A configuration that somebody chose among others
+// is an error then. What has no other is slower than it could be: the default, and programs that bring their own sizes. A watchdog calls
+// functions, which always has that price.
+void requireAsynchronousDots(const Source& source, const TileConfig& tile, const Module& module) {
+  if (cache::watchdogMilliseconds() != 0) return;
+  for (const std::string& line : module.warnings()) {
+    if (!line.contains("(C751")) continue;
+    const std::string what =
+        "the driver's assembler makes asynchronous dots of " + describe(source, tile) + " wait for each other: " + line;
+    const bool hasOther = !source.safe.toString().empty() && tile != source.safe;
+    if (hasOther) throw Error(ErrorCode::CompileError, what, "smaller blocks, more warps, or another SCHEDULE leave it registers");
+    log::write(log::Level::Warning, what);
+    return;
+  }
+}
+
+void useBinary(const Source& source, const TileConfig& tile, LoadedCode& code, compiler::Binary& binary) {
   if (source.accept) source.accept(binary);
   if (binary.args.size() > kMostSlots)
     throw Error(ErrorCode::Unsupported, "kernel '" + binary.entry + "' has " + std::to_string(binary.args.size()) +
                                             " arguments; a launch takes up to " + std::to_string(kMostSlots));
   if (code.device == nullptr) return;
   code.module = code.device->load(binary);
+  requireAsynchronousDots(source, tile, *code.module);
   if (!code.module->machineCode().empty()) binary.bytes = code.module->machineCode();
   binary.registers = code.module->registers();
   binary.spillBytes = static_cast<int>(code.module->localBytes());
@@ -123,13 +141,13 @@ std::shared_ptr<const LoadedCode> loadCode(const Source& source, const TileConfi
   preparing.reset();  // joins it
   bool fromCache = recompile != nullptr;
   try {
-    useBinary(source, *code, binary);
+    useBinary(source, tile, *code, binary);
   } catch (const Error& error) {
     if (!fromCache) throw;
     log::write(log::Level::Info, "a binary from the cache is compiled anew: " + error.constraint());
     fromCache = false;
     binary = recompile();
-    useBinary(source, *code, binary);
+    useBinary(source, tile, *code, binary);
   }
   if (!fromCache && keep) keep(binary);
   std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;

@@ -43,6 +43,7 @@ class CudaModule final : public Module {
   bool accepts(std::span<const std::uint64_t> arguments) const override { return arguments.size() == slots() && maps_.fit(arguments); }
   int registers() const override { return resources_.registers; }
   std::int64_t localBytes() const override { return resources_.localBytes; }
+  std::span<const std::string> warnings() const override { return linked_.log.warnings; }
   int residentBlocks() const override { return resources_.residentBlocks; }
   /// What the assembler said and how long it took; empty for a binary that was a cubin.
   const Linked& linked() const { return linked_; }

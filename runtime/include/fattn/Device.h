@@ -63,6 +63,8 @@ class Module {
   /// figure.
   virtual int registers() const { return 0; }
   virtual std::int64_t localBytes() const { return 0; }
+  /// What the device's assembler warned about, a line each; nothing where it has not assembled the code.
+  virtual std::span<const std::string> warnings() const { return {}; }
   /// How many of its blocks a multiprocessor holds at once. 0 where the device has no such figure.
   virtual int residentBlocks() const { return 0; }
 

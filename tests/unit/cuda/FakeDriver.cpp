@@ -334,13 +334,15 @@ FAKE(cuLinkDestroy, (LinkState link)) {
   delete link;
   return kSuccess;
 }
-FAKE(cuModuleLoadDataEx, (ModuleHandle * module, const void* image, unsigned, const int*, void**)) {
+FAKE(cuModuleLoadDataEx, (ModuleHandle * module, const void* image, unsigned count, const int* options, void** values)) {
   BEGIN(true);
   static int modules[1];
   const auto* text = static_cast<const char*>(image);
   bool whole = std::strstr(text, "setmaxnreg.") != nullptr;  // other PTX is linked first
   if (std::memcmp(image, "\177ELF", 4) != 0 && !whole) return 200;
   if (whole) state().ptx = text;
+  for (unsigned i = 0; whole && i < count; ++i)
+    if (options[i] == kJitInfoLog) std::strcpy(static_cast<char*>(values[i]), state().infoLog.c_str());
   state().image.assign(text, 8);
   ++state().modules;
   *module = reinterpret_cast<ModuleHandle>(modules);

@@ -8,11 +8,15 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "fattn/Error.h"
 #include "runtime/cuda/System.h"
+#include "runtime/cuda/WorkCounters.h"
+#include "tests/support/CudaGraphs.h"
 #include "tests/unit/cuda/GpuPtx.h"
 
 namespace fattn {
@@ -210,6 +214,31 @@ TEST_F(Gpu, ALaunchCanBeCapturedIntoAGraph) {
   device->synchronize(stream);
   for (float value : read<float>(c, 1024)) ASSERT_EQ(value, 6);
   device->destroyStream(stream);
+}
+
+// What the driver has to do for it: tell streams apart, tell that one is captured, and call when a graph goes.
+TEST_F(Gpu, StreamsAndCapturedLaunchesHaveCountersOfTheirOwn) {
+  test::CudaGraphs graphs;
+  if (!graphs.known()) GTEST_SKIP() << "this driver is too old for graphs";
+  cuda::ContextScope scope(gpu->driver(), gpu->context());
+  cuda::WorkCounters counters(gpu->driver());
+  counters.make();
+  const auto of = [&](void* stream) { return counters.of(static_cast<cuda::StreamHandle>(stream)); };
+  const std::shared_ptr<void> one = test::heldStream(*device), two = test::heldStream(*device);
+  std::set<cuda::Address> seen = {0, of(nullptr), of(one.get()), of(two.get())};
+  EXPECT_EQ(seen.size(), 4u);
+  EXPECT_EQ(of(one.get()), of(one.get()));
+  cuda::Address last = 0;
+  const auto capture = [&] {
+    for (std::uint32_t i = 0; i < cuda::WorkCounters::kCaptured; ++i) seen.insert(last = of(one.get()));
+    EXPECT_EQ(of(one.get()), 0u) << "there are no more";
+  };
+  for (int round = 0; round < 2; ++round) {
+    const std::shared_ptr<void> graph = graphs.captured({.native = one.get()}, capture);
+    EXPECT_NE(last, 0u) << "round " << round;
+  }
+  EXPECT_EQ(seen.size(), 4u + cuda::WorkCounters::kCaptured);
+  counters.free();
 }
 
 TEST_F(Gpu, ReadsLocalMemoryFromTheLog) {

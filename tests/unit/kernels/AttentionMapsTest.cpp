@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <expected>
 
 #include "fattn/Attention.h"
 #include "tests/unit/cuda/FakeDriver.h"
@@ -38,6 +39,31 @@ namespace {
   launch("no queries", 64, 0, 0);
   launch("rows in a piece again", 64, 64);
   _exit(0);
+}
+
+/// An assembler that makes asynchronous dots wait: what the caller chose is refused, the default is kept.
+[[noreturn]] void compileWhereDotsWait() {
+  setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
+  setenv("FATTN_ALWAYS_COMPILE", "1", 1);
+  void* library = dlopen(FATTN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+  test::FakeDriver& driver = *reinterpret_cast<test::FakeDriver* (*)()>(dlsym(library, "fattnFakeDriver"))();
+  driver.entries.insert("attention_forward");
+  driver.infoLog = "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized due to registers\n";
+  const AttentionConfig own{.head_dim = 64, .target = "cuda"};
+  AttentionConfig chosen = own;
+  chosen.tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8};
+  const std::expected<Kernel, Error> refused = try_compile(chosen);
+  std::fprintf(stderr, "chosen: %s\n", refused ? "taken" : refused.error().what());
+  std::fprintf(stderr, "own: %s\n", try_compile(own) ? "taken" : "refused");
+  _exit(0);
+}
+
+TEST(AttentionMaps, AConfigurationWhoseDotsWaitForEachOtherIsRefusedAndTheDefaultKept) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      compileWhereDotsWait(), testing::ExitedWithCode(0),
+      "chosen: the driver's assembler makes asynchronous dots of attention.*BLOCK_M=128.* wait for each other: ptxas info.*C7512.*\n.*"
+      "fattn: warning: the driver's assembler makes asynchronous dots of attention.*own: taken\n");
 }
 
 TEST(AttentionMaps, ALaunchWhoseArgumentsHaveNoMapTakesOtherCode) {

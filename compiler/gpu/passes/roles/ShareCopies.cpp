@@ -120,7 +120,7 @@ class ShareCopiesPass : public impl::ShareCopiesPassBase<ShareCopiesPass> {
     bool mayLeaveOut = true;
     func.walk([&](Operation* op) {
       std::optional<transforms::MemoryAccess> access = transforms::accessOf(op);
-      const bool stores = isa<StoreBoxesOp, SendBoxesOp>(op) || (access && access->writes);
+      const bool stores = isa<StoreBoxesOp, SendBoxesOp, tile::DevicePrintOp>(op) || (access && access->writes);
       if (!stores) return;
       mayLeaveOut &= op->getNumResults() == 0;
       writes.push_back(op);
