@@ -91,7 +91,7 @@ struct GroupsDraw {
 TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
   generator::Random random(test::fromEnvironment("FATTN_SEED", 0));
   uint64_t count = test::fromEnvironment("FATTN_COUNT", 12);
-  int refused = 0, apart = 0, several = 0;
+  int refused = 0, apart = 0, several = 0, neighbours = 0;
   for (uint64_t i = 0; i < count; ++i) {
     GroupsDraw draw(random);
     dsl::Program program = traceAttentionForward(draw.config, draw.tile);
@@ -104,6 +104,7 @@ TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
                                                       .forced = {},
                                                       .repeat = draw.repeat,
                                                       .dynamic = draw.dynamic,
+                                                      .cluster = !draw.repeat,
                                                       .order = {}});
     while (draw.configuration.fitSchedule(emitted.refused));
     refused += !emitted.refused.empty();
@@ -112,11 +113,27 @@ TEST(Clean, AttentionOnGroupsOfWarpsThatTakeTurns) {
     func::FuncOp function = *emitted.module->getOps<func::FuncOp>().begin();
     apart += function->hasAttr(tilegpu::kCopierWarpsAttr);
     several += function->hasAttr(tilegpu::kRepeatsAttr);
+    neighbours += tilegpu::clusterOf(function) > 1;
   }
   std::cout << count << " draws, of which the compiler refused " << refused << "; in " << apart << " warps of their own copy, in "
-            << several << " a block takes several programs\n";
+            << several << " a block takes several programs, in " << neighbours << " neighbours share copies\n";
   EXPECT_GE(2 * apart, static_cast<int>(count));
   EXPECT_GE(4 * several, static_cast<int>(count));
+}
+
+/// Copies that a neighbour makes a part of are copies of the program as before, and so are releases.
+TEST(Clean, NeighboursThatShareCopies) {
+  for (const auto& [dim, stages] : {std::pair(128, 2), std::pair(128, 3), std::pair(256, 2)}) {
+    const kernels::ForwardKind kind{.dtype = DType::BF16, .head_dim = dim, .head_dim_v = dim, .alignment = 16};
+    const TileConfig tile{.block_m = 128, .block_n = 64, .stages = stages, .warps = 8};
+    dsl::Program program = traceAttentionForward(kind, tile);
+    Emitted emitted =
+        emit(dsl::internal::module(program),
+             {.target = GroupsDraw::kTarget, .warps = tile.warps, .stages = tile.stages, .forced = "A B1 a b cluster", .order = {}});
+    ASSERT_EQ(emitted.refused, "") << dim;
+    EXPECT_EQ(tilegpu::clusterOf(*emitted.module->getOps<func::FuncOp>().begin()), 2) << dim;
+    EXPECT_EQ(judge(emitted).faults, "") << dim;
+  }
 }
 
 TEST(Clean, RandomPrograms) {
