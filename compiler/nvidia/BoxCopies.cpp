@@ -46,28 +46,38 @@ void byOneThread(Lowering& to, Value condition, llvm::function_ref<void()> emit)
   inBranch(to, first, [&] { inBranch(to, elected(to), emit); });
 }
 
-/// cp.async.bulk.tensor for each box of the tile.
+/// A box of the tile: its place in shared memory, and its row and column in the array.
+struct Box {
+  Value bytes, row, column;
+};
+
+/// cp.async.bulk.tensor; to all blocks of a cluster whose bit is set in `blocks` (i16), null: to this one.
+void copyBox(Lowering& to, Value descriptor, const Box& box, Value barrier, ArrayRef<Value> further, Value blocks) {
+  SmallVector<Value> operands = {box.bytes, descriptor, barrier, box.column, box.row};
+  llvm::append_range(operands, further);
+  std::string places = "$3, $4", constraints = "r,l,r,r,r", multicast, mask;
+  for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 5), constraints += ",r";
+  if (blocks) {
+    multicast = ".multicast::cluster", mask = fmt::format(", ${}", operands.size());
+    operands.push_back(blocks), constraints += ",h";
+  }
+  assembly(to, {}, operands,
+           fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes{} [$0], [$1, {{{}}}], [$2]{};",
+                       further.size() + 2, multicast, places, mask),
+           constraints + ",~{memory}");
+}
+
+/// All boxes of the tile.
 void copyEachBox(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, BoxSlot& slot, Value barrier, ArrayRef<Value> first,
                  ArrayRef<Value> further) {
   Value descriptor = to.tensorMaps[*op.getMap()];
-  forEachBox(to, map, slot, first, [&](Value bytes, Value row, Value column) {
-    SmallVector<Value> operands = {bytes, descriptor, barrier, column, row};
-    llvm::append_range(operands, further);
-    std::string places = "$3, $4", constraints = "r,l,r,r,r";
-    for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 5), constraints += ",r";
-    assembly(to, {}, operands,
-             fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {{{}}}], [$2];",
-                         further.size() + 2, places),
-             constraints + ",~{memory}");
-  });
+  forEachBox(to, map, slot, first,
+             [&](Value bytes, Value row, Value column) { copyBox(to, descriptor, {bytes, row, column}, barrier, further, Value()); });
 }
 
-/// The same where neighbouring blocks each bring a part of the boxes for all of them: those of this block.
+/// Where neighbouring blocks each bring a part of the boxes for all of them: this block's part.
 void copyPartOfBoxes(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, BoxSlot& slot, Value barrier, ArrayRef<Value> first,
                      ArrayRef<Value> further) {
-  struct Box {
-    Value bytes, row, column;
-  };
   SmallVector<Box> boxes;
   forEachBox(to, map, slot, first, [&](Value bytes, Value row, Value column) { boxes.push_back({bytes, row, column}); });
   const auto cluster = static_cast<size_t>(tilegpu::clusterOf(op)), part = boxes.size() / cluster;
@@ -80,16 +90,7 @@ void copyPartOfBoxes(Lowering& to, tilegpu::CopyAsyncOp op, DictionaryAttr map, 
       const Box& theirs = boxes[block * part + i];
       mine = {choose(theirs.bytes, mine.bytes), choose(theirs.row, mine.row), choose(theirs.column, mine.column)};
     }
-    SmallVector<Value> operands = {mine.bytes, to.tensorMaps[*op.getMap()], barrier, all, mine.column, mine.row};
-    llvm::append_range(operands, further);
-    std::string places = "$4, $5", constraints = "r,l,r,h,r,r";
-    for (size_t d = 0; d < further.size(); ++d) places += fmt::format(", ${}", d + 6), constraints += ",r";
-    assembly(
-        to, {}, operands,
-        fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {{{}}}], "
-                    "[$2], $3;",
-                    further.size() + 2, places),
-        constraints + ",~{memory}");
+    copyBox(to, to.tensorMaps[*op.getMap()], mine, barrier, further, all);
   }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs that blocks are handed while the kernel runs (tilegpu.each_program dynamic). The launch has a counter in global memory. The
-// thread that copies takes the next number where it has begun the last copy of a program, and tells the computing warps its ids through
-// shared memory (kClaimSlots in TileGpu.h):
+// thread that copies takes the next number in the last trip of a program's copies (claim_program), or at the end of a program without such
+// a trip, and tells the computing warps its ids through shared memory (kClaimSlots in TileGpu.h):
 //
-//   the thread that copies            number = atom.inc [counter] (claim_program, or at the end of a program); wait for empty[slot]; write
-//   x, y, z; arrive on full[slot] the warps that compute            wait for full[slot]; read x, y, z; each warp arrives on empty[slot]
+//   the thread that copies     number = atom.inc [counter]
+//                              wait for empty[slot]; write x, y, z; arrive on full[slot]
+//   the warps that compute     wait for full[slot]; read x, y, z; each warp arrives on empty[slot]
 //
 // The number is taken late: a block that took it sooner would keep a program that another one could already work on. What the ring of
 // operands holds is computed in the meantime.

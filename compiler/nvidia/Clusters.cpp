@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks that share copies (tilegpu.cluster): a cluster of the launch, along x. Shared memory has the same places in all of them.
 //
-//   copy_async (one thread)   wait for empty[slot] of this block; arrive on its full[slot], expecting all bytes; copy this block's part of
-//   the
-//                             boxes to all blocks, each of which counts them on its own full[slot]
+//   copy_async (one thread)   wait for empty[slot] of this block; arrive on its full[slot], expecting all bytes; copy this block's
+//                             part of the boxes to all blocks, each of which counts them on its own full[slot]
 //   release (each warp)       arrive on empty[slot] of all blocks: the slot is free where no block reads it any more
 //
 // A part may arrive before its block expects it: the phase ends with the arrival that expects it. No block ends before all others have read

@@ -36,7 +36,7 @@ class Watchdog : public testing::TestWithParam<WatchedCase> {
 TEST_P(Watchdog, NoWaitLasts) {
   constexpr std::int64_t kKeys = 64, kRowsOfAGroup = 64;
   const auto& [groups, stages, word, causal] = GetParam();
-  // Neighbours share tiles of several boxes, of 64 columns each; then a third and a fourth group have no registers (Clusters below).
+  // A tile of 64 columns is one box, which neighbours cannot share out.
   const bool shares = std::string_view(word) == " cluster";
   const std::int64_t dim = shares ? 128 : 64;
   const std::int64_t rows = kRowsOfAGroup * groups;
@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, Watchdog,
                          testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(2, 3, 4),
                                           testing::Values("", " persistent", " dynamic"), testing::Bool()),
                          watchedName);
+// 128 columns leave registers for two groups.
 INSTANTIATE_TEST_SUITE_P(Clusters, Watchdog,
                          testing::Combine(testing::Values(1, 2), testing::Values(2, 3, 4), testing::Values(" cluster"), testing::Bool()),
                          watchedName);

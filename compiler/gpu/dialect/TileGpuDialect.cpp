@@ -5,6 +5,7 @@
 #include "compiler/layout/Parse.h"
 #include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/xxhash.h"
 #include "mlir/IR/DialectImplementation.h"
 
 using namespace mlir;
@@ -219,11 +220,9 @@ SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t bloc
   SmallVector<int64_t> dealt;
   if (block < programs) dealt.push_back(block);
   for (int64_t number = blocks; number < programs && dealt.size() < most; ++number) {
-    // splitmix64: the same numbers on every machine
-    uint64_t z = seed + 0x9e3779b97f4a7c15U * static_cast<uint64_t>(number);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    if ((z ^ (z >> 31)) % static_cast<uint64_t>(blocks) == static_cast<uint64_t>(block)) dealt.push_back(number);
+    const std::array<uint64_t, 2> drawn = {seed, static_cast<uint64_t>(number)};
+    const uint64_t hash = llvm::xxh3_64bits({reinterpret_cast<const uint8_t*>(drawn.data()), sizeof(drawn)});
+    if (hash % static_cast<uint64_t>(blocks) == static_cast<uint64_t>(block)) dealt.push_back(number);
   }
   return dealt;
 }

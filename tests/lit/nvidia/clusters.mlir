@@ -16,8 +16,8 @@
 // CHECK: arith.select
 // CHECK: arith.select
 // CHECK: arith.select
-// CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {$4, $5}], [$2], $3;
-// CHECK-SAME: %[[MAP]], %{{.*}}, %[[BOTH]]
+// CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1, {$3, $4}], [$2], $5;
+// CHECK-SAME: %[[MAP]], %{{.*}}, %[[BOTH]] :
 // CHECK-NOT: cp.async.bulk
 // CHECK: } else {
 // CHECK: mapa.shared::cluster.u32 there, $0, $1; @$2 mbarrier.arrive.shared::cluster.b64 _, [there];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA runtime on a GPU. Skipped, saying why, where there is none.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -188,32 +187,26 @@ TEST_F(Gpu, LaunchesFromManyThreads) {
 
 // A launch that waited or allocated would break the capture.
 TEST_F(Gpu, ALaunchCanBeCapturedIntoAGraph) {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  auto begin = reinterpret_cast<int (*)(void*, int)>(dlsym(library, "cuStreamBeginCapture_v2"));
-  auto end = reinterpret_cast<int (*)(void*, void**)>(dlsym(library, "cuStreamEndCapture"));
-  auto instantiate = reinterpret_cast<int (*)(void**, void*, unsigned long long)>(dlsym(library, "cuGraphInstantiateWithFlags"));
-  auto run = reinterpret_cast<int (*)(void*, void*)>(dlsym(library, "cuGraphLaunch"));
-  if (!begin || !end || !instantiate || !run) GTEST_SKIP() << "this driver is too old for graphs";
+  test::CudaGraphs graphs;
+  if (!graphs.known()) GTEST_SKIP() << "this driver is too old for graphs";
   auto module = load(test::addKernel());
   auto a = allocate(4096), c = allocate(4096);
   std::vector<float> ones(1024, 1);
   device->copy(a.get(), ones.data(), 4096);
   device->fill(c.get(), 0, 4096);
   device->synchronize();
-  Stream stream = device->createStream();
-  void *graph = nullptr, *executable = nullptr;
+  const std::shared_ptr<void> held = test::heldStream(*device);
+  const Stream stream{.native = held.get()};
   cuda::ContextScope scope(gpu->driver(), gpu->context());
-  ASSERT_EQ(begin(stream.native, 0), 0);
-  for (int i = 0; i < 3; ++i)  // c += a, three times; the first launch of this module is among them
-    device->launch(*module, {8, 1, 1}, std::vector{slot(a.get()), slot(c.get()), slot(c.get()), std::uint64_t{1024}}, stream);
-  ASSERT_EQ(end(stream.native, &graph), 0);
-  ASSERT_EQ(instantiate(&executable, graph, 0), 0);
+  const std::shared_ptr<void> graph = graphs.captured(stream, [&] {
+    for (int i = 0; i < 3; ++i)  // c += a, three times; the first launch of this module is among them
+      device->launch(*module, {8, 1, 1}, std::vector{slot(a.get()), slot(c.get()), slot(c.get()), std::uint64_t{1024}}, stream);
+  });
   for (float value : read<float>(c, 1024)) ASSERT_EQ(value, 0) << "captured, not run";
-  ASSERT_EQ(run(executable, stream.native), 0);
-  ASSERT_EQ(run(executable, stream.native), 0);
+  ASSERT_EQ(graphs.launch(graph, stream), 0);
+  ASSERT_EQ(graphs.launch(graph, stream), 0);
   device->synchronize(stream);
   for (float value : read<float>(c, 1024)) ASSERT_EQ(value, 6);
-  device->destroyStream(stream);
 }
 
 // What the driver has to do for it: tell streams apart, tell that one is captured, and call when a graph goes.

@@ -14,12 +14,18 @@
 namespace fattn {
 namespace {
 
-/// Prints, for each launch, whether it had maps.
-[[noreturn]] void launchAll() {
+/// The driver that this process takes from now on; it knows attention's kernel.
+test::FakeDriver& fakeDriver() {
   setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
   void* library = dlopen(FATTN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
   test::FakeDriver& driver = *reinterpret_cast<test::FakeDriver* (*)()>(dlsym(library, "fattnFakeDriver"))();
   driver.entries.insert("attention_forward");
+  return driver;
+}
+
+/// Prints, for each launch, whether it had maps.
+[[noreturn]] void launchAll() {
+  test::FakeDriver& driver = fakeDriver();
   Kernel kernel = compile({.head_dim = 64, .target = "cuda", .tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}});
   auto* data = reinterpret_cast<unsigned char*>(0x100000);  // nothing reads it
   auto launch = [&](const char* name, std::int64_t rows, std::int64_t row, std::int64_t seqQ = 64) {
@@ -43,11 +49,8 @@ namespace {
 
 /// An assembler that makes asynchronous dots wait: what the caller chose is refused, the default is kept.
 [[noreturn]] void compileWhereDotsWait() {
-  setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
   setenv("FATTN_ALWAYS_COMPILE", "1", 1);
-  void* library = dlopen(FATTN_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
-  test::FakeDriver& driver = *reinterpret_cast<test::FakeDriver* (*)()>(dlsym(library, "fattnFakeDriver"))();
-  driver.entries.insert("attention_forward");
+  test::FakeDriver& driver = fakeDriver();
   driver.infoLog = "ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized due to registers\n";
   const AttentionConfig own{.head_dim = 64, .target = "cuda"};
   AttentionConfig chosen = own;
