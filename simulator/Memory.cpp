@@ -10,10 +10,6 @@
 namespace fattn::simulator {
 
 std::uint64_t Memory::add(std::string name, std::span<std::byte> bytes, Use use, std::uint32_t misalignment) {
-  // In the middle of its slot, so that a negative offset leads into the same slot's empty part and is named by this buffer; and not at the
-  // same place in each, so that what is off by 2^32 elements is in no other one.
-  constexpr std::uint64_t kMiddle = std::uint64_t{1} << (kSlotBits - 1), kStep = std::uint64_t{1} << 26, kSteps = 16;
-  constexpr std::uint64_t kMostBytes = kMiddle - kStep * kSteps;
   if (bytes.size() > kMostBytes - misalignment)
     throw Error(ErrorCode::OutOfMemory,
                 fmt::format("{} has {} bytes; a buffer of a simulated chip has at most {}", name, bytes.size(), kMostBytes));

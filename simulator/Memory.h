@@ -29,6 +29,11 @@ class Memory {
   /// of the host, and below 2^47 as what a GPU's driver gives: gfx12 extends addresses of code from 48 bits with their sign.
   static constexpr std::uint64_t kBase = std::uint64_t{1} << 45, kEnd = kBase + (std::uint64_t{1} << 43);
   static constexpr std::size_t kMostBuffers = 511;
+  /// A buffer begins in the middle of its slot of addresses, so that a negative offset leads into the same slot's empty part and is named
+  /// by this buffer; and not at the same place in each, so that what is off by 2^32 elements is in no other one.
+  static constexpr int kSlotBits = 34;
+  static constexpr std::uint64_t kMiddle = std::uint64_t{1} << (kSlotBits - 1), kStep = std::uint64_t{1} << 26, kSteps = 16;
+  static constexpr std::uint64_t kMostBytes = kMiddle - kStep * kSteps;  ///< of a buffer that is not misaligned
 
   /// The bytes [address, address + size), or nullptr where not all of them lie in one buffer, or it may only be read.
   std::byte* find(std::uint64_t address, std::uint64_t size, bool write) const {
@@ -43,7 +48,6 @@ class Memory {
   std::string explain(std::uint64_t address, std::uint64_t size, bool write) const;
 
  private:
-  static constexpr int kSlotBits = 34;
   struct Buffer {
     std::string name;
     std::uint64_t address, size;

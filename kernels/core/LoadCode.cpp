@@ -121,7 +121,7 @@ KernelCode infoOf(const Source& source, const TileConfig& tile, const LoadedCode
           .binary_bytes = static_cast<std::int64_t>(binary.bytes.size()),
           .scratch_bytes = binary.scratchBytes,
           .shared_bytes = binary.sharedBytes,
-          .threads = binary.threads,
+          .threads = source.target.isHost() ? 0 : binary.threads,
           .registers = binary.registers,
           .spill_bytes = binary.spillBytes,
           .resident = code.module != nullptr ? code.module->residentBlocks() : 0};

@@ -46,6 +46,7 @@ class CudaEvent final : public Event {
     ContextScope scope(device_.driver(), device_.context());
     if (Result result = device_.driver().api().EventSynchronize(event_); result != kSuccess) device_.fail(result, "wait for an event");
   }
+  const CudaDevice& device() const { return device_; }
   EventHandle get() const { return event_; }
 
  private:
@@ -247,7 +248,8 @@ std::unique_ptr<Event> CudaDevice::createEvent() { return std::make_unique<CudaE
 
 double CudaDevice::elapsedMs(Event& begin, Event& end) {
   auto *first = dynamic_cast<CudaEvent*>(&begin), *last = dynamic_cast<CudaEvent*>(&end);
-  if (first == nullptr || last == nullptr) throw Error(ErrorCode::InvalidArgument, "an event of another device was given to " + name());
+  if (first == nullptr || last == nullptr || &first->device() != this || &last->device() != this)
+    throw Error(ErrorCode::InvalidArgument, "an event of another device was given to " + name());
   begin.synchronize();
   end.synchronize();
   ContextScope scope(driver_, context());

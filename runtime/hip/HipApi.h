@@ -26,6 +26,7 @@ enum : Result {
   kInvalidDevice = 101,  // what version 5 says where there is no GPU
   kInvalidImage = 200,
   kNoBinaryForGpu = 209,
+  kInvalidHandle = 400,
 };
 
 constexpr int kMultiprocessorCount = 63, kCopyAnyway = 4;  // hipDeviceAttributeMultiprocessorCount, hipMemcpyDefault

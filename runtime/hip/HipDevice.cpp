@@ -92,6 +92,7 @@ class HipEvent final : public Event {
     device_.runtime().check(device_.runtime().api().EventRecord(event_, handle(stream)), "record an event");
   }
   void synchronize() override { device_.runtime().check(device_.runtime().api().EventSynchronize(event_), "wait for an event"); }
+  const HipDevice& device() const { return device_; }
   EventHandle get() const { return event_; }
 
  private:
@@ -126,8 +127,9 @@ std::string HipDevice::driverVersion() const {
 }
 
 Capabilities HipDevice::capabilities() const {
-  constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
-  return {.maxGrid = {std::numeric_limits<std::int32_t>::max(), kMost, kMost},
+  // HIP takes less than 2^32 threads along x, and a block has up to 1024.
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max(), kMostX = std::numeric_limits<std::uint32_t>::max() / 1024;
+  return {.maxGrid = {kMostX, kMost, kMost},
           .memoryBytes = static_cast<std::int64_t>(memoryBytes_),
           .sharedBytes = (architecture_ == "gfx950" ? 160 : 64) << 10,
           .multiprocessors = multiprocessors_,
@@ -217,10 +219,17 @@ void HipDevice::synchronize(Stream stream) {
 std::unique_ptr<Event> HipDevice::createEvent() { return std::make_unique<HipEvent>(*this); }
 
 double HipDevice::elapsedMs(Event& begin, Event& end) {
+  const auto *first = dynamic_cast<HipEvent*>(&begin), *last = dynamic_cast<HipEvent*>(&end);
+  if (first == nullptr || last == nullptr || &first->device() != this || &last->device() != this)
+    throw Error(ErrorCode::InvalidArgument, "an event of another device was given to " + name());
+  begin.synchronize();
   end.synchronize();
   float ms = 0;
-  runtime_.check(runtime_.api().EventElapsedTime(&ms, dynamic_cast<HipEvent&>(begin).get(), dynamic_cast<HipEvent&>(end).get()),
-                 "read the time between two events");
+  const Result result = runtime_.api().EventElapsedTime(&ms, first->get(), last->get());
+  if (result == kInvalidHandle)
+    throw Error(ErrorCode::InvalidArgument, "the time between two events was asked for before both were recorded: " + runtime_.text(result),
+                "call Event::record on each first");
+  runtime_.check(result, "read the time between two events");
   return static_cast<double>(ms);
 }
 

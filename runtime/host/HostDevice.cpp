@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <typeinfo>
 
 #include "fattn/Error.h"
 #include "fattn/Host.h"
+#include "runtime/ClockEvent.h"
 #include "runtime/base/Binary.h"
 #include "runtime/base/HostLevel.h"
 #include "runtime/base/Lifecycle.h"
@@ -50,7 +51,7 @@ std::string processorName() {
   return "unknown processor";
 }
 
-class HostModule : public Module {
+class HostModule final : public Module {
  public:
   HostModule(std::size_t slots, std::unique_ptr<LoadedObject> object) : Module(slots), object_(std::move(object)) {}
   Program program() const { return object_->program; }
@@ -59,13 +60,6 @@ class HostModule : public Module {
  private:
   std::unique_ptr<LoadedObject> object_;
   ThreadPool::Cost cost_;
-};
-
-class HostEvent : public Event {
- public:
-  void record(Stream) override { time = std::chrono::steady_clock::now(); }
-  void synchronize() override {}
-  std::chrono::steady_clock::time_point time;
 };
 
 // One launch, on the stack of its caller.
@@ -149,11 +143,8 @@ class HostDevice : public Device {
   Stream createStream() override { return {}; }
   void destroyStream(Stream) override {}
   void synchronize(Stream) override {}
-  std::unique_ptr<Event> createEvent() override { return std::make_unique<HostEvent>(); }
-  double elapsedMs(Event& begin, Event& end) override {
-    auto time = dynamic_cast<HostEvent&>(end).time - dynamic_cast<HostEvent&>(begin).time;
-    return std::chrono::duration<double, std::milli>(time).count();
-  }
+  std::unique_ptr<Event> createEvent() override { return std::make_unique<ClockEvent>(*this); }
+  double elapsedMs(Event& begin, Event& end) override { return ClockEvent::elapsedMs(begin, end, *this); }
 
  private:
   ThreadPool pool_;
@@ -163,6 +154,8 @@ class HostDevice : public Device {
 void HostDevice::launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) {
   if (stream.native != nullptr)
     throw Error(ErrorCode::InvalidArgument, "the host has no streams, but a launch names one", "pass fattn::Stream{}");
+  if (typeid(module) != typeid(HostModule))
+    throw Error(ErrorCode::InvalidArgument, "a kernel that another device loaded was launched on host", "load it on host too");
   if (arguments.size() != module.slots())
     throw Error(ErrorCode::InvalidArgument, "a launch gives " + std::to_string(arguments.size()) + " arguments to a kernel that takes " +
                                                 std::to_string(module.slots()));

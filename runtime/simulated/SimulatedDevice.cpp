@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -12,6 +11,7 @@
 #include <new>
 
 #include "fattn/Error.h"
+#include "runtime/ClockEvent.h"
 #include "runtime/base/Binary.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
@@ -55,13 +55,6 @@ class SimulatedModule final : public Module {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // of each argument: offset and bytes
 };
 
-class SimulatedEvent final : public Event {
- public:
-  void record(Stream) override { time = std::chrono::steady_clock::now(); }
-  void synchronize() override {}
-  std::chrono::steady_clock::time_point time;
-};
-
 class SimulatedDevice final : public Device {
  public:
   explicit SimulatedDevice(const simulator::Chip& chip) : chip_(chip) {}
@@ -94,11 +87,8 @@ class SimulatedDevice final : public Device {
   Stream createStream() override { return {}; }
   void destroyStream(Stream) override {}
   void synchronize(Stream) override {}
-  std::unique_ptr<Event> createEvent() override { return std::make_unique<SimulatedEvent>(); }
-  double elapsedMs(Event& begin, Event& end) override {
-    auto time = dynamic_cast<SimulatedEvent&>(end).time - dynamic_cast<SimulatedEvent&>(begin).time;
-    return std::chrono::duration<double, std::milli>(time).count();
-  }
+  std::unique_ptr<Event> createEvent() override { return std::make_unique<ClockEvent>(*this); }
+  double elapsedMs(Event& begin, Event& end) override { return ClockEvent::elapsedMs(begin, end, *this); }
 
   std::mutex& mutex() { return mutex_; }
 
@@ -117,6 +107,10 @@ class SimulatedDevice final : public Device {
 
 void* SimulatedDevice::allocate(std::size_t bytes) {
   if (bytes == 0) return nullptr;
+  // Before the host is asked, which may promise more than it has and fails at the first use of it.
+  if (bytes > Memory::kMostBytes)
+    throw Error(ErrorCode::OutOfMemory,
+                fmt::format("{} cannot allocate {} bytes; an allocation has at most {}", name(), bytes, Memory::kMostBytes));
   std::unique_ptr<std::byte[]> block;
   try {
     block = std::make_unique_for_overwrite<std::byte[]>(bytes);

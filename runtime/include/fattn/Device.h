@@ -24,7 +24,8 @@ enum class DeviceKind : std::uint8_t { Host, Cuda, Hip, Simulated };
 std::string_view name(DeviceKind kind);
 
 /// A queue of work of a device: a CUstream, a hipStream_t, or nothing for the device's default stream. A plain value; whoever
-/// created the native stream destroys it. The host has one implicit stream, and every launch on it is synchronous.
+/// created the native stream destroys it. The host and simulated chips have the default stream only, and are done with its work when the
+/// call returns.
 struct Stream {
   void* native = nullptr;
 };
@@ -55,8 +56,9 @@ class Module {
   /// Number of 8-byte argument slots a launch has to give.
   std::size_t slots() const { return slots_; }
   /// Whether a launch with these argument slots is possible: some code reads arrays in ways that not all strides, sizes and addresses
-  /// allow (on NVIDIA's GPUs tensor maps, whose strides are positive multiples of 16 bytes). Where it is not, launch() throws Unsupported.
-  virtual bool accepts(std::span<const std::uint64_t> /*arguments*/) const { return true; }
+  /// allow (on NVIDIA's GPUs tensor maps, whose strides are positive multiples of 16 bytes). Where it is not, launch() throws Unsupported,
+  /// or InvalidArgument where their number is wrong.
+  virtual bool accepts(std::span<const std::uint64_t> arguments) const { return arguments.size() == slots_; }
   /// The code that runs, where loading made it from what the compiler wrote: loading it again is quicker. "" where it is the same.
   virtual std::string_view machineCode() const { return {}; }
   /// What that code takes, of each thread: registers, and bytes of memory for what does not fit them. 0 where the device has no such
@@ -86,7 +88,7 @@ class Event {
 };
 
 /// One device. Devices live until the process ends; every member function may be called from any thread at any time, and
-/// throws fattn::Error (OutOfMemory, DeviceError, NoDevice, InvalidArgument).
+/// throws fattn::Error (OutOfMemory, DeviceError, NoDevice, InvalidArgument, Unsupported).
 class Device {
  public:
   virtual ~Device() = default;
@@ -100,7 +102,7 @@ class Device {
   virtual std::string description() const = 0;
   /// The version of what drives it: "CUDA 12.8, 570.86.15"; "none" on the host.
   virtual std::string driverVersion() const = 0;
-  /// The target that code for it is compiled for, without the extensions that only some code uses: "host", "nvidia:sm_90".
+  /// The target that code for it is compiled for, without the extensions that only some code uses: "host", "nvidia:sm_90", "amd:gfx942".
   virtual std::string chip() const = 0;
   virtual Capabilities capabilities() const = 0;
 
@@ -111,22 +113,28 @@ class Device {
   virtual void* allocate(std::size_t bytes) = 0;
   /// Accepts nullptr. The memory must no longer be in use by unfinished work.
   virtual void free(void* memory) = 0;
-  /// Between any two of: this device's memory, host memory. In stream order; host memory must stay valid until then.
+  /// Between any two of: this device's memory, host memory. In stream order; host memory must stay valid until then. What is copied and
+  /// where it goes do not overlap. 0 bytes of anything, nullptr included, are nothing to copy or to fill.
   virtual void copy(void* destination, const void* source, std::size_t bytes, Stream stream = {}) = 0;
   virtual void fill(void* destination, std::uint8_t value, std::size_t bytes, Stream stream = {}) = 0;
 
-  /// Loads the code of one kernel. Internal: what a Binary holds is not part of the installed interface.
+  /// Loads the code of one kernel; the binary may go then. Code for what the device is not is InvalidArgument or Unsupported, with both
+  /// named. Internal: what a Binary holds is not part of the installed interface.
   virtual std::unique_ptr<Module> load(const compiler::Binary& binary) = 0;
   /// Runs grid.x * grid.y * grid.z programs in the stream. `arguments`: one 8-byte slot each, the value at the slot's start.
-  /// Allocates nothing and does not wait (the host, whose launches are synchronous, returns when all programs have run).
+  /// Allocates nothing and does not wait (the host and simulated chips return when all programs have run). Throws InvalidArgument, and runs
+  /// nothing, for another device's module, another number of slots than the module's, and a grid beyond Capabilities::maxGrid.
   virtual void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream = {}) = 0;
 
+  /// A stream beside the others, or the default stream where that is the only one.
   virtual Stream createStream() = 0;
+  /// Accepts the default stream, which stays.
   virtual void destroyStream(Stream stream) = 0;
   /// Waits until all work of the stream has finished, and reports what went wrong in it.
   virtual void synchronize(Stream stream = {}) = 0;
   virtual std::unique_ptr<Event> createEvent() = 0;
-  /// Milliseconds between two recorded events; waits for the later one.
+  /// Milliseconds between two recorded events; waits for both. Throws InvalidArgument for events of another device, and for one that was
+  /// not recorded.
   virtual double elapsedMs(Event& begin, Event& end) = 0;
 
  protected:
