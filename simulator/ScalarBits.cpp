@@ -116,12 +116,31 @@ T field(T a, U description) {
   return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << (kBits - offset - width)) >> (kBits - width);
 }
 
+/// Bits outside of the field may be undefined: compilers extend a number in the lower half of a pair whose upper half nobody has written.
+template <class T>
+void takeField(Wave& wave, const Instruction& instruction) {
+  const Operand &from = instruction.source(0), &described = instruction.source(1);
+  const U description = wave.scalar(described);
+  const auto value = scalarValue<T>(wave, from);
+  const auto taint = static_cast<T>(sizeof(T) == 8 ? wave.scalarUndefined64(from) : wave.scalarUndefined(from));
+  const bool undefined = wave.scalarUndefined(described) != 0 || field(taint, description) != 0;
+  const T result = field(value, description);
+  setScalarResult(wave, instruction.operands[0], result, undefined);
+  wave.setScc(result != 0, undefined);
+}
+
+template <class T>
+Row fieldRow(std::string_view name) {
+  Row row = scalarRow<[](T a, U b) { return field(a, b); }, Scc::NonZero>(name);
+  row.handler = takeField<T>;
+  return row;
+}
+
 void addFields(std::vector<Row>& rows) {
-  constexpr Scc kScc = Scc::NonZero;
-  rows.push_back(scalarRow<[](U a, U b) { return field(a, b); }, kScc>("s_bfe_u32"));
-  rows.push_back(scalarRow<[](I a, U b) { return field(a, b); }, kScc>("s_bfe_i32"));
-  rows.push_back(scalarRow<[](U64 a, U b) { return field(a, b); }, kScc>("s_bfe_u64"));
-  rows.push_back(scalarRow<[](I64 a, U b) { return field(a, b); }, kScc>("s_bfe_i64"));
+  rows.push_back(fieldRow<U>("s_bfe_u32"));
+  rows.push_back(fieldRow<I>("s_bfe_i32"));
+  rows.push_back(fieldRow<U64>("s_bfe_u64"));
+  rows.push_back(fieldRow<I64>("s_bfe_i64"));
   rows.push_back(scalarRow<[](U a, U b) { return (a & 0xffff) | b << 16; }>("s_pack_ll_b32_b16"));
   rows.push_back(scalarRow<[](U a, U b) { return (a & 0xffff) | (b & 0xffff0000); }>("s_pack_lh_b32_b16"));
   rows.push_back(scalarRow<[](U a, U b) { return (a >> 16 | (b & 0xffff0000)); }>("s_pack_hh_b32_b16"));

@@ -169,6 +169,20 @@ TEST_P(Faults, AnUnwrittenUpperHalfOfAnAddendLeavesTheLowerResultDefined) {
   EXPECT_SAYS(with("v9", "v10"), "v10 depends on a register that nobody has written");
 }
 
+TEST_P(Faults, UnwrittenBitsOutsideOfAFieldLeaveItDefined) {
+  auto with = [&](const std::string& written, const std::string& field) {
+    return fault("s_mov_b32 " + written + ", 0x81\n" + field + "\n v_mov_b32 v2, s12\n v_mov_b32 v3, s13\n" +
+                 "global_store_dword v1, v3, s[6:7]\n global_store_dword v1, v2, s[6:7]");
+  };
+  EXPECT_EQ(with("s10", "s_bfe_i64 s[12:13], s[10:11], 0x80000"), "");
+  EXPECT_EQ(out_[0], 0xffffff81U);
+  EXPECT_EQ(with("s10", "s_bfe_u64 s[12:13], s[10:11], 0x40004"), "");
+  EXPECT_EQ(out_[0], 8U);
+  EXPECT_SAYS(with("s10", "s_bfe_i64 s[12:13], s[10:11], 0x90018"), "v3 depends on a register that nobody has written");
+  EXPECT_SAYS(with("s11", "s_bfe_i64 s[12:13], s[10:11], 0x80000"), "v3 depends on a register that nobody has written");
+  EXPECT_SAYS(with("s10", "s_bfe_i64 s[12:13], s[10:11], s14"), "v3 depends on a register that nobody has written");
+}
+
 TEST_P(Faults, OneUnwrittenHalfOfWhatIsPackedLeavesTheOther) {
   auto with = [&](const std::string& sources) {
     return fault("v_cvt_pkrtz_f16_f32 v10, " + sources + "\n v_lshlrev_b32 v10, 16, v10\n global_store_dword v1, v10, s[6:7]");
