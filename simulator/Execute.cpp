@@ -50,6 +50,20 @@ void perform(Wave& wave, const Instruction& instruction) {
   setTaint(wave, instruction.operands[0], written, taint);
 }
 
+namespace {
+
+/// Executes an instruction and notes what it did in memory.
+void performTraced(Wave& wave, const Instruction& instruction) {
+  const Statistics before = wave.group->statistics;
+  perform(wave, instruction);
+  const Statistics& after = wave.group->statistics;
+  wave.trace->push_back({.number = static_cast<std::uint32_t>(&instruction - wave.group->code->data()),
+                         .ldsPasses = static_cast<std::uint16_t>(after.ldsPasses - before.ldsPasses),
+                         .globalBytes = static_cast<std::uint16_t>(after.globalBytes - before.globalBytes)});
+}
+
+}  // namespace
+
 void step(Wave& wave) {
   const std::vector<Instruction>& code = *wave.group->code;
   if (wave.next >= code.size()) violate("runs past the end of the code");
@@ -63,7 +77,7 @@ void step(Wave& wave) {
   } else {
     wave.checkOperands(instruction);
   }
-  perform(wave, instruction);
+  wave.trace != nullptr ? performTraced(wave, instruction) : perform(wave, instruction);
 }
 
 }  // namespace fattn::simulator

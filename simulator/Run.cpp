@@ -209,6 +209,11 @@ std::optional<Fault> runGroup(Workgroup& group, std::vector<std::unique_ptr<Wave
   }
 }
 
+Dim placeOf(std::uint64_t number, const Dim& grid) {
+  return {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
+          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
+}
+
 }  // namespace
 
 LaunchResult launch(const CodeObject& object, std::string_view kernelName, std::span<const std::byte> arguments, Dim grid, Dim block,
@@ -230,13 +235,19 @@ LaunchResult launch(const CodeObject& object, std::string_view kernelName, std::
   group.loadAddress = loadAddress;
   group.entry = kernel.entry;
   FloatMode mode(kernel.resource1 >> 12 & 0xff);
-  for (std::uint64_t number = 0; number < std::uint64_t{1} * grid[0] * grid[1] * grid[2] && !result.fault; ++number) {
-    group.id = {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
-                static_cast<std::uint32_t>(number / grid[0] / grid[1])};
+  const std::uint64_t groups = options.only.empty() ? std::uint64_t{1} * grid[0] * grid[1] * grid[2] : options.only.size();
+  for (std::uint64_t number = 0; number < groups && !result.fault; ++number) {
+    group.id = options.only.empty() ? placeOf(number, grid) : options.only[number];
     group.lds.reset(kernel.ldsBytes);
+    Trace trace;
+    if (options.traced) trace.waves.resize(static_cast<std::size_t>(waveCount));
     std::vector<std::unique_ptr<Wave>> waves;
-    for (int i = 0; i < waveCount; ++i) waves.push_back(setup.makeWave(group, i));
+    for (int i = 0; i < waveCount; ++i) {
+      waves.push_back(setup.makeWave(group, i));
+      if (options.traced) waves.back()->trace = &trace.waves[static_cast<std::size_t>(i)];
+    }
     result.fault = runGroup(group, waves, options, random);
+    if (options.traced && !result.fault) options.traced(trace, group.id);
   }
   result.statistics = group.statistics;
   return result;

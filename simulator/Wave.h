@@ -16,6 +16,7 @@
 #include "simulator/Lds.h"
 #include "simulator/Memory.h"
 #include "simulator/Statistics.h"
+#include "simulator/Trace.h"
 
 namespace fattn::simulator {
 
@@ -58,6 +59,7 @@ struct Wave {
   std::uint64_t executed = 0;
   Counters counters;
   Scratch scratch;
+  std::vector<Executed>* trace = nullptr;  ///< where what is executed is noted, if anywhere
 
   alignas(64) std::array<std::uint32_t, Scalar::kCount> scalars{};
   std::array<std::uint32_t, Scalar::kCount> undefinedBits{};  ///< of each scalar register

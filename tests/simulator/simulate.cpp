@@ -11,6 +11,7 @@
 
 #include "fattn/Error.h"
 #include "simulator/Run.h"
+#include "simulator/Timing.h"
 #include "tools/common/CommandLine.h"
 #include "tools/io/File.h"
 #include "tools/io/HostTensor.h"
@@ -25,6 +26,9 @@ struct Job {
   std::string file, kernel, order = "forward", grid = "1", block = "64";
   std::vector<std::string> arguments;
   std::uint64_t seed = 0;
+  int resident = 0;
+  std::int64_t apart = 400;
+  bool stalls = false;
 };
 
 /// "64", "16,16" or "4,4,4".
@@ -109,6 +113,24 @@ void print(const simulator::Statistics& statistics) {
   fmt::print("{:<15} {:>12}\n", "global bytes", statistics.globalBytes);
 }
 
+/// The workgroup that has just run, as often as a compute unit holds it.
+void printTiming(const simulator::CodeObject& object, const simulator::Trace& trace, const Job& job) {
+  const std::vector<const simulator::Trace*> groups(static_cast<std::size_t>(job.resident), &trace);
+  const simulator::Timing timing = simulator::timingOf(object.chip(), timedCode(object.code(), object.chip()), groups, job.apart);
+  const auto clocks = static_cast<double>(timing.clocks);
+  fmt::print(
+      "{:<15} {:>12} of a compute unit with {} workgroups; busy: matrix unit {:.1f} %, vector unit {:.1f} %, LDS {:.1f} %, global {:.1f} "
+      "%\n",
+      "modelled clocks", timing.clocks, job.resident, 100 * timing.matrix / clocks, 100 * timing.vector / clocks,
+      100 * static_cast<double>(timing.local) / clocks, 100 * static_cast<double>(timing.global) / clocks);
+  if (!job.stalls) return;
+  std::vector<std::int64_t> times(object.code().size());
+  for (const auto& wave : trace.waves)
+    for (const simulator::Executed& executed : wave) ++times[executed.number];
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (times[i] > 0) fmt::print("{:>10} {:>8} {:#06x} {}\n", timing.waited[i], times[i], object.code()[i].address, object.code()[i].text);
+}
+
 int run(const Job& job) {
   auto object = simulator::CodeObject::load(readBytes(job.file));
   if (job.arguments.empty()) return describe(*object), tool::kOk;
@@ -117,8 +139,11 @@ int run(const Job& job) {
   using Order = simulator::LaunchOptions::Order;
   Order order = job.order == "reversed" ? Order::Reversed : job.order == "random" ? Order::Random : Order::Forward;
   const std::string& kernel = job.kernel.empty() ? object->kernels().front().name : job.kernel;
+  std::function<void(const simulator::Trace&, const std::array<std::uint32_t, 3>&)> traced;
+  if (job.resident > 0)
+    traced = [&](const simulator::Trace& trace, const std::array<std::uint32_t, 3>&) { printTiming(*object, trace, job); };
   auto result = simulator::launch(*object, kernel, arguments.bytes, sizesOf(job.grid), sizesOf(job.block), arguments.memory,
-                                  {.order = order, .seed = job.seed});
+                                  {.order = order, .seed = job.seed, .traced = traced});
   print(result.statistics);
   if (result.fault) return tool::complain(kTool, result.fault->text(), "", tool::kFailure);
   for (const std::string& path : arguments.outputs) io::writeNpy(path, arguments.arrays[path]);
@@ -140,6 +165,9 @@ int main(int argc, char** argv) {
   app.add_option("--block", job.block, "threads of a workgroup: X,Y,Z");
   app.add_option("--order", job.order, "of the waves between barriers")->check(CLI::IsMember({"forward", "reversed", "random"}));
   app.add_option("--seed", job.seed, "of the random order");
+  app.add_option("--resident", job.resident, "workgroups that a compute unit holds at once: print what the model says of their time");
+  app.add_option("--apart", job.apart, "with --resident: clocks between the starts of two of them");
+  app.add_flag("--stalls", job.stalls, "with --resident: the clocks that waves stood at each instruction, and how often they executed it");
   try {
     app.parse(argc, argv);
     return run(job);

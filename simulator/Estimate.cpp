@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/Estimate.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+namespace fattn::simulator {
+namespace {
+
+constexpr std::uint64_t kMostSamples = 5;
+constexpr std::int64_t kApart = 400;                 // clocks between the starts of workgroups: a device starts one after the other
+constexpr std::uint64_t kMostScheduled = 1'000'000;  // workgroups that are dealt out one by one
+
+std::uint64_t workgroupsOf(const Estimate::Place& grid) { return std::uint64_t{1} * grid[0] * grid[1] * grid[2]; }
+
+std::vector<Estimate::Place> chooseSamples(const Estimate::Place& grid) {
+  std::vector<Estimate::Place> samples;
+  const std::uint64_t all = workgroupsOf(grid);
+  if (all <= kMostSamples) {
+    for (std::uint64_t i = 0; i < all; ++i)
+      samples.push_back({static_cast<std::uint32_t>(i % grid[0]), static_cast<std::uint32_t>(i / grid[0] % grid[1]),
+                         static_cast<std::uint32_t>(i / grid[0] / grid[1])});
+    return samples;
+  }
+  // Each dimension's fifths once, in another order for each: what follows from the place along one of them is seen along that one.
+  constexpr std::array<std::uint64_t, 3> kSteps = {1, 2, 3};
+  for (std::uint64_t i = 0; i < kMostSamples; ++i) {
+    Estimate::Place place{};
+    for (std::size_t d = 0; d < place.size(); ++d)
+      place[d] = static_cast<std::uint32_t>((2 * (i * kSteps[d] % kMostSamples) + 1) * grid[d] / (2 * kMostSamples));
+    samples.push_back(place);
+  }
+  return samples;
+}
+
+/// Between two known places in proportion, beyond them as at the last.
+double between(const std::map<std::uint32_t, double>& known, std::uint32_t at) {
+  const auto above = known.lower_bound(at);
+  if (above == known.begin()) return above->second;
+  const auto below = std::prev(above);
+  if (above == known.end()) return below->second;
+  const double share = static_cast<double>(at - below->first) / static_cast<double>(above->first - below->first);
+  return below->second + share * (above->second - below->second);
+}
+
+}  // namespace
+
+int residentGroups(const Chip& chip, const Kernel& kernel, int waves) {
+  const Pace& pace = paceOf(chip);
+  const int granule = pace.registerGranule, registers = std::max(kernel.vectorRegisters(chip), 1);
+  const int ofSimd = std::min(pace.wavesPerSimd, pace.registers / ((registers + granule - 1) / granule * granule));
+  const std::int64_t byLocal = kernel.ldsBytes == 0 ? pace.wavesPerSimd : std::int64_t{chip.ldsBytes} * pace.ldsPasses / kernel.ldsBytes;
+  return static_cast<int>(std::min<std::int64_t>(ofSimd * pace.simds / waves, byLocal));
+}
+
+Estimate::Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, const Place& grid, int resident)
+    : chip_(chip), code_(code), grid_(grid), samples_(chooseSamples(grid)) {
+  const auto units = static_cast<std::uint64_t>(paceOf(chip).computeUnits);
+  const std::uint64_t share = (workgroupsOf(grid) + units - 1) / units;  // of a compute unit, where there are few
+  resident_ = static_cast<int>(std::clamp<std::uint64_t>(share, 1, static_cast<std::uint64_t>(std::max(resident, 1))));
+}
+
+void Estimate::add(const Trace& trace, const Place& place) {
+  const std::vector<const Trace*> groups(static_cast<std::size_t>(resident_), &trace);
+  Timing timing = timingOf(chip_, code_, groups, kApart);
+  clocks_.emplace_back(place, static_cast<double>(timing.clocks));
+  if (clocks_.size() == samples_.size() / 2 + 1) timing_ = std::move(timing);
+}
+
+/// The clocks of samples by their place along a dimension, those at one place as their mean.
+std::map<std::uint32_t, double> Estimate::along(std::size_t dimension) const {
+  std::map<std::uint32_t, std::pair<double, int>> sums;
+  for (const auto& [place, clocks] : clocks_) {
+    auto& [sum, count] = sums[place[dimension]];
+    sum += clocks, ++count;
+  }
+  std::map<std::uint32_t, double> means;
+  for (const auto& [at, sum] : sums) means[at] = sum.first / sum.second;
+  return means;
+}
+
+/// The dimension along which a straight line explains most of what workgroups differ by.
+std::size_t Estimate::decisive() const {
+  std::size_t best = 0;
+  double most = -1;
+  for (std::size_t d = 0; d < 3; ++d) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (const auto& [place, clocks] : clocks_)
+      n += 1, x += place[d], y += clocks, xx += 1.0 * place[d] * place[d], xy += place[d] * clocks;
+    const double spread = xx - x * x / n, together = xy - x * y / n;
+    const double explained = spread > 0 ? together * together / spread : 0;
+    if (explained > most * 1.0001) best = d, most = explained;
+  }
+  return best;
+}
+
+double Estimate::microseconds() const {
+  const Pace& pace = paceOf(chip_);
+  const auto slots = static_cast<std::uint64_t>(pace.computeUnits) * static_cast<std::uint64_t>(resident_);
+  const std::uint64_t all = workgroupsOf(grid_), each = std::max<std::uint64_t>(all / kMostScheduled, 1);
+  std::priority_queue<double, std::vector<double>, std::greater<>> free;
+  for (std::uint64_t i = 0; i < slots; ++i) free.push(0);
+  const std::size_t d = decisive();
+  const std::map<std::uint32_t, double> known = along(d);
+  const std::uint64_t below = d == 0 ? 1 : d == 1 ? grid_[0] : std::uint64_t{1} * grid_[0] * grid_[1];
+  double last = 0;
+  for (std::uint64_t i = 0; i < all; i += each) {
+    const double end = free.top() + between(known, static_cast<std::uint32_t>(i / below % grid_[d])) * static_cast<double>(each);
+    free.pop();
+    free.push(end);
+    last = std::max(last, end);
+  }
+  return last / (pace.gigahertz * 1e3);
+}
+
+}  // namespace fattn::simulator
