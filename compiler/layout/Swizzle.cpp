@@ -85,10 +85,7 @@ SwizzleChoice measure(SharedLayout layout, const Problem& problem) {
   return {std::move(layout), read, write};
 }
 
-bool better(const SwizzleChoice& a, const SwizzleChoice& b) {
-  auto key = [](const SwizzleChoice& c) { return std::pair(c.passes(), c.read.instructions + c.write.instructions); };
-  return key(a) < key(b);
-}
+bool better(const SwizzleChoice& a, const SwizzleChoice& b) { return a.slots() < b.slots(); }
 
 void check(const LinearLayout& read, const LinearLayout& write, int elementBits) {
   if (read.outputShape() != write.outputShape()) {

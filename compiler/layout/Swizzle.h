@@ -19,9 +19,11 @@ struct SwizzleChoice {
   BankReport read, write;
   /// Passes through the banks for the whole tile by one warp of each side.
   int passes() const { return read.passes * read.instructions + write.passes * write.instructions; }
+  /// The same with the slots in which the instructions are issued.
+  int slots() const { return passes() + read.instructions + write.instructions; }
 };
 
-/// The layout with the fewest passes, free of conflicts where one is, with the widest vectors among those. `read` and `write` hold the
+/// The layout with the fewest passes and instructions together. `read` and `write` hold the
 /// same tile. For ldmatrix pass nvidia::matrixAccess(...)->access. For a copy engine, which cannot shuffle what it moves at once, `inOrder`
 /// is how many of the writer's first registers it moves: only layouts with keepsOrder() are chosen from, and not for every reader is one
 /// of those free of conflicts. Throws Error{InvalidArgument} where none keeps that many in order.

@@ -133,7 +133,7 @@ LinearLayout blocked(const BlockedOptions& options) {
   return (result * LinearLayout::broadcast(kWarp, oddWarps)).asTile(rank);
 }
 
-LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements) {
+LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements, bool amongWarps) {
   const int rank = static_cast<int>(layout.outputs().size());
   std::vector<LinearLayout::Input> inputs;
   for (std::string_view name : {kRegister, kLane, kWarp}) {
@@ -141,7 +141,7 @@ LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t element
     for (int bit = 0; bit < layout.inputBits(name); ++bit) input.bases.push_back(layout.at({{name, std::int64_t{1} << bit}}));
     inputs.push_back(std::move(input));
   }
-  std::vector<Coords>&registers = inputs[0].bases, &lanes = inputs[1].bases;
+  std::vector<Coords>&registers = inputs[0].bases, &lanes = inputs[1].bases, &warps = inputs[2].bases;
   auto along = [&](std::int64_t distance) {
     Coords basis(rank, 0);
     basis[d] = distance;
@@ -150,10 +150,12 @@ LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t element
   const std::int64_t extent = std::int64_t{1} << layout.outputBits(dim(d));
   for (std::int64_t step = 1; step < std::min(elements, extent); step *= 2) {
     if (std::ranges::find(registers, along(step)) != registers.end()) continue;
-    auto lane = std::ranges::find(lanes, along(step)), given = registers.end();
+    auto given = registers.end(), taken = std::ranges::find(lanes, along(step));
     for (std::int64_t far = elements; far < extent && given == registers.end(); far *= 2) given = std::ranges::find(registers, along(far));
-    if (lane == lanes.end() || given == registers.end()) break;
-    std::swap(*lane, *given);
+    bool isThere = taken != lanes.end();
+    if (!isThere && amongWarps) taken = std::ranges::find(warps, along(step)), isThere = taken != warps.end();
+    if (!isThere || given == registers.end()) break;
+    std::swap(*taken, *given);
   }
   return LinearLayout(inputs, layout.outputs(), layout.repeats());
 }

@@ -38,8 +38,9 @@ LinearLayout blocked(const BlockedOptions& options);
 
 /// The elements of each warp shared out anew among its lanes: lanes that follow each other along dimension `d` exchange registers, so that
 /// a lane holds up to `elements` (a power of two) in a row. EXAMPLE: four lanes of an accumulator's row hold pairs, 8 columns apart; a lane
-/// has 8 columns afterwards. The layout itself where registers hold nothing that could be exchanged.
-LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements);
+/// has 8 columns afterwards. The layout itself where registers hold nothing that could be exchanged. `amongWarps`: warps exchange registers
+/// too, where no lanes follow each other.
+LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements, bool amongWarps = false);
 
 }  // namespace fattn::layout
 

@@ -13,8 +13,8 @@
 // lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
 // all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). Where a
 // reader takes elements of several such vectors at once, a thread loads vectors that lie next to each other, if it has enough of them. The
-// buffer's swizzle is the one that all readers together and the writer need the fewest passes of the banks with; where a matrix unit reads
-// it by itself, one that the unit knows.
+// buffer's swizzle is the one that all readers together and the writer need the fewest instructions and passes of the banks with; where a
+// matrix unit reads it by itself, one that the unit knows.
 //
 // Where boxes come for a loop's dots, rows (1 x n) that each trip loads and many threads need come as boxes, too.
 //
@@ -97,19 +97,19 @@ std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads,
 }
 
 /// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
-/// passes for everybody.
+/// instructions and passes of the banks for everybody.
 std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidates, ArrayRef<LinearLayout> reads, const LinearLayout& write,
                                          int bits, const layout::Banks& banks, int inOrder) {
   const layout::SharedLayout* best = nullptr;
   int64_t fewest = 0;
   for (const layout::SharedLayout& candidate : candidates) {
     if (!layout::keepsOrder(candidate, write, inOrder)) continue;
-    auto passes = [&](const LinearLayout& side) {
+    auto slots = [&](const LinearLayout& side) {  // of issue and of the banks
       layout::BankReport report = layout::bankConflicts(side, candidate, bits, /*vector=*/0, banks);
-      return int64_t{report.passes} * report.instructions;
+      return int64_t{1 + report.passes} * report.instructions;
     };
-    int64_t sum = passes(write);
-    for (const LinearLayout& read : reads) sum += passes(read);
+    int64_t sum = slots(write);
+    for (const LinearLayout& read : reads) sum += slots(read);
     if (!best || sum < fewest) best = &candidate, fewest = sum;
   }
   if (!best) return std::nullopt;
@@ -177,14 +177,16 @@ class Placer {
 
   /// For a copy through registers: a thread holds `run` elements that follow each other across the vectors it loads, as many as a reader
   /// takes at once, so that both move them as one vector in shared memory. Vectors become narrower for that, but not below 8 bytes: loads
-  /// of less cost more than what the readers' elements cost to put in order.
+  /// of less cost more than what the readers' elements cost to put in order. A thread that has fewer vectors puts as many elements in order
+  /// as it has: each element is put in order once where it is written, and by every reader where it is not.
   LinearLayout registerLayout(RankedTensorType type, int contiguous, int64_t bytes, int64_t run) {
     constexpr int64_t kLeastBytes = 8;
     const int64_t ofThread = type.getNumElements() * elementBits(type.getElementType()) / 8 / (warps * target.warpSize);
     int64_t narrow = bytes;
     while (narrow > kLeastBytes && ofThread / narrow < run) narrow /= 2;
-    if (ofThread / narrow < run) return copyLayout(type, contiguous, bytes);
-    return layout::withVectors(copyLayout(type, contiguous, narrow), 1 - contiguous, run);
+    run = std::min(run, std::max<int64_t>(ofThread / narrow, 1));
+    if (run == 1) return copyLayout(type, contiguous, bytes);
+    return layout::withVectors(copyLayout(type, contiguous, narrow), 1 - contiguous, run, /*amongWarps=*/true);
   }
 
   /// Whether the asynchronous engine can move vectors of so many bytes, and fills with zeros as the load asks for.
