@@ -12,10 +12,31 @@ namespace fattn::gpu {
 
 using layout::LinearLayout, layout::Operand;
 
+namespace {
+
+/// gfx11's accumulator has every second row in a lane, and the rows between in another lane. Which row of a tile an instruction computes as
+/// its i-th is free, as long as A's rows and the accumulator's agree, and B's columns likewise: with the tile's row 8 (i % 2) + i / 2 as
+/// its i-th a lane has eight rows that follow each other, as an operand of the next product holds them, and stores and loads of them are
+/// wide.
+LinearLayout inRuns(const LinearLayout& fragment, Operand operand) {
+  std::vector<LinearLayout::Input> inputs;
+  for (std::string_view name : {layout::kRegister, layout::kLane, layout::kWarp}) {
+    LinearLayout::Input input{std::string(name), {}};
+    for (int bit = 0; bit < fragment.inputBits(name); ++bit) input.bases.push_back(fragment.at({{name, std::int64_t{1} << bit}}));
+    for (layout::Coords& basis : input.bases)
+      for (std::size_t d = 0; d < basis.size(); ++d)
+        if (operand == Operand::C || d == (operand == Operand::A ? 0U : 1U)) basis[d] = basis[d] / 2 + basis[d] % 2 * 8;
+    inputs.push_back(std::move(input));
+  }
+  return LinearLayout(inputs, fragment.outputs(), fragment.repeats());
+}
+
+}  // namespace
+
 LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth, int bits) {
   if (row.layout == "mma.m16n8") return layout::nvidia::mma(operand, depth, bits);
   if (row.layout == "mfma") return layout::amd::mfma(operand, row.m, depth, bits);
-  if (row.layout == "wmma.gfx11") return layout::amd::wmma(11, operand, 32, bits);
+  if (row.layout == "wmma.gfx11") return inRuns(layout::amd::wmma(11, operand, 32, bits), operand);
   if (row.layout == "wmma.gfx12") return layout::amd::wmma(12, operand, 32, bits);
   throw Error(ErrorCode::InvalidArgument, fmt::format("the instruction {} has no fragments in registers", row.name));
 }
