@@ -188,26 +188,17 @@ static Value vectorOf(ImplicitLocOpBuilder& b, Value low, Value high) {
   return LLVM::InsertElementOp::create(b, pair, high, number(b, 1));
 }
 
-/// The same for numbers from 2^-126 to 2^111, zeros and NaN, by two operations on pairs: 65535 x is rounded to a multiple of the last place
-/// that bf16 has of 65536 x, and what is left of that is x rounded. Compared with roundedToBF16 for all numbers of six exponents and
-/// 227,000 of each other one.
-static std::array<Value, 2> moderateToBF16(ImplicitLocOpBuilder& b, Value low, Value high) {
-  Value pair = vectorOf(b, low, high);
-  auto all = [&](float value) {
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(cast<VectorType>(pair.getType()), value)).getResult();
-  };
-  Value less = LLVM::FMulOp::create(b, pair, all(-65535));
-  Value rounded = LLVM::FMAOp::create(b, pair, all(65536), less);
-  auto bits = [&](int i) -> Value {
-    return LLVM::BitcastOp::create(b, b.getI32Type(), LLVM::ExtractElementOp::create(b, rounded, number(b, i)));
-  };
-  return {bits(0), bits(1)};
+/// The same for numbers below 2^100: half of a last place is added, and a tie goes away from zero. One operation on a pair of numbers does
+/// not exist for it; those that multiply pairs LLVM takes apart again beneath products.
+static Value moderateToBF16(ImplicitLocOpBuilder& b, Value x) {
+  return arith::AddIOp::create(b, LLVM::BitcastOp::create(b, b.getI32Type(), x), number(b, 0x8000));
 }
 
 Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element, bool moderate) {
   auto pairOf = VectorType::get(2, element);
   if (!element.isBF16() || target_.rates.convertsToBF16) return LLVM::FPTruncOp::create(b, pairOf, vectorOf(b, low, high));
-  auto [first, second] = moderate ? moderateToBF16(b, low, high) : std::array{roundedToBF16(b, low), roundedToBF16(b, high)};
+  const auto round = moderate ? moderateToBF16 : roundedToBF16;
+  Value first = round(b, low), second = round(b, high);
   Value pair = permuteBytes(b, first, second, number(b, byteSelector({1, 3})));  // the upper halves
   return LLVM::BitcastOp::create(b, pairOf, pair);
 }

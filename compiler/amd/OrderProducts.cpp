@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps CDNA's matrix unit fed, which works beside the vector ALU:
+// Keeps the matrix unit fed. CDNA's works beside the vector ALU, RDNA's keeps it busy:
 //
 //   llvm.load (LDS) ...                          llvm.load (LDS) ...
 //   vector instructions ...                      vector instructions ...
@@ -8,13 +8,16 @@
 //   llvm.fence                                   rocdl.s.setprio 0; rocdl.exp2 ...; rocdl.s.setprio 1
 //                                                llvm.fence
 //
-// - LLVM's scheduler puts a read of LDS right before the product that uses it. A run of products gets an order instead: reads as far ahead
-//   as LDS takes, and what vector instructions the run has spread evenly beneath its products, in whose time they cost nothing. A run ends
-//   before what orders memory between waves, stores, or computes exponentials.
+// - LLVM's scheduler puts a read of LDS right before the product that uses it, or all reads before the first product, for which it then
+//   lacks registers. A run of products gets an order instead: reads as far ahead as LDS takes, and what vector instructions the run has
+//   spread evenly beneath its products, in whose time they cost nothing on CDNA. A run ends before what orders memory between waves,
+//   stores, or computes exponentials.
 // - Exponentials are what a wave does between its products, at a quarter of the ALU's rate. Meanwhile it gives way: with equal priorities
 //   the waves of a SIMD meet in their exponentials, and the matrix unit has nothing to do until they are through.
+// - A wave whose products have begun goes before one whose have not. With equal priorities the older wave goes first: it overtakes the
+//   younger one in the middle of its products, and later both compute exponentials at once.
 //
-// RDNA's products occupy the vector ALU: nothing is to be gained there. No result changes.
+// No result changes.
 // Sources: "AMD Instinct MI300 Instruction Set Architecture", S_SETPRIO; LLVM, "User Guide for AMDGPU Backend",
 // llvm.amdgcn.sched.group.barrier. Test: tests/lit/amd/order-products.mlir.
 #include "compiler/amd/Passes.h"
@@ -30,11 +33,7 @@ namespace fattn::amd {
 
 namespace {
 
-constexpr uint16_t kUsual = 1, kGivingWay = 0;  // of 0 to 3
-
-/// Clocks from a read of LDS to its data while the other SIMDs of the compute unit read as well: 64, and the turns of some 16-byte reads of
-/// four SIMDs at 128 bytes a clock. An assumption: no chip was at hand.
-constexpr int64_t kReadClocks = 256;
+constexpr uint16_t kGivingWay = 0, kUsual = 1, kHoldingOn = 2;  // of 0 to 3
 
 /// Kinds of instructions as SchedGroupBarrier numbers them.
 enum Kind : uint32_t { Vector = 0x2, Matrix = 0x8, SharedRead = 0x100 };
@@ -43,7 +42,8 @@ StringRef intrinsicOf(Operation& op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
   return call ? call.getIntrin() : StringRef();
 }
-bool isProduct(Operation& op) { return intrinsicOf(op).starts_with("llvm.amdgcn.mfma"); }
+bool isMfma(Operation& op) { return intrinsicOf(op).starts_with("llvm.amdgcn.mfma"); }
+bool isProduct(Operation& op) { return isMfma(op) || intrinsicOf(op).starts_with("llvm.amdgcn.wmma"); }
 
 bool loadsShared(Operation& op) {
   auto load = dyn_cast<LLVM::LoadOp>(op);
@@ -62,11 +62,17 @@ bool isVector(Operation& op) {
          (!intrinsicOf(op).empty() && !isProduct(op) && op.getNumResults() == 1);
 }
 
-/// A SIMD's clocks for a product: 32 rows and columns take 16 registers of a lane for their sums, 16 take 4.
+/// A SIMD's clocks for a product. MFMA: 32 rows and columns take 16 registers of a lane for their sums, 16 take 4. WMMA: gfx11's operands
+/// have 16 elements, gfx12's products are twice as fast.
 int64_t clocksOf(Operation& product) {
-  auto sums = dyn_cast<VectorType>(product.getResult(0).getType());
-  return sums && sums.getNumElements() == 16 ? 32 : 16;
+  auto elementsOf = [](Value value) { return cast<VectorType>(value.getType()).getNumElements(); };
+  const bool isSlow = isMfma(product) ? elementsOf(product.getResult(0)) == 16 : elementsOf(product.getOperand(0)) == 16;
+  return isSlow ? 32 : 16;
 }
+
+/// Clocks from a read of LDS to its data while the other SIMDs read as well: 64 or 80, and the turns of some 16-byte reads of four SIMDs,
+/// at 128 bytes a clock on CDNA and twice as many of RDNA's two compute units together. An assumption: no chip was at hand.
+int64_t readClocksOf(Operation& product) { return isMfma(product) ? 256 : 128; }
 
 /// Products and what stands between them; `begin` is the first operation behind the boundary before.
 struct Run {
@@ -100,7 +106,7 @@ class Order {
 
   void emit() {
     const auto products = static_cast<int64_t>(needed_.size());
-    const int64_t ahead = std::min(reads_, llvm::divideCeilSigned(kReadClocks * reads_, products * clocksOf(*run_.first)));
+    const int64_t ahead = std::min(reads_, llvm::divideCeilSigned(readClocksOf(*run_.first) * reads_, products * clocksOf(*run_.first)));
     int64_t read = ahead, worked = needed_.front();
     group(SharedRead, read);
     group(Vector, worked);
@@ -149,8 +155,10 @@ class Order {
   SmallVector<int64_t> needed_;  ///< vector instructions, by each product and those before it
 };
 
-/// A wave gives way from the product before its exponentials to what orders memory or asks other lanes behind them.
-void giveWay(Block& block) {
+/// A wave gives way from the product before its exponentials to what orders memory or asks other lanes behind them. Whether it does so in
+/// this block.
+bool giveWay(Block& block) {
+  bool found = false;
   auto isEnd = [](Operation& op) {
     return op.hasTrait<OpTrait::IsTerminator>() || isa<ROCDL::BallotOp>(op) || loadsShared(op) ||
            (isBoundary(op) && !isa<ROCDL::ROCDLExp2>(op));
@@ -164,8 +172,25 @@ void giveWay(Block& block) {
       b.setInsertionPoint(&op);
       ROCDL::SetPrioOp::create(b, exponential->getLoc(), kUsual);
       exponential = nullptr;
+      found = true;
     }
     if (isProduct(op) || isEnd(op) || isa<ROCDL::SchedBarrier>(op)) begin = op.getNextNode();
+  }
+  return found;
+}
+
+/// Behind a run of products that exponentials do not follow at once, more products do: the wave goes on before those whose first product is
+/// to come.
+void holdOn(Block& block) {
+  for (const Run& run : runsOf(block)) {
+    Operation* behind = run.last->getNextNode();
+    while (behind && !isBoundary(*behind) && !isa<ROCDL::SetPrioOp>(behind)) behind = behind->getNextNode();
+    if (behind && isa<ROCDL::ROCDLExp2, ROCDL::SetPrioOp>(behind)) continue;
+    Operation* order = run.last;
+    while (order->getNextNode() && isa<ROCDL::SchedGroupBarrier, ROCDL::SchedBarrier>(order->getNextNode())) order = order->getNextNode();
+    OpBuilder b(run.last->getContext());
+    b.setInsertionPointAfter(order);
+    ROCDL::SetPrioOp::create(b, run.last->getLoc(), kHoldingOn);
   }
 }
 
@@ -175,7 +200,10 @@ struct OrderProductsPass : impl::OrderProductsPassBase<OrderProductsPass> {
     for (Block& block : getOperation().getBody())
       for (const Run& run : runsOf(block)) multiplies = true, Order(run).emit();
     if (!multiplies) return;
-    for (Block& block : getOperation().getBody()) giveWay(block);
+    bool givesWay = false;
+    for (Block& block : getOperation().getBody()) givesWay |= giveWay(block);
+    if (!givesWay) return;
+    for (Block& block : getOperation().getBody()) holdOn(block);
   }
 };
 

@@ -54,8 +54,8 @@ inline constexpr llvm::StringLiteral kResidentAttr = "tile.resident";
 /// Behind -nvidia-mark-kernels it is a fact.
 inline constexpr llvm::StringLiteral kOverlapsAttr = "tile.overlaps";
 
-/// On an arith.truncf: the author's promise that every element is a NaN or of a magnitude below 2^100. Below 2^-126 it
-/// may be rounded either way.
+/// On an arith.truncf: the author's promise that every element is of a magnitude below 2^100. What becomes of others and of NaN does not
+/// matter; ties and what is below 2^-126 may be rounded either way.
 inline constexpr llvm::StringLiteral kModerateAttr = "tile.moderate";
 
 /// On an arith.select: the author's promise that a trip of the loop around it changes nothing that matters in what the loop carries for a

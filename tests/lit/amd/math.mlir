@@ -23,13 +23,13 @@ func.func @scalars(%x: f32, %p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu
 
 #two = #tilegpu.regs<"register: 1 -> (1); lane: 1 -> (2), 2 -> (4), 4 -> (8), 8 -> (16), 16 -> (32), 32 -> (64); warp: 1 | dim0: 128">
 
-// Rounding to bf16 by integers takes three instructions a number, as a NaN has to be repaired; of numbers that are promised to be moderate it
-// takes two operations on pairs. Either way one permutation of bytes packs two.
+// Rounding to bf16 by integers takes three instructions a number, as a NaN has to be repaired and ties go to even numbers; of numbers that are
+// promised to be moderate it takes one. Either way one permutation of bytes packs two.
 // CHECK-LABEL: func.func @rounded(
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.div.fixup.f32"
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.perm"
-// CHECK: %[[LESS:.*]] = llvm.fmul %[[PAIR:.*]], %{{.*}} : vector<2xf32>
-// CHECK: llvm.intr.fma(%[[PAIR]], %{{.*}}, %[[LESS]]) : (vector<2xf32>, vector<2xf32>, vector<2xf32>) -> vector<2xf32>
+// CHECK: %[[HALF:.*]] = arith.constant 32768 : i32
+// CHECK: arith.addi %{{.*}}, %[[HALF]] : i32
 // CHECK-NOT: fixup
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.perm"
 func.func @rounded(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<bf16> {tile.divisibility = 16 : i64})

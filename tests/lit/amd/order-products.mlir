@@ -39,17 +39,33 @@ llvm.func @run(%s: !llvm.ptr<3>, %acc: vector<4xf32>, %x: f32) -> f32 {
   llvm.return %all : f32
 }
 
-// A kernel without products has nothing to give way to, and RDNA's products occupy the vector ALU.
-// CHECK-LABEL: llvm.func @exponentials
-// CHECK-NOT: rocdl.s
+// RDNA's products likewise. One that more products follow behind a fence goes on before waves whose products have not begun.
 // CHECK-LABEL: llvm.func @rdna
+// CHECK: llvm.call_intrinsic "llvm.amdgcn.wmma
+// CHECK-NEXT: rocdl.sched.group.barrier 256, 1
+// CHECK-NEXT: rocdl.sched.group.barrier 8, 1
+// CHECK-NEXT: rocdl.sched.barrier
+// CHECK-NEXT: rocdl.s.setprio 2
+// CHECK-NEXT: llvm.fence
+// CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.wmma
+// CHECK-NEXT: rocdl.sched.group.barrier 8, 1
+// CHECK-NEXT: rocdl.sched.barrier
+// CHECK-NEXT: rocdl.s.setprio 0
+// CHECK-NEXT: rocdl.exp2
+// CHECK-NEXT: rocdl.s.setprio 1
+llvm.func @rdna(%s: !llvm.ptr<3>, %acc: vector<8xf32>, %x: f32) -> vector<8xf32> {
+  %a = llvm.load %s : !llvm.ptr<3> -> vector<16xf16>
+  %c = llvm.call_intrinsic "llvm.amdgcn.wmma.f32.16x16x16.f16"(%a, %a, %acc) : (vector<16xf16>, vector<16xf16>, vector<8xf32>) -> vector<8xf32>
+  llvm.fence syncscope("workgroup") release
+  %d = llvm.call_intrinsic "llvm.amdgcn.wmma.f32.16x16x16.f16"(%a, %a, %c) : (vector<16xf16>, vector<16xf16>, vector<8xf32>) -> vector<8xf32>
+  %e = rocdl.exp2 %x f32 -> f32
+  llvm.return %d : vector<8xf32>
+}
+
+// A kernel without products has nothing to give way to.
+// CHECK-LABEL: llvm.func @exponentials
 // CHECK-NOT: rocdl.s
 llvm.func @exponentials(%x: f32) -> f32 {
   %e = rocdl.exp2 %x f32 -> f32
   llvm.return %e : f32
-}
-llvm.func @rdna(%a: vector<16xf16>, %acc: vector<8xf32>, %x: f32) -> vector<8xf32> {
-  %c = llvm.call_intrinsic "llvm.amdgcn.wmma.f32.16x16x16.f16"(%a, %a, %acc) : (vector<16xf16>, vector<16xf16>, vector<8xf32>) -> vector<8xf32>
-  %e = rocdl.exp2 %x f32 -> f32
-  llvm.return %c : vector<8xf32>
 }
