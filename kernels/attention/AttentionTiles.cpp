@@ -63,11 +63,10 @@ std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
 TileConfig registerCopiesTile(const Machine& machine, DType dtype, std::int64_t width) {
   const bool isLarge = machine.warp_size == 64;
   if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};
-  if (width <= 128 && isLarge) return {.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
+  if (width <= 128 && isLarge) return {.block_m = 128, .block_n = width <= 64 ? 32 : 64, .stages = 2, .warps = 4};
   // The next trip's loads run beside this one's products where there are registers for them.
   const int stages = width <= 64 || width % 32 == 0 ? 2 : 1;
-  if (width <= 64) return {.block_m = 128, .block_n = 32, .stages = stages, .warps = 8};
-  if (width <= 128) return {.block_m = 128, .block_n = 32, .stages = stages, .warps = 16};
+  if (width <= 128) return {.block_m = 128, .block_n = 32, .stages = stages, .warps = 8};
   return isLarge ? TileConfig{.block_m = 64, .block_n = 32, .stages = 1, .warps = 8}
                  : TileConfig{.block_m = 64, .block_n = 16, .stages = 1, .warps = 16};
 }
