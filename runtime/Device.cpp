@@ -69,6 +69,7 @@ Device& openDevice(std::string_view target) {
       return hip::System::instance().open(target);
     }
     case TargetKind::Simulated:
+    case TargetKind::Modelled:
       return simulated::open(target);
     case TargetKind::Nvidia:
     case TargetKind::Amd:

@@ -11,6 +11,7 @@
 #include "fattn/Device.h"
 #include "kernels/core/Target.h"
 #include "kernels/core/Tuning.h"
+#include "runtime/base/TargetName.h"
 #include "runtime/cache/Hash.h"
 #include "runtime/cache/Settings.h"
 
@@ -120,9 +121,10 @@ std::string shippedDevice(const ResolvedTarget& target) {
   return chip + "-" + product;
 }
 
-cache::TuneKey tuneKey(const TuneProblem& problem) {
+namespace {
+
+cache::TuneKey keyOn(const TuneProblem& problem, const Device& device) {
   dsl::Program program = problem.trace(problem.reference);
-  const Device& device = *problem.target.device;
   const std::string& chip = problem.target.code;
   return {.target = chip + " " + cache::hex(cache::hash(compiler::targetIdentity(chip))).substr(0, 16),
           .device = device.description(),
@@ -131,6 +133,19 @@ cache::TuneKey tuneKey(const TuneProblem& problem) {
           .kernel = problem.name + " " + cache::hex(cache::hash(compiler::textOf(dsl::internal::module(program)))),
           .shape = problem.shape};
 }
+
+// What a model of the chip's time found out: fattn-tune ranks configurations by it where there is no such device.
+std::vector<cache::TunedBucket> modelledFor(const TuneProblem& problem, const Accept& accept) {
+  const TargetName chip = parseTarget(problem.target.code);
+  if (chip.kind != TargetKind::Amd || (tunedStore().empty() && sharedStore().empty())) return {};
+  const cache::TuneKey key = keyOn(problem, openDevice("modelled:" + std::string(chip.part)));
+  std::vector<cache::TunedBucket> known = tunedStore().buckets(key, accept);
+  return known.empty() ? sharedStore().buckets(key, accept) : known;
+}
+
+}  // namespace
+
+cache::TuneKey tuneKey(const TuneProblem& problem) { return keyOn(problem, *problem.target.device); }
 
 namespace {
 
@@ -152,6 +167,8 @@ TunedLookup lookUpTuned(const TuneProblem& problem) {
   auto accept = [&](const TileConfig& tile) { return tile != TileConfig{} && (!problem.refusal || !problem.refusal(tile)); };
   if (!problem.target.isChip() && !(tunedStore().empty() && sharedStore().empty())) lookup.key = tuneKey(problem);
   lookup.known = knownFor(problem, lookup.key, accept);
+  const bool modelled = lookup.known.empty();
+  if (modelled) lookup.known = modelledFor(problem, accept);
   lookup.nearby = nearbyOf(lookup.known, problem);
   if (lookup.nearby.empty()) {
     lookup.reason = reasonOfDefault(problem, lookup);
@@ -161,6 +178,7 @@ TunedLookup lookUpTuned(const TuneProblem& problem) {
   lookup.rule = first.shipped ? TunedRule::Shipped : isExact(problem, lookup) ? TunedRule::Exact : TunedRule::Nearest;
   const cache::LeastLoss least = cache::leastLoss(lookup.nearby, lookup.tile);
   lookup.reason = reasonOf(problem, lookup, least);
+  if (modelled) lookup.reason = "by a model of the chip's time, as nothing is measured: " + lookup.reason;
   lookup.tile = (lookup.nearby.size() == 1 ? first.winner.tile : least.tile).withDefaults(lookup.tile);
   return lookup;
 }

@@ -31,7 +31,7 @@ std::optional<std::string> misfitOf(const TuneProblem& problem, const TileConfig
 TunePlan planTuning(TuneProblem problem) {
   if (problem.target.isChip())
     throw Error(ErrorCode::Unsupported, "target '" + problem.target.name + "' names a chip to compile for; only a device can be tuned for",
-                "devices are 'host' and 'cuda[:N]'");
+                "devices are 'host', 'cuda[:N]' and 'hip[:N]'; 'modelled:gfx942' ranks by a model of time for a chip of AMD's");
   TunePlan plan;
   plan.key = tuneKey(problem);
   plan.candidates = problem.space();

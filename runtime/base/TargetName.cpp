@@ -12,9 +12,10 @@ struct Form {
   TargetKind kind;
   bool isWhole;  ///< the word is a target without a part, too
 };
-constexpr Form kForms[] = {{"host", TargetKind::Host, true},      {"cuda", TargetKind::Cuda, true},
-                           {"hip", TargetKind::Hip, true},        {"simulated", TargetKind::Simulated, true},
-                           {"nvidia", TargetKind::Nvidia, false}, {"amd", TargetKind::Amd, false}};
+constexpr Form kForms[] = {{"host", TargetKind::Host, true},         {"cuda", TargetKind::Cuda, true},
+                           {"hip", TargetKind::Hip, true},           {"simulated", TargetKind::Simulated, true},
+                           {"modelled", TargetKind::Modelled, true}, {"nvidia", TargetKind::Nvidia, false},
+                           {"amd", TargetKind::Amd, false}};
 
 int indexOf(std::string_view digits) {
   int index = 0;

@@ -14,6 +14,7 @@ enum class TargetKind : std::uint8_t {
   Cuda,       ///< "cuda", "cuda:1"
   Hip,        ///< "hip", "hip:1"
   Simulated,  ///< "simulated:gfx942"
+  Modelled,   ///< "modelled:gfx942"
   Nvidia,     ///< "nvidia:sm_90a": a chip, for which code can be made without a device
   Amd,        ///< "amd:gfx942": likewise
   Unknown,

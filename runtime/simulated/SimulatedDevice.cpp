@@ -3,18 +3,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <set>
 
 #include "fattn/Error.h"
 #include "runtime/ClockEvent.h"
 #include "runtime/base/Binary.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
+#include "runtime/simulated/Modelled.h"
+#include "simulator/Estimate.h"
 #include "simulator/Run.h"
 
 namespace fattn::simulated {
@@ -40,7 +46,20 @@ class SimulatedModule final : public Module {
   const simulator::Kernel& kernel() const { return object_->kernel(binary_.entry); }
   const CodeObject& object() const { return *object_; }
   const compiler::Binary& binary() const { return binary_; }
+  int waves() const { return (binary_.threads + kernel().lanes - 1) / kernel().lanes; }
+  /// What the model of time has to know of the code.
+  const std::vector<simulator::TimedInstruction>& timed() const {
+    std::call_once(timedOnce_, [&] { timed_ = simulator::timedCode(object_->code(), object_->chip()); });
+    return timed_;
+  }
+  /// A launch that has been modelled before; null for others. A launch with other arguments is another one.
+  std::shared_ptr<const ModelledLaunch>& modelled(const Grid& grid, std::span<const std::uint64_t> arguments) const {
+    std::vector<std::uint64_t> key(arguments.begin(), arguments.end());
+    for (std::int64_t extent : {grid.x, grid.y, grid.z}) key.push_back(static_cast<std::uint64_t>(extent));
+    return launches_[key];
+  }
   int registers() const override { return binary_.registers; }
+  int residentBlocks() const override { return simulator::residentGroups(object_->chip(), kernel(), waves()); }
   std::int64_t localBytes() const override { return kernel().scratchBytes; }
 
   std::vector<std::byte> pack(std::span<const std::uint64_t> slots) const {
@@ -53,15 +72,63 @@ class SimulatedModule final : public Module {
   compiler::Binary binary_;
   std::shared_ptr<const CodeObject> object_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // of each argument: offset and bytes
+  mutable std::once_flag timedOnce_;
+  mutable std::vector<simulator::TimedInstruction> timed_;
+  mutable std::map<std::vector<std::uint64_t>, std::shared_ptr<const ModelledLaunch>> launches_;  // guarded by the device's mutex
 };
+
+/// A reading of the time that launches take by the model, in microseconds.
+class ModelledEvent final : public Event {
+ public:
+  ModelledEvent(const Device& device, const double& clock, std::mutex& mutex) : device(device), clock_(clock), mutex_(mutex) {}
+  void record(Stream) override {
+    const std::lock_guard lock(mutex_);
+    time = clock_;
+  }
+  void synchronize() override {}
+
+  const Device& device;
+  std::optional<double> time;
+
+ private:
+  const double& clock_;
+  std::mutex& mutex_;
+};
+
+ModelledLaunch describe(const SimulatedModule& module, const simulator::Estimate& estimate) {
+  constexpr std::size_t kMostStalls = 40;
+  const simulator::Timing& timing = estimate.timing();
+  const auto clocks = static_cast<double>(std::max<std::int64_t>(timing.clocks, 1));
+  ModelledLaunch launch{.kernel = module.binary().entry,
+                        .registers = module.registers(),
+                        .waves = module.waves(),
+                        .ldsBytes = module.kernel().ldsBytes,
+                        .scratchBytes = module.localBytes(),
+                        .resident = estimate.resident(),
+                        .matrix = timing.matrix / clocks,
+                        .vector = timing.vector / clocks,
+                        .local = timing.local / clocks,
+                        .global = timing.global / clocks};
+  const std::vector<simulator::Instruction>& code = module.object().code();
+  for (std::size_t i = 0; i < timing.waited.size(); ++i)
+    if (timing.waited[i] > 0)
+      launch.stalls.push_back({code[i].address - module.kernel().entry, code[i].text, static_cast<double>(timing.waited[i]) / clocks});
+  std::ranges::stable_sort(launch.stalls, std::ranges::greater{}, &Stall::waves);
+  if (launch.stalls.size() > kMostStalls) launch.stalls.resize(kMostStalls);
+  return launch;
+}
 
 class SimulatedDevice final : public Device {
  public:
-  explicit SimulatedDevice(const simulator::Chip& chip) : chip_(chip) {}
+  SimulatedDevice(const simulator::Chip& chip, bool modelled) : chip_(chip), modelled_(modelled) {}
 
   DeviceKind kind() const override { return DeviceKind::Simulated; }
-  std::string name() const override { return fmt::format("simulated:{}", chip_.name); }
-  std::string description() const override { return fmt::format("{}, simulated on the CPU", chip_.name); }
+  std::string name() const override { return fmt::format("{}:{}", modelled_ ? "modelled" : "simulated", chip_.name); }
+  std::string description() const override {
+    const simulator::Pace& pace = simulator::paceOf(chip_);
+    if (modelled_) return fmt::format("{} as in an {}, by a model of time", chip_.name, pace.product);
+    return fmt::format("{}, simulated on the CPU", chip_.name);
+  }
   std::string driverVersion() const override { return "none"; }
   std::string chip() const override { return fmt::format("amd:{}", chip_.name); }
   Capabilities capabilities() const override {
@@ -69,7 +136,8 @@ class SimulatedDevice final : public Device {
     return {.maxGrid = {std::numeric_limits<std::int32_t>::max(), kMost, kMost},
             .memoryBytes = std::int64_t{1} << 40,
             .sharedBytes = chip_.ldsBytes,
-            .multiprocessors = 1};
+            .multiprocessors = modelled_ ? simulator::paceOf(chip_).computeUnits : 1,
+            .modelled = modelled_};
   }
 
   void* allocate(std::size_t bytes) override;
@@ -87,20 +155,39 @@ class SimulatedDevice final : public Device {
   Stream createStream() override { return {}; }
   void destroyStream(Stream) override {}
   void synchronize(Stream) override {}
-  std::unique_ptr<Event> createEvent() override { return std::make_unique<ClockEvent>(*this); }
-  double elapsedMs(Event& begin, Event& end) override { return ClockEvent::elapsedMs(begin, end, *this); }
+  std::unique_ptr<Event> createEvent() override {
+    if (modelled_) return std::make_unique<ModelledEvent>(*this, clock_, mutex_);
+    return std::make_unique<ClockEvent>(*this);
+  }
+  double elapsedMs(Event& begin, Event& end) override;
 
   std::mutex& mutex() { return mutex_; }
+  std::shared_ptr<const ModelledLaunch> lastModelled() {
+    const std::lock_guard lock(mutex_);
+    return last_;
+  }
 
  private:
   void* place(const void* address, std::size_t bytes, bool write);
   Memory memoryFor(const SimulatedModule& module, std::span<const std::uint64_t> arguments);
   simulator::LaunchOptions nextOrder();
+  void run(const SimulatedModule& module, const Grid& grid, std::span<const std::uint64_t> arguments,
+           const simulator::LaunchOptions& options);
+  void model(const SimulatedModule& module, const Grid& grid, std::span<const std::uint64_t> arguments);
+  int residentOrThrow(const SimulatedModule& module) const;
+  double memoryTime(const SimulatedModule& module, std::span<const std::uint64_t> arguments);
 
   const simulator::Chip& chip_;
+  const bool modelled_;
+  double clock_ = 0;  ///< microseconds that modelled launches took
+  std::shared_ptr<const ModelledLaunch> last_;
   std::mutex mutex_;
   Memory memory_;
-  std::map<std::uint64_t, std::unique_ptr<std::byte[]>> blocks_;
+  struct Block {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes;
+  };
+  std::map<std::uint64_t, Block> blocks_;
   std::uint64_t allocations_ = 0;
   std::atomic<std::uint64_t> launches_ = 0;
 };
@@ -120,7 +207,7 @@ void* SimulatedDevice::allocate(std::size_t bytes) {
   std::memset(block.get(), 0xff, bytes);
   const std::lock_guard lock(mutex_);
   std::uint64_t address = memory_.add(fmt::format("allocation {}", ++allocations_), {block.get(), bytes});
-  blocks_.emplace(address, std::move(block));
+  blocks_.emplace(address, Block{std::move(block), bytes});
   return reinterpret_cast<void*>(address);
 }
 
@@ -187,16 +274,77 @@ void SimulatedDevice::launch(const Module& module, Grid grid, std::span<const st
     throw Error(ErrorCode::InvalidArgument, fmt::format("the grid is {} x {} x {}; on {} legal extents are 0 to {} x {} x {}", grid.x,
                                                         grid.y, grid.z, name(), x, y, z));
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  const simulator::LaunchResult result =
-      simulator::launch(loaded->object(), loaded->binary().entry, loaded->pack(arguments),
-                        {static_cast<std::uint32_t>(grid.x), static_cast<std::uint32_t>(grid.y), static_cast<std::uint32_t>(grid.z)},
-                        {static_cast<std::uint32_t>(loaded->binary().threads), 1, 1}, memoryFor(*loaded, arguments), nextOrder());
-  if (result.fault)
-    throw Error(ErrorCode::DeviceError, fmt::format("kernel '{}' on {}: {}", loaded->binary().entry, name(), result.fault->text()));
+  modelled_ ? model(*loaded, grid, arguments) : run(*loaded, grid, arguments, nextOrder());
 }
 
-SimulatedDevice* make(const simulator::Chip& chip) {
-  auto device = std::make_unique<SimulatedDevice>(chip);
+simulator::Estimate::Place placeOf(const Grid& grid) {
+  return {static_cast<std::uint32_t>(grid.x), static_cast<std::uint32_t>(grid.y), static_cast<std::uint32_t>(grid.z)};
+}
+
+void SimulatedDevice::run(const SimulatedModule& module, const Grid& grid, std::span<const std::uint64_t> arguments,
+                          const simulator::LaunchOptions& options) {
+  const simulator::LaunchResult result =
+      simulator::launch(module.object(), module.binary().entry, module.pack(arguments), placeOf(grid),
+                        {static_cast<std::uint32_t>(module.binary().threads), 1, 1}, memoryFor(module, arguments), options);
+  if (result.fault)
+    throw Error(ErrorCode::DeviceError, fmt::format("kernel '{}' on {}: {}", module.binary().entry, name(), result.fault->text()));
+}
+
+/// Runs samples of the workgroups, and lets the clock go on by what the whole launch takes.
+void SimulatedDevice::model(const SimulatedModule& module, const Grid& grid, std::span<const std::uint64_t> arguments) {
+  std::unique_lock lock(mutex_);
+  std::shared_ptr<const ModelledLaunch>& known = module.modelled(grid, arguments);
+  if (!known) {
+    lock.unlock();
+    simulator::Estimate estimate(chip_, module.timed(), placeOf(grid), residentOrThrow(module));
+    simulator::LaunchOptions options = nextOrder();
+    options.only = estimate.samples();
+    options.traced = [&](const simulator::Trace& trace, const simulator::Estimate::Place& place) { estimate.add(trace, place); };
+    run(module, grid, arguments, options);
+    auto launch = std::make_shared<ModelledLaunch>(describe(module, estimate));
+    launch->memoryUs = memoryTime(module, arguments);
+    launch->us = std::max(estimate.microseconds(), launch->memoryUs);
+    lock.lock();
+    known = std::move(launch);
+  }
+  last_ = known;
+  clock_ += known->us;
+}
+
+int SimulatedDevice::residentOrThrow(const SimulatedModule& module) const {
+  if (const int resident = module.residentBlocks(); resident > 0) return resident;
+  throw Error(ErrorCode::Unsupported, fmt::format("no compute unit of {} has the registers for the {} waves of kernel '{}'", chip_.name,
+                                                  module.waves(), module.binary().entry));
+}
+
+/// What memory takes to move each allocation once that the arguments point into, whose operands they are.
+double SimulatedDevice::memoryTime(const SimulatedModule& module, std::span<const std::uint64_t> arguments) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::uint64_t> counted;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!module.binary().args[i].isPointer) continue;
+    auto block = blocks_.upper_bound(arguments[i]);
+    if (block == blocks_.begin()) continue;
+    --block;
+    if (arguments[i] < block->first + block->second.bytes && counted.insert(block->first).second) bytes += block->second.bytes;
+  }
+  return static_cast<double>(bytes) / (simulator::paceOf(chip_).gigabytes * 1e3);
+}
+
+double SimulatedDevice::elapsedMs(Event& begin, Event& end) {
+  if (!modelled_) return ClockEvent::elapsedMs(begin, end, *this);
+  const auto *first = dynamic_cast<const ModelledEvent*>(&begin), *last = dynamic_cast<const ModelledEvent*>(&end);
+  if (first == nullptr || last == nullptr || &first->device != this || &last->device != this)
+    throw Error(ErrorCode::InvalidArgument, "an event of another device was given to " + name());
+  if (!first->time || !last->time)
+    throw Error(ErrorCode::InvalidArgument, "the time between two events was asked for before both were recorded",
+                "call Event::record on each first");
+  return (*last->time - *first->time) * 1e-3;
+}
+
+SimulatedDevice* make(const simulator::Chip& chip, bool modelled) {
+  auto device = std::make_unique<SimulatedDevice>(chip, modelled);
   std::mutex& mutex = device->mutex();
   atFork([&mutex] { mutex.lock(); }, [&mutex] { mutex.unlock(); }, [&mutex] { mutex.unlock(); });
   return device.release();
@@ -204,22 +352,29 @@ SimulatedDevice* make(const simulator::Chip& chip) {
 
 }  // namespace
 
+std::shared_ptr<const ModelledLaunch> lastModelled(Device& device) {
+  auto* simulated = dynamic_cast<SimulatedDevice*>(&device);
+  return simulated == nullptr ? nullptr : simulated->lastModelled();
+}
+
 Device& open(std::string_view target) {
   const TargetName name = parseTarget(target);
-  const simulator::Chip* chip = name.kind == TargetKind::Simulated ? simulator::findChip(name.part) : nullptr;
+  const bool modelled = name.kind == TargetKind::Modelled, isOurs = modelled || name.kind == TargetKind::Simulated;
+  const simulator::Chip* chip = isOurs ? simulator::findChip(name.part) : nullptr;
   if (chip == nullptr)
     throw Error(ErrorCode::InvalidArgument, fmt::format("there is no target '{}'", target),
-                fmt::format("chips that are simulated are {}: 'simulated:gfx942'", simulator::chipNames()));
+                fmt::format("chips that are simulated are {}: '{}:gfx942'", simulator::chipNames(), modelled ? "modelled" : "simulated"));
   struct Devices {
-    std::map<std::string_view, std::unique_ptr<SimulatedDevice>> byName;
+    std::map<std::pair<std::string_view, bool>, std::unique_ptr<SimulatedDevice>> byName;
   };
   static constinit Immortal<Devices> devices;
   Devices& all = devices.get([] {
     auto made = std::make_unique<Devices>();
-    for (const simulator::Chip& one : simulator::chips()) made->byName[one.name].reset(make(one));
+    for (const simulator::Chip& one : simulator::chips())
+      for (bool isModelled : {false, true}) made->byName[{one.name, isModelled}].reset(make(one, isModelled));
     return made.release();
   });
-  return *all.byName.at(chip->name);
+  return *all.byName.at({chip->name, modelled});
 }
 
 }  // namespace fattn::simulated

@@ -9,6 +9,7 @@
 
 #include "fattn/Error.h"
 #include "fattn/Version.h"
+#include "runtime/base/TargetName.h"
 #include "tools/common/Manual.h"
 
 namespace fattn::tool {
@@ -50,6 +51,18 @@ int guarded(std::string_view tool, const std::string& smaller, const std::functi
     progress.clear();
     return complain(tool, fmt::format("internal error: {}", error.what()), "", kFailure);
   }
+}
+
+std::string measuredTarget(std::string_view tool, const std::string& target) {
+  const TargetName name = parseTarget(target);
+  if (name.kind != TargetKind::Amd) return target;
+  const std::string modelled = fmt::format("modelled:{}", name.part);
+  fmt::print(
+      stderr,
+      "{}: note: nothing is measured: {} names a chip and no device, and times are those of a model of its compute units ({}) on samples "
+      "of each launch's workgroups; docs/simulator.md says what it leaves out\n",
+      tool, target, modelled);
+  return modelled;
 }
 
 }  // namespace fattn::tool

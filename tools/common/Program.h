@@ -41,6 +41,10 @@ int runProgram(std::string_view tool, const std::expected<Options, UsageError>& 
   return guarded(tool, smaller, [&](Progress& progress) { return work(*options, progress); });
 }
 
+/// What is measured for a target: for a chip of AMD's, of which no device runs here, a model of it, which a note on standard error says. Of
+/// other targets themselves.
+std::string measuredTarget(std::string_view tool, const std::string& target);
+
 }  // namespace fattn::tool
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "fattn/Host.h"
 #include "fattn/Version.h"
+#include "runtime/simulated/Modelled.h"
 #include "tools/common/Interrupt.h"
 #include "tools/common/Program.h"
 #include "tools/fattn-bench/Attention.h"
@@ -102,6 +103,18 @@ std::function<void()> flushOf(Device& device, std::unique_ptr<void, std::functio
   return [&device, bytes, p = memory.get()] { device.fill(p, 0, bytes); };
 }
 
+/// What the model of a chip says of a case beside its time.
+void addModel(Device& device, Contestant& contestant, const Measurement& measurement, std::vector<std::string>& notes) {
+  contestant.launch();
+  const std::shared_ptr<const simulated::ModelledLaunch> model = simulated::lastModelled(device);
+  if (!model) return;
+  notes.push_back(fmt::format(
+      "{}: {} vector registers, {} bytes of LDS, {} of scratch, {} workgroup{} of {} waves on a compute unit; busy: "
+      "matrix unit {:.0f} %, vector unit {:.0f} %, LDS {:.0f} %, global memory {:.0f} %",
+      measurement.problem.name(), model->registers, model->ldsBytes, model->scratchBytes, model->resident, model->resident == 1 ? "" : "s",
+      model->waves, 100 * model->matrix, 100 * model->vector, 100 * model->local, 100 * model->global));
+}
+
 Run measure(const Options& options, const std::stop_token& stop, tool::Progress& progress) {
   if (options.threads > 0) host::setNumThreads(options.threads);
   Device& device = openDevice(options.target);
@@ -127,7 +140,10 @@ Run measure(const Options& options, const std::stop_token& stop, tool::Progress&
   for (DType type : options.types)
     if (const auto found = field.matrix.find(type); found != field.matrix.end() && found->second)
       run.ceilings.matrix[type] = rateOf(found->second->flops, field.contestants[at++].us);
-  for (Measurement& m : run.measurements) m.timing = timingOf(field.contestants[at++].us);
+  for (Measurement& m : run.measurements) {
+    if (device.capabilities().modelled) addModel(device, field.contestants[at], m, run.notes);
+    m.timing = timingOf(field.contestants[at++].us);
+  }
   return run;
 }
 

@@ -62,7 +62,8 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->group("What");
   app.add_flag("--list", options.list, "list the suites and their cases, and measure nothing")->group("What");
-  app.add_option("--target", options.target, "device: host, host:avx2, cuda, cuda:1 (the default device)")
+  app.add_option("--target", options.target,
+                 "device: host, host:avx2, cuda, cuda:1, hip, or amd:gfx942 for a model of that chip (the default device)")
       ->type_name("TARGET")
       ->group("Where");
   app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Where");
@@ -138,6 +139,7 @@ std::expected<Options, UsageError> parseCommandLine(const std::vector<std::strin
   auto shown = tool::readWords(app, arguments, [&] {
     if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) failExtra(app, extras.front());
     interpret(text, options);
+    options.target = tool::measuredTarget("fattn-bench", options.target);
   });
   if (!shown) return std::unexpected(shown.error());
   options.text = std::move(*shown);

@@ -19,6 +19,7 @@
 #include "tools/fattn-dump/Page.h"
 #include "tools/fattn-dump/Remarks.h"
 #include "tools/fattn-dump/Sass.h"
+#include "tools/fattn-dump/Time.h"
 #include "tools/io/File.h"
 #include "tools/io/MlirText.h"
 
@@ -162,6 +163,7 @@ void execute(const Options& options, tool::Progress& progress) {
   progress.step("assembling");
   addNative(options, compilation, usage);
   addMix(options, compilation);
+  if (wants(options, Kind::Time)) progress.step("modelling"), compilation.stages.push_back(timeStage(options, compilation));
   if (options.remarks) {
     const std::string text = remarksOf(options, compilation, usage);
     progress.clear();

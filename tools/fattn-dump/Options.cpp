@@ -20,8 +20,8 @@ namespace {
 
 using tool::UsageError;
 
-constexpr std::array<std::string_view, 11> kNames = {"dsl", "tile", "tilegpu", "schedule", "llvm", "asm",
-                                                     "ptx", "sass", "gcn",     "mix",      "obj"};
+constexpr std::array<std::string_view, 12> kNames = {"dsl", "tile", "tilegpu", "schedule", "llvm", "asm",
+                                                     "ptx", "sass", "gcn",     "mix",      "time", "obj"};
 
 constexpr const char* kDescription =
     "Shows every stage between a kernel's C++ and its machine code, as text, as numbered files, or as one page for a browser in which\n"
@@ -40,6 +40,8 @@ Examples:
       what a pass changed
   fattn-dump --target amd:gfx942 --emit mix
       how many instructions of which kind the inner loop has
+  fattn-dump --target amd:gfx942 --head-dim 128 --emit time
+      how long a launch takes by a model of the chip, which units are busy, and where waves wait
   fattn-dump kernel.mlir --target nvidia:sm_90 --remarks
       how wide each line accesses memory, bank conflicts, spills, what limits occupancy
   fattn-dump --target nvidia:sm_90a --html > kernel.html
@@ -47,6 +49,7 @@ Examples:
 
 Stages: dsl (the C++ source), tile, tilegpu (GPUs), schedule (GPUs: the loops as the search saw them, costs and orders), llvm (LLVM IR as the
 code generator gets it), asm (host), ptx and sass (nvidia), gcn (amd), mix (how many instructions of which kind, in the inner loop and in all; of ptx, gcn or asm),
+time (amd: what a model of the chip says; of the forward and of templates, for their typical shape),
 obj (machine code: an object of the host, a cubin, a code object). sass and a cubin need NVIDIA's ptxas, and nvdisasm or cuobjdump, in PATH.
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 unsupported target or configuration.)";
 
@@ -81,7 +84,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->type_name("TARGET")
       ->group("Kernel");
   app.add_option("--emit", text.emit, "stages to show, separated by commas (tile)")
-      ->type_name("dsl|tile|tilegpu|schedule|llvm|asm|ptx|sass|gcn|mix|obj")
+      ->type_name("dsl|tile|tilegpu|schedule|llvm|asm|ptx|sass|gcn|mix|time|obj")
       ->group("Output");
   app.add_option("--after", options.after, "show the module as that pass leaves it; canonicalize:2 is its second run")
       ->type_name("PASS")
@@ -193,7 +196,7 @@ std::vector<Kind> kindsOf(const std::string& target) {
     case TargetKind::Nvidia:
       return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Ptx, Kind::Sass, Kind::Mix, Kind::Obj};
     case TargetKind::Amd:
-      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Gcn, Kind::Mix, Kind::Obj};
+      return {Kind::Dsl, Kind::Tile, Kind::TileGpu, Kind::Schedule, Kind::Llvm, Kind::Gcn, Kind::Mix, Kind::Time, Kind::Obj};
     default:
       throw Error(ErrorCode::InvalidArgument, fmt::format("--target '{}' names nothing to compile for", target.substr(0, 40)),
                   "targets are host, host:avx2 and the like, nvidia:sm_90a and the like, amd:gfx942 and the like");

@@ -15,7 +15,7 @@
 namespace fattn::dump {
 
 /// What of a compilation can be shown, in the order in which it comes into being.
-enum class Kind : std::uint8_t { Dsl, Tile, TileGpu, Schedule, Llvm, Asm, Ptx, Sass, Gcn, Mix, Obj };
+enum class Kind : std::uint8_t { Dsl, Tile, TileGpu, Schedule, Llvm, Asm, Ptx, Sass, Gcn, Mix, Time, Obj };
 /// "dsl", "tile", "tilegpu" ...
 std::string_view name(Kind kind);
 /// The kinds that a target's compilation goes through. Throws Error{InvalidArgument} for what is no target.

@@ -24,6 +24,7 @@
 #include "tools/fattn-dump/LayoutPictures.h"
 #include "tools/fattn-dump/LineTables.h"
 #include "tools/fattn-dump/Sources.h"
+#include "tools/fattn-dump/Time.h"
 
 namespace fattn::dump {
 namespace {
@@ -115,7 +116,9 @@ std::vector<Stage> textStages(const Compilation& compilation) {
   std::vector<Stage> stages;
   std::set<SourceLine> used;
   for (const Stage& stage : compilation.stages) {
-    if (stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco" || stage.name == kMixStage) continue;
+    if (stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco" || stage.name == kMixStage ||
+        stage.name == kTimeStage)
+      continue;
     stages.push_back(stage);
     readLineTables(stages.back());
     if (stage.extension == "s") dropCommentLines(stages.back());

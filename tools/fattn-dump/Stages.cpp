@@ -22,6 +22,7 @@
 #include "runtime/cache/Settings.h"
 #include "tools/fattn-dump/Loop.h"
 #include "tools/fattn-dump/Sources.h"
+#include "tools/fattn-dump/Time.h"
 #include "tools/io/MlirText.h"
 
 namespace fattn::dump {
@@ -150,6 +151,8 @@ const Stage* Compilation::find(Kind kind) const {
       return last([](const Stage& stage) { return stage.extension == "o" || stage.extension == "cubin" || stage.extension == "hsaco"; });
     case Kind::Mix:
       return last([](const Stage& stage) { return stage.name == kMixStage; });
+    case Kind::Time:
+      return last([](const Stage& stage) { return stage.name == kTimeStage; });
     case Kind::Sass:
       break;
   }

@@ -59,7 +59,8 @@ void declare(CLI::App& app, Text& text, TemplateOptions& options) {
   many("--param", text.parameters, "a parameter of the template; may be repeated", "NAME=VALUE");
   many("--shape", text.shapes, "a shape to tune for; may be repeated (what the template calls typical)", "NAME=N,...");
   app.add_option("--budget", text.budget, "seconds for all shapes together (60)")->type_name("S");
-  app.add_option("--target", options.target, "device: host, cuda, cuda:1 (the default device)")->type_name("TARGET");
+  app.add_option("--target", options.target, "device: host, cuda, cuda:1, hip, or amd:gfx942 for a model of that chip (the default device)")
+      ->type_name("TARGET");
   app.add_flag("--list", options.list, "list the templates, and tune nothing");
   app.add_flag("--explain", options.explain, "say which configuration each shape gets, and tune nothing");
   app.add_flag("--json", options.json, "print JSON instead of the table");

@@ -94,7 +94,10 @@ std::string execute(const TemplateOptions& options) {
   const Parameters parameters = parseParameters(*from, options.parameters);
   const std::vector<std::vector<std::int64_t>> shapes = shapesOf(*from, options);
   if (!options.explain)
-    return report(*from, tune(*from, parameters, shapes, {.target = options.target, .seconds = options.seconds}), options.json);
+    return report(*from,
+                  tune(*from, parameters, shapes,
+                       {.target = tool::measuredTarget("fattn-tune template", options.target), .seconds = options.seconds}),
+                  options.json);
   std::string text;
   for (const auto& shape : shapes)
     text += fmt::format("{}: {}\n", shapeText(*from, shape),

@@ -60,7 +60,8 @@ struct Tree {
 };
 
 void declareTarget(CLI::App& app, Text& text) {
-  app.add_option("--target", text.target, "device to tune for: host, host:avx2, cuda, cuda:1 ... (the default device)")
+  app.add_option("--target", text.target,
+                 "device to tune for: host, host:avx2, cuda, cuda:1, hip ..., or amd:gfx942 for a model of that chip (the default device)")
       ->type_name("TARGET")
       ->group("Kernel");
 }
@@ -220,7 +221,7 @@ std::vector<AttentionConfig> parseProblems(const Text& text) {
     fail(fmt::format("the lists make {} problems; {} can be tuned in one run", lists.problems(), kMostProblems));
   const std::vector<ShapeHint> shapes = shapesOf(lists, text);
   std::vector<AttentionConfig> problems;
-  for (AttentionConfig& problem : kernelsOf(lists, text.target))
+  for (AttentionConfig& problem : kernelsOf(lists, tool::measuredTarget("fattn-tune", text.target)))
     for (const ShapeHint& shape : shapes) {
       problem.shape = shape;
       problems.push_back(problem);

@@ -43,6 +43,7 @@ struct Capabilities {
   std::int64_t cacheBytes = 0;            ///< of the largest cache all programs share; 0 where the system does not tell
   int multiprocessors = 0;                ///< programs that run at once at the least: threads of the host, SMs or CUs of a GPU
   bool asynchronous = false;              ///< whether launch returns before the programs have run
+  bool modelled = false;                  ///< whether times are a model's, and launches run only samples of their programs
 };
 
 /// Loaded code, ready to be launched by the device that loaded it. Unloads on destruction, which must come after the
@@ -145,7 +146,8 @@ class Device {
 /// there is one whose driver works, else the first GPU of AMD's that HIP works for, else the host; "host", also
 /// with an instruction set below what the processor has: "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16"; "cuda", the first
 /// NVIDIA GPU, or "cuda:N"; "hip" and "hip:N", AMD's through HIP 5 to 7; "simulated:gfx942" and the like, a chip of AMD's whose code the
-/// CPU executes instruction by instruction, with errors where a kernel does what the chip leaves undefined (docs/simulator.md). Throws
+/// CPU executes instruction by instruction, with errors where a kernel does what the chip leaves undefined (docs/simulator.md);
+/// "modelled:gfx942" and the like, the same with times of a model, for which only samples of a launch's programs run. Throws
 /// Error{NoDevice} naming what is there, Error{InvalidArgument} for names that no machine has, and for
 /// "nvidia:sm_90" and the like, which name a chip to compile for.
 Device& openDevice(std::string_view target = "");
