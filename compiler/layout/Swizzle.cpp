@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
+#include "compiler/layout/BankConflicts.h"
 #include "fattn/Error.h"
 
 namespace fattn::layout {
@@ -85,9 +87,31 @@ SwizzleChoice measure(SharedLayout layout, const Problem& problem) {
   return {std::move(layout), read, write};
 }
 
-bool better(const SwizzleChoice& a, const SwizzleChoice& b) {
-  auto key = [](const SwizzleChoice& c) { return std::pair(c.passes(), c.read.instructions + c.write.instructions); };
-  return key(a) < key(b);
+/// What choices are compared by.
+struct Price {
+  int passes = 0, instructions = 0;
+  explicit Price(const SwizzleChoice& choice)
+      : passes(choice.passes()), instructions(choice.read.instructions + choice.write.instructions) {}
+  Price() = default;
+  auto operator<=>(const Price&) const = default;
+};
+
+bool better(const SwizzleChoice& a, const SwizzleChoice& b) { return Price(a) < Price(b); }
+
+/// No layout has a lower price, as each side's vectors are at best as wide as its own registers allow.
+Price leastPrice(const Problem& problem, int most) {
+  Price price;
+  for (const LinearLayout* side : {&problem.read, &problem.write}) {
+    const int registers = static_cast<int>(side->inputSize(kRegister) >> std::popcount(side->freeBits(kRegister)));
+    const int widest = static_cast<int>(ownVectors(side->columns(kRegister), threads(*side), most).size());
+    int passes = std::numeric_limits<int>::max();
+    for (int bits = 0; bits <= widest; ++bits) {
+      const int bytes = std::max(1, (problem.elementBits << bits) / 8);
+      passes = std::min(passes, (registers >> bits) * groupsServed(static_cast<int>(side->inputSize(kLane)), bytes, problem.banks));
+    }
+    price.passes += passes, price.instructions += registers >> widest;
+  }
+  return price;
 }
 
 void check(const LinearLayout& read, const LinearLayout& write, int elementBits) {
@@ -114,7 +138,9 @@ SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write,
   f2::Columns ofRead = read.columns(kRegister), ofWrite = write.columns(kRegister);
   f2::Columns both = ownVectors(f2::intersection(ofRead, ofWrite), threads(read) + threads(write), most);
   std::optional<SwizzleChoice> best;
+  const Price least = leastPrice(problem, most);
   auto attempt = [&](const f2::Columns& shared, const f2::Columns& more, bool moreForRead) {
+    if (best && Price(*best) <= least) return;
     LinearLayout layout = build(shared, more, moreForRead, problem);
     if (!layout.isBijective()) return;
     SwizzleChoice choice = measure(SharedLayout(std::move(layout)), problem);
