@@ -20,9 +20,10 @@ std::unique_ptr<llvm::Module> translate(mlir::ModuleOp source, llvm::LLVMContext
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, llvm::StringRef pipeline);
 
 /// Throws Error{Internal} if the machine cannot write this type of file. The module is consumed.
-/// `leftOut` names passes ("machine-sink") that the machine's own list has and this call leaves out.
+/// `leftOut` names passes ("machine-sink") that the machine's own list has and this call leaves out; `fenceColdBlocks` is for machines
+/// whose last scheduler takes long (ColdBlocks.h).
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
-                     llvm::ArrayRef<llvm::StringRef> leftOut = {});
+                     llvm::ArrayRef<llvm::StringRef> leftOut = {}, bool fenceColdBlocks = false);
 
 }  // namespace fattn::emit
 

@@ -49,6 +49,8 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {
                                                                           std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
+bool hasMfma(llvm::StringRef chip) { return chip.starts_with("gfx9"); }
+
 /// The code generator's list looks for equal values twice (gvn) and for equal sums (nary-reassociate), where the list below has found them:
 /// a sixteenth of the whole compilation, for as many instructions in loops.
 ///
@@ -56,7 +58,7 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {
 /// gfx11 and later nothing is moved. MFMA stays where it is.
 llvm::SmallVector<llvm::StringRef, 3> leftOut(llvm::StringRef chip) {
   llvm::SmallVector<llvm::StringRef, 3> passes = {"gvn", "nary-reassociate"};
-  if (!chip.starts_with("gfx9")) passes.push_back("machine-sink");
+  if (!hasMfma(chip)) passes.push_back("machine-sink");
   return passes;
 }
 
@@ -128,10 +130,10 @@ HsacoCode emitHsaco(mlir::ModuleOp source, const std::string& chip, const std::s
     llvm::raw_string_ostream text(code.llvmIR);
     module->print(text, nullptr);
     auto copy = llvm::CloneModule(*module);
-    code.assembly = generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, leftOut(chip));
+    code.assembly = generate(*copy, *machine, llvm::CodeGenFileType::AssemblyFile, leftOut(chip), hasMfma(chip));
   }
   if (errors.empty()) {
-    const std::string object = generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, leftOut(chip));
+    const std::string object = generate(*module, *machine, llvm::CodeGenFileType::ObjectFile, leftOut(chip), hasMfma(chip));
     if (errors.empty()) code.codeObject = linkHsaco(object);
   }
   if (!errors.empty()) throw Error(ErrorCode::CompileError, "no code can be generated for " + chip + ": " + errors);
