@@ -68,7 +68,7 @@ llvm::SmallVector<llvm::StringRef, 3> leftOut(llvm::StringRef chip) {
 constexpr const char* kHsacoPasses =
     "function(infer-address-spaces,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,reassociate,"
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,slp-vectorizer,vector-combine,"
-    "instcombine<no-verify-fixpoint>,loop-unroll<O2>,sroa,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse)";
+    "loop-unroll<O2>,sroa,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse)";
 
 /// Errors of LLVM's back end, which would otherwise end the process.
 void collectErrors(const llvm::DiagnosticInfo* diagnostic, void* text) {
