@@ -9,6 +9,19 @@
 namespace fattn::layout {
 namespace {
 
+constexpr int kWidestAccess = 16;  // bytes
+
+/// How many accesses of `vector` elements a lane makes: as many as vectorGroups() finds. `map` is toOffset().
+std::int64_t countVectors(const LinearLayout& registers, const LinearLayout& map, int vector) {
+  const f2::Columns columns = map.columns(kRegister);
+  const std::uint64_t free = map.freeBits(kRegister);
+  f2::Columns low;  // where registers that are no copies begin in a vector
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if ((free >> i & 1) == 0) low.push_back(columns[i] & static_cast<f2::Vector>(vector - 1));
+  const std::int64_t copies = registers.inputSize(kRegister) >> columns.size();
+  return copies << (std::ssize(low) - f2::rank(low));
+}
+
 /// From (register, lane, warp) to the offset without padding, of the linear part. Repeats may come in different orders in the two, so
 /// that only numbers pass through both.
 LinearLayout toOffset(const LinearLayout& registers, const SharedLayout& shared) {
@@ -64,9 +77,9 @@ int passesOf(const std::vector<std::int64_t>& addresses, int accessBytes, const 
 
 /// The passes of one group of lanes where all groups, of every register and warp, take the same: what tells two apart xors a constant into
 /// their offsets (or adds multiples of the linear part), which permutes the banks. The layout search asks for this most of its time.
-std::optional<int> passesOfAnyGroup(const LinearLayout& tile, const SharedLayout& shared, const std::vector<int>& members, int elementBits,
-                                    int vector, const Banks& banks) {
-  const f2::Columns lanes = toOffset(tile, shared).columns(kLane);
+std::optional<int> passesOfAnyGroup(const LinearLayout& tile, const LinearLayout& map, const SharedLayout& shared,
+                                    const std::vector<int>& members, int elementBits, int vector, const Banks& banks) {
+  const f2::Columns lanes = map.columns(kLane);
   const bool aligned = std::ranges::none_of(lanes, [&](f2::Vector column) { return (column & static_cast<f2::Vector>(vector - 1)) != 0; });
   if (shared.interval() != 0 || !aligned || std::int64_t{1} << lanes.size() != tile.inputSize(kLane)) return std::nullopt;
   std::vector<std::int64_t> addresses;
@@ -88,8 +101,7 @@ BankPasses passesOfAccess(std::span<const std::int64_t> addresses, int accessByt
   return result;
 }
 
-int sharedVector(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int maxBytes) {
-  LinearLayout map = toOffset(registers, shared);
+static int vectorOf(const LinearLayout& map, const SharedLayout& shared, int elementBits, int maxBytes) {
   f2::Span own(map.columns(kRegister));
   f2::Vector byThreads = 0;  // offset bits that lanes and warps have a hand in
   for (const Axis& axis : map.inputs()) {
@@ -103,6 +115,14 @@ int sharedVector(const LinearLayout& registers, const SharedLayout& shared, int 
     vector *= 2;
   }
   return vector;
+}
+
+int groupsServed(int lanes, int accessBytes, const Banks& banks) {
+  return lanes / static_cast<int>(servedTogether(lanes, accessBytes, banks).size());
+}
+
+int sharedVector(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int maxBytes) {
+  return vectorOf(toOffset(registers, shared), shared, elementBits, maxBytes);
 }
 
 std::vector<std::vector<std::int64_t>> vectorGroups(const LinearLayout& registers, const SharedLayout& shared, int vector) {
@@ -125,19 +145,19 @@ std::vector<std::vector<std::int64_t>> vectorGroups(const LinearLayout& register
 
 BankReport bankConflicts(const LinearLayout& registers, const SharedLayout& shared, int elementBits, int vector, const Banks& banks) {
   BankReport report;
-  report.vector = vector ? vector : sharedVector(registers, shared, elementBits);
-  auto groups = vectorGroups(registers, shared, report.vector);
-  report.instructions = static_cast<int>(groups.size());
   LinearLayout tile = registers.withInputs({std::string(kRegister), std::string(kLane), std::string(kWarp)});
+  const LinearLayout map = toOffset(tile, shared);
+  report.vector = vector ? vector : vectorOf(map, shared, elementBits, kWidestAccess);
+  report.instructions = static_cast<int>(countVectors(tile, map, report.vector));
   std::int64_t lanes = tile.inputSize(kLane), warps = tile.inputSize(kWarp);
   int accessBytes = report.vector * elementBits / 8;
   const std::vector<int> members = servedTogether(static_cast<int>(lanes), accessBytes, banks);
   report.ideal = static_cast<int>(lanes) / static_cast<int>(members.size());
-  if (auto passes = passesOfAnyGroup(tile, shared, members, elementBits, report.vector, banks)) {
+  if (auto passes = passesOfAnyGroup(tile, map, shared, members, elementBits, report.vector, banks)) {
     report.passes = *passes * report.ideal;
     return report;
   }
-  for (const auto& group : groups) {
+  for (const auto& group : vectorGroups(registers, shared, report.vector)) {
     for (std::int64_t warp = 0; warp < warps; ++warp) {
       std::vector<std::int64_t> addresses;
       for (std::int64_t lane = 0; lane < lanes; ++lane)

@@ -21,6 +21,9 @@ struct BankPasses {
 /// it.
 BankPasses passesOfAccess(std::span<const std::int64_t> addresses, int accessBytes, const Banks& banks = {});
 
+/// How many groups of lanes are served one after the other.
+int groupsServed(int lanes, int accessBytes, const Banks& banks);
+
 }  // namespace fattn::layout
 
 #endif

@@ -3,6 +3,7 @@
 #include "compiler/layout/F2.h"
 
 #include <bit>
+#include <span>
 
 namespace fattn::layout::f2 {
 
@@ -25,7 +26,7 @@ Span::Span(const Columns& vectors) {
 
 Span::Reduced Span::reduce(Vector v) const {
   Reduced result{v, 0};
-  for (const Row& row : rows_) {
+  for (const Row& row : std::span(rows_).first(static_cast<std::size_t>(rank_))) {
     if (result.rest & std::bit_floor(row.value)) {
       result.rest ^= row.value;
       result.combination ^= row.combination;
@@ -39,7 +40,7 @@ bool Span::add(Vector v) {
   ++added_;
   auto [rest, combination] = reduce(v);
   if (!rest) return false;
-  rows_.push_back({rest, combination ^ self});
+  rows_[static_cast<std::size_t>(rank_++)] = {rest, combination ^ self};
   return true;
 }
 

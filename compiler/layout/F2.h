@@ -6,6 +6,7 @@
 #ifndef FATTN_COMPILER_LAYOUT_F2_H
 #define FATTN_COMPILER_LAYOUT_F2_H
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -34,7 +35,7 @@ class Span {
   /// Bit i of the result says whether the i-th added vector takes part in the sum that is v; nothing if v lies outside.
   /// Vectors that were dependent when they were added take no part.
   std::optional<Vector> solve(Vector v) const;
-  int rank() const { return static_cast<int>(rows_.size()); }
+  int rank() const { return rank_; }
 
  private:
   struct Row {
@@ -45,8 +46,8 @@ class Span {
   };
   Reduced reduce(Vector v) const;
 
-  std::vector<Row> rows_;  // distinct leading bits
-  int added_ = 0;
+  std::array<Row, 64> rows_;  // the first rank_ are set, with distinct leading bits; layouts make thousands of spans of a few vectors
+  int rank_ = 0, added_ = 0;
 };
 
 /// A basis of the x with matrix * x = 0.

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
+#include "compiler/layout/BankConflicts.h"
 #include "fattn/Error.h"
 
 namespace fattn::layout {
@@ -87,6 +89,22 @@ SwizzleChoice measure(SharedLayout layout, const Problem& problem) {
 
 bool better(const SwizzleChoice& a, const SwizzleChoice& b) { return a.slots() < b.slots(); }
 
+/// No layout takes fewer slots, as each side's vectors are at best as wide as its own registers allow.
+int leastSlots(const Problem& problem, int most) {
+  int slots = 0;
+  for (const LinearLayout* side : {&problem.read, &problem.write}) {
+    const int registers = static_cast<int>(side->inputSize(kRegister) >> std::popcount(side->freeBits(kRegister)));
+    const int widest = static_cast<int>(ownVectors(side->columns(kRegister), threads(*side), most).size());
+    int passes = std::numeric_limits<int>::max();
+    for (int bits = 0; bits <= widest; ++bits) {
+      const int bytes = std::max(1, (problem.elementBits << bits) / 8);
+      passes = std::min(passes, (registers >> bits) * groupsServed(static_cast<int>(side->inputSize(kLane)), bytes, problem.banks));
+    }
+    slots += passes + (registers >> widest);
+  }
+  return slots;
+}
+
 void check(const LinearLayout& read, const LinearLayout& write, int elementBits) {
   if (read.outputShape() != write.outputShape()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("the tile is written as ({}) and read as ({})", fmt::join(write.outputShape(), ","),
@@ -111,7 +129,9 @@ SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write,
   f2::Columns ofRead = read.columns(kRegister), ofWrite = write.columns(kRegister);
   f2::Columns both = ownVectors(f2::intersection(ofRead, ofWrite), threads(read) + threads(write), most);
   std::optional<SwizzleChoice> best;
+  const int least = leastSlots(problem, most);
   auto attempt = [&](const f2::Columns& shared, const f2::Columns& more, bool moreForRead) {
+    if (best && best->slots() <= least) return;
     LinearLayout layout = build(shared, more, moreForRead, problem);
     if (!layout.isBijective()) return;
     SwizzleChoice choice = measure(SharedLayout(std::move(layout)), problem);

@@ -24,6 +24,7 @@ struct PipelineArguments : PassPipelineOptions<PipelineArguments> {
 
 void registerPasses() {
   registerNvidiaPasses();
+  gpu::registerConvertToLlvmPass();
   gpu::registerExpandMathPass();
   PassPipelineRegistration<PipelineArguments>("nvidia-pipeline", "Everything from tile to the LLVM and NVVM dialects",
                                               [](OpPassManager& pm, const PipelineArguments& arguments) {

@@ -25,19 +25,8 @@ Tile weight(const Tile& score, const Tile& reference, const Scalar& scale) {
 /// Whether sums of values overflow f32 although the values do not.
 bool sumsOverflow(DType type) { return type != DType::F16; }
 
-Tile isFinite(const Tile& values) { return abs(cast(values, DType::F32)) < std::numeric_limits<float>::infinity(); }
-
-/// For each column the first key below `end` whose value is not finite. A loop of its own, and one that reduces behind it: a thread that
-/// kept these keys beside its sums, or a key for each sum, would need more registers than all else takes.
-Tile firstInfinite(const HeadRows& v, const Scalar& end, std::int64_t count) {
-  auto [n, first] = while_(
-      carry(0, full({count, v.elements}, kNoKey, DType::I32)), [&](Scalar n, Tile) { return n < end; },
-      [&](Scalar n, Tile first) {
-        Tile keys = expand(arange(0, count) + n, 1);
-        return carry(n + count, min(first, where(isFinite(v.at(n, count)), kNoKey, keys)));
-      });
-  return reduce_min(first, 0);
-}
+/// For each column the first key whose value is not finite, out of those of a step.
+Tile firstInfinite(const Tile& finite, const Tile& keys) { return reduce_min(where(finite, kNoKey, expand(keys, 1)), 0); }
 
 }  // namespace
 
@@ -60,27 +49,30 @@ RowSums carefulRows(const BlockOfRows& block, std::int64_t rows) {
   Scalar half = where(block.scale < 0.0f, -0.5f, 0.5f), scale = abs(block.scale);
   Tile q = block.q.at(block.row0, rows), last = expand(block.lastKeys(rows), 1);
   Scalar end = block.causal ? min(block.seqK, block.row0 + block.shift + rows) : block.seqK;
-  auto step = [&](Scalar n, Tile o, Tile l, Tile top) {
+  auto step = [&](Scalar n, Tile o, Tile l, Tile top, Tile infinite) {
     Tile score = dot(q, trans(block.k.at(n, count))) * half;
     Tile keys = arange(0, count) + n;
     Tile seen = expand(keys, 0) <= last;
     Tile highest = max(top, reduce_max(where(seen, score, kLowest), 1));
     Tile p = where(seen, weight(score, expand(highest, 1), scale), 0.0f), shrink = weight(top, highest, scale);
     Tile v = block.v.at(n, count);
-    if (block.causal) v = where(isFinite(v), v, 0.0f);
+    if (block.causal) {
+      Tile finite = abs(cast(v, DType::F32)) < infinity;
+      infinite = min(infinite, firstInfinite(finite, keys));
+      v = where(finite, v, 0.0f);
+    }
     Tile before = l * shrink, sum = before + reduce_sum(p, 1), kept = shrink;
     if (sumsOverflow(type)) {
       Tile share = rcp(max(sum, 1.0f));  // below 1 is a row only that has seen no key
       p = p * expand(share, 1);
       kept = before * share;
     }
-    return carry(n + count, dot(cast(p, type), v, o * expand(kept, 1)), sum, highest);
+    return carry(n + count, dot(cast(p, type), v, o * expand(kept, 1)), sum, highest, infinite);
   };
-  auto [n, o, l, top] = while_(
-      carry(0, zeros({rows, Dv}), zeros({rows}), full({rows}, kLowest, DType::F32)), [&](Scalar n, Tile, Tile, Tile) { return n < end; },
-      step);
+  auto [n, o, l, top, infinite] = while_(
+      carry(0, zeros({rows, Dv}), zeros({rows}), full({rows}, kLowest, DType::F32), full({Dv}, kNoKey, DType::I32)),
+      [&](Scalar n, Tile, Tile, Tile, Tile) { return n < end; }, step);
   if (block.causal) {
-    Tile infinite = firstInfinite(block.v, end, count);
     o = where(expand(infinite, 0) <= last, std::numeric_limits<float>::quiet_NaN(), where(last >= 0, o, 0.0f));
     l = where(block.lastKeys(rows) >= 0, l, 0.0f);
   }

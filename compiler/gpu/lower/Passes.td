@@ -14,4 +14,12 @@ def ExpandMathPass : Pass<"gpu-expand-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertToLlvmPass : Pass<"gpu-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Make scalars, branches and functions the LLVM dialect";
+  let description = [{
+    What MLIR's passes for arith, math, cf, ub and func do one after the other, in one pass over the program.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif

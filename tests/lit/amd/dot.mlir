@@ -43,11 +43,11 @@ func.func @transposed(%x: bf16, %y: bf16, %z: f32) attributes {tile.kernel, tile
 
 // -----
 
-#a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0), 16 -> (0,0); warp: 1 | dim0: 16, dim1: 16">
-#b = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,0); warp: 1 | dim0: 16, dim1: 16">
-#c = #tilegpu.regs<"register: 1 -> (2,0), 2 -> (4,0), 4 -> (8,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0); warp: 1 | dim0: 16, dim1: 16">
+#a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8); lane: 1 -> (8,0), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (0,0); warp: 1 | dim0: 16, dim1: 16">
+#b = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0); lane: 1 -> (0,8), 2 -> (0,1), 4 -> (0,2), 8 -> (0,4), 16 -> (0,0); warp: 1 | dim0: 16, dim1: 16">
+#c = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0); lane: 1 -> (0,8), 2 -> (0,1), 4 -> (0,2), 8 -> (0,4), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 16">
 
-// An accumulator of f16 is wide inside of the dot.
+// An accumulator of f16 is wide inside of the dot. A lane of gfx11 has eight rows that follow each other (gpu/targets/Fragments.cpp).
 // CHECK-LABEL: func.func @wmma(
 // CHECK: arith.extf %{{.*}} : f16 to f32
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.wmma.f32.16x16x16.f16"(%{{.*}}) : (vector<16xf16>, vector<16xf16>, vector<8xf32>) -> vector<8xf32>

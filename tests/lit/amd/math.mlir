@@ -28,8 +28,7 @@ func.func @scalars(%x: f32, %p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu
 // CHECK-LABEL: func.func @rounded(
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.div.fixup.f32"
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.perm"
-// CHECK: %[[HALF:.*]] = arith.constant 32768 : i32
-// CHECK: arith.addi %{{.*}}, %[[HALF]] : i32
+// CHECK: arith.addi %{{.*}}, %c32768_i32 : i32
 // CHECK-NOT: fixup
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.perm"
 func.func @rounded(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<bf16> {tile.divisibility = 16 : i64})

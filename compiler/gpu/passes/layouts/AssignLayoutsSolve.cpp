@@ -97,6 +97,10 @@ void Assignment::spread(Value from, LayoutId layout) {
 
 void Assignment::assignHomes() {
   homes_.clear();
+  // In code of single warps B first, of which a warp has all: what is reduced over its rows, such as the first one with a property, has a
+  // few numbers in a lane, and one for each sum in the sums' layout.
+  for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_))
+    if (isForSingleWarps(dot) && edges_.contains(dot.getB())) spread(dot.getB(), options[choice].b);
   for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) spread(dot.getResult(), options[choice].c);
   for (auto [dot, options, choice] : llvm::zip_equal(dots_, options_, chosen_)) {
     if (!isForSingleWarps(dot)) continue;
