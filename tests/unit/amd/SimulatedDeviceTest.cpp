@@ -2,13 +2,17 @@
 // Simulated chips behind the runtime's interface.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fattn/Device.h"
 #include "fattn/Error.h"
+#include "runtime/simulated/Modelled.h"
 #include "tests/unit/amd/Compile.h"
 
 namespace fattn {
@@ -150,6 +154,48 @@ TEST(SimulatedDevices, AllocationsAreLimitedInNumberAndSize) {
   for (void* one : all) device.free(one);
   EXPECT_EQ(refusal([&] { device.allocate(std::size_t{1} << 60); }),
             "simulated:gfx942 cannot allocate 1152921504606846976 bytes; an allocation has at most 7516192768");
+}
+
+/// Launches kIncrement on a modelled chip for so many numbers. Returns the modelled milliseconds, and how many results are there.
+std::pair<double, std::int64_t> modelledIncrement(Device& device, Module& module, std::int64_t count) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
+  std::vector<float> numbers(static_cast<std::size_t>(count), 1.0f);
+  void *x = device.allocate(bytes), *out = device.allocate(bytes);
+  device.copy(x, numbers.data(), bytes);
+  device.fill(out, 0, bytes);
+  const std::array<std::uint64_t, 4> slots = {reinterpret_cast<std::uint64_t>(x), static_cast<std::uint64_t>(count),
+                                              reinterpret_cast<std::uint64_t>(out), static_cast<std::uint64_t>(count)};
+  auto begin = device.createEvent(), end = device.createEvent();
+  begin->record({});
+  device.launch(module, {count / 32, 1, 1}, slots);
+  end->record({});
+  device.copy(numbers.data(), out, bytes);
+  device.free(x);
+  device.free(out);
+  return {device.elapsedMs(*begin, *end), std::ranges::count(numbers, 2.0f)};
+}
+
+TEST(ModelledDevices, RunSamplesAndReadTheModelsClock) {
+  Device& device = openDevice("modelled:gfx942");
+  EXPECT_EQ(device.name(), "modelled:gfx942");
+  EXPECT_EQ(device.chip(), "amd:gfx942");
+  EXPECT_TRUE(device.capabilities().modelled);
+  EXPECT_FALSE(openDevice("simulated:gfx942").capabilities().modelled);
+  const std::unique_ptr<Module> module = device.load(test::compileText(kIncrement, device.chip()));
+  EXPECT_GT(module->residentBlocks(), 0);
+  const auto [few, allOfFew] = modelledIncrement(device, *module, 4 * 32);
+  EXPECT_EQ(allOfFew, 4 * 32) << "where there are few workgroups, all run";
+  const auto [many, someOfMany] = modelledIncrement(device, *module, 1 << 20);
+  EXPECT_EQ(someOfMany, 5 * 32);
+  EXPECT_GT(few, 0.0);
+  EXPECT_GT(many, few);
+  EXPECT_GE(many, 2.0 * (1 << 22) / 5300e9 * 1e3) << "memory moves what is read and written, at the least";
+  EXPECT_DOUBLE_EQ(modelledIncrement(device, *module, 1 << 20).first, many) << "a model has no noise";
+  const auto launch = simulated::lastModelled(device);
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->kernel, "increment");
+  EXPECT_NEAR(launch->us, many * 1e3, 1e-9);
+  EXPECT_FALSE(simulated::lastModelled(openDevice("simulated:gfx942")));
 }
 
 }  // namespace

@@ -32,6 +32,12 @@ Result run(const std::string& line) {
   return result;
 }
 
+TEST(Bench, SaysThatTimesOfAChipAreAModels) {
+  const Result r = run("--target amd:gfx1100 --list");
+  ASSERT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_NE(r.err.find("fattn-bench: note: nothing is measured: amd:gfx1100 names a chip and no device"), std::string::npos) << r.err;
+}
+
 TEST(Bench, MeasuresAndCompares) {
   const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / fmt::format("fattn-bench-{}.json", ::getpid());
   const Result first = run(fmt::format("--target host --dtype f32 --seconds 0.1 --json --output {}", file.string()));

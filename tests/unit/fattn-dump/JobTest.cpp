@@ -130,6 +130,18 @@ TEST(Dump, TheMixCountsInstructions) {
   EXPECT_NE(r.out.find("\nfloat arithmetic "), std::string::npos) << r.out;
 }
 
+TEST(Dump, TheTimeSaysWhatAModelOfTheChipDoes) {
+  const Result r = run("--target amd:gfx942 --head-dim 64 --emit time");
+  EXPECT_EQ(r.code, tool::kOk) << r.err;
+  EXPECT_TRUE(r.out.starts_with("attention_forward, bf16, head dimension 64, BLOCK_M=128")) << r.out;
+  EXPECT_NE(r.out.find("\nshape           heads=32,seq_k=2048,seq_q=2048\n"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("\nbusy            matrix unit "), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("  v_mfma_f32_32x32x8_bf16 "), std::string::npos) << r.out;
+  const Result product = run("--target amd:gfx1201 --template row_softmax --emit time");
+  EXPECT_EQ(product.code, tool::kOk) << product.err;
+  EXPECT_NE(product.out.find("; memory takes "), std::string::npos) << product.out;
+}
+
 TEST(Dump, AFolderGetsNumberedFilesAndThePage) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / fmt::format("fattn-dump-{}", ::getpid());
   const Result r = run(fmt::format("{} --emit dsl,obj --all-passes --html -o {}", kKernel, folder.string()));

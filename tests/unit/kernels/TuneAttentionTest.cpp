@@ -347,4 +347,17 @@ TEST(TuneWithinCompile, ACandidateThatHangsIsGivenUpAndTheCallerGoesOn) {
 }
 
 }  // namespace
+// fattn-tune --target amd:gfx942 tunes the modelled chip: what it finds is for the chip, and for a GPU of which nothing is measured.
+TEST(TuneAttention, AChipTakesWhatAModelFound) {
+  const AttentionConfig modelled = config("modelled:gfx942", DType::BF16, 128), chip = config("amd:gfx942", DType::BF16, 128);
+  EXPECT_EQ(lookUpTuned(chip).rule, TunedRule::Default);
+  TileConfig found = defaultOf(chip);
+  found.block_n = 32;
+  ASSERT_TRUE(tunedStore().record(tuneKey(modelled), {}, cache::TuneWinner{found, 10, 0, 1, ""}));
+  const TunedLookup lookup = lookUpTuned(chip);
+  EXPECT_EQ(lookup.tile, found);
+  EXPECT_TRUE(lookup.reason.starts_with("by a model of the chip's time, as nothing is measured: ")) << lookup.reason;
+  EXPECT_EQ(lookUpTuned(config("amd:gfx950", DType::BF16, 128)).rule, TunedRule::Default) << "of another chip it says nothing";
+}
+
 }  // namespace fattn::kernels
