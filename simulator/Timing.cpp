@@ -117,8 +117,9 @@ void ComputeUnit::serve(Simd& simd) {
   std::size_t count = 0;
   for (TimedWave* wave : simd.waves)
     if (!wave->ended() && wave->at <= now_ && count < order.size()) order[count++] = wave;
-  std::stable_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count),
-                   [](const TimedWave* a, const TimedWave* b) { return a->priority > b->priority; });
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), [](const TimedWave* a, const TimedWave* b) {
+    return a->priority != b->priority ? a->priority > b->priority : a < b;  // the older one stands before
+  });
   for (std::size_t i = 0; i < count; ++i)
     if (issue(simd, *order[i])) advance(*order[i]);
 }

@@ -20,6 +20,7 @@
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
 #include "runtime/simulated/Modelled.h"
+#include "runtime/simulated/SimulatedModule.h"
 #include "simulator/Estimate.h"
 #include "simulator/Run.h"
 
@@ -30,52 +31,6 @@ using simulator::CodeObject;
 using simulator::Memory;
 
 std::uint64_t addressOf(const void* memory) { return reinterpret_cast<std::uint64_t>(memory); }
-
-class SimulatedModule final : public Module {
- public:
-  SimulatedModule(const compiler::Binary& binary, std::shared_ptr<const CodeObject> object)
-      : Module(binary.args.size()), binary_(binary), object_(std::move(object)) {
-    binary_.bytes.clear();
-    for (const simulator::KernelArgument& argument : kernel().arguments)
-      if (!argument.isHidden()) places_.emplace_back(argument.offset, std::min(argument.size, 8U));
-    if (places_.size() != slots())
-      throw Error(ErrorCode::InvalidArgument, fmt::format("the code of kernel '{}' takes {} arguments, and its binary lists {}",
-                                                          binary.entry, places_.size(), slots()));
-  }
-
-  const simulator::Kernel& kernel() const { return object_->kernel(binary_.entry); }
-  const CodeObject& object() const { return *object_; }
-  const compiler::Binary& binary() const { return binary_; }
-  int waves() const { return (binary_.threads + kernel().lanes - 1) / kernel().lanes; }
-  /// What the model of time has to know of the code.
-  const std::vector<simulator::TimedInstruction>& timed() const {
-    std::call_once(timedOnce_, [&] { timed_ = simulator::timedCode(object_->code(), object_->chip()); });
-    return timed_;
-  }
-  /// A launch that has been modelled before; null for others. A launch with other arguments is another one.
-  std::shared_ptr<const ModelledLaunch>& modelled(const Grid& grid, std::span<const std::uint64_t> arguments) const {
-    std::vector<std::uint64_t> key(arguments.begin(), arguments.end());
-    for (std::int64_t extent : {grid.x, grid.y, grid.z}) key.push_back(static_cast<std::uint64_t>(extent));
-    return launches_[key];
-  }
-  int registers() const override { return binary_.registers; }
-  int residentBlocks() const override { return simulator::residentGroups(object_->chip(), kernel(), waves()); }
-  std::int64_t localBytes() const override { return kernel().scratchBytes; }
-
-  std::vector<std::byte> pack(std::span<const std::uint64_t> slots) const {
-    std::vector<std::byte> bytes(kernel().explicitBytes());
-    for (std::size_t i = 0; i < slots.size(); ++i) std::memcpy(bytes.data() + places_[i].first, &slots[i], places_[i].second);
-    return bytes;
-  }
-
- private:
-  compiler::Binary binary_;
-  std::shared_ptr<const CodeObject> object_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> places_;  // of each argument: offset and bytes
-  mutable std::once_flag timedOnce_;
-  mutable std::vector<simulator::TimedInstruction> timed_;
-  mutable std::map<std::vector<std::uint64_t>, std::shared_ptr<const ModelledLaunch>> launches_;  // guarded by the device's mutex
-};
 
 /// A reading of the time that launches take by the model, in microseconds.
 class ModelledEvent final : public Event {
@@ -94,29 +49,6 @@ class ModelledEvent final : public Event {
   const double& clock_;
   std::mutex& mutex_;
 };
-
-ModelledLaunch describe(const SimulatedModule& module, const simulator::Estimate& estimate) {
-  constexpr std::size_t kMostStalls = 40;
-  const simulator::Timing& timing = estimate.timing();
-  const auto clocks = static_cast<double>(std::max<std::int64_t>(timing.clocks, 1));
-  ModelledLaunch launch{.kernel = module.binary().entry,
-                        .registers = module.registers(),
-                        .waves = module.waves(),
-                        .ldsBytes = module.kernel().ldsBytes,
-                        .scratchBytes = module.localBytes(),
-                        .resident = estimate.resident(),
-                        .matrix = timing.matrix / clocks,
-                        .vector = timing.vector / clocks,
-                        .local = timing.local / clocks,
-                        .global = timing.global / clocks};
-  const std::vector<simulator::Instruction>& code = module.object().code();
-  for (std::size_t i = 0; i < timing.waited.size(); ++i)
-    if (timing.waited[i] > 0)
-      launch.stalls.push_back({code[i].address - module.kernel().entry, code[i].text, static_cast<double>(timing.waited[i]) / clocks});
-  std::ranges::stable_sort(launch.stalls, std::ranges::greater{}, &Stall::waves);
-  if (launch.stalls.size() > kMostStalls) launch.stalls.resize(kMostStalls);
-  return launch;
-}
 
 class SimulatedDevice final : public Device {
  public:
