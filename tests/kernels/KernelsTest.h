@@ -58,6 +58,8 @@ class Kernels : public testing::TestWithParam<std::tuple<Backend, DType>> {
   /// Half an ulp of the result's type relative to the result, or what f32's own sums cost.
   double tolerance() const { return dtype() == DType::F32 ? 2e-6 : dtype() == DType::F16 ? 5e-4 : 4e-3; }
 
+  void checkFiveDots(const std::vector<Blocks>& sizes);
+
   /// Calls run(executable, blocks, size, layout) for every variant of these block sizes, all sizes and the layouts of its form. A kernel is
   /// compiled once for each variant.
   template <class Run>
