@@ -59,9 +59,9 @@ TEST(DumpOptions, AcceptEverythingTheyDocument) {
 
 TEST(DumpOptions, NameWhatIsWrongAndWhatIsLegal) {
   EXPECT_EQ(refused("--emit ptx"), "--emit: compiling for host has no stage ptx | the stages of host are dsl, tile, llvm, asm, mix, obj");
-  EXPECT_EQ(
-      refused("--target amd:gfx942 --emit asm"),
-      "--emit: compiling for amd:gfx942 has no stage asm | the stages of amd:gfx942 are dsl, tile, tilegpu, schedule, llvm, gcn, mix, time, obj");
+  EXPECT_EQ(refused("--target amd:gfx942 --emit asm"),
+            "--emit: compiling for amd:gfx942 has no stage asm | the stages of amd:gfx942 are dsl, tile, tilegpu, schedule, llvm, gcn, "
+            "mix, time, obj");
   EXPECT_EQ(refused("--emit tyle"), "--emit: there is no stage 'tyle' | the stages of host are dsl, tile, llvm, asm, mix, obj");
   EXPECT_EQ(refused("--target tpu"),
             "--target 'tpu' names nothing to compile for | targets are host, host:avx2 and the like, nvidia:sm_90a and the like, "

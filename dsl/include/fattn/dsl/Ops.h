@@ -105,9 +105,9 @@ Tile where_or_skip(TileArg condition, AnyArg a, AnyArg b);
 /// to i1 tests for nonzero.
 Tile cast(const Tile& x, DType type, Loc loc = Loc::current());
 Scalar cast(const Scalar& x, DType type, Loc loc = Loc::current());
-/// cast() to a floating-point type, and a promise beside it: every element is of a magnitude below 2^100. What is made of a larger one or of
-/// a NaN is any number, and a tie or a number below 2^-126 may be rounded either way. Chips that round to bf16 by several instructions then
-/// take a third as many.
+/// cast() to a floating-point type, and a promise beside it: every element is of a magnitude below 2^100. What is made of a larger one or
+/// of a NaN is any number, and a tie or a number below 2^-126 may be rounded either way. Chips that round to bf16 by several instructions
+/// then take a third as many.
 Tile cast_moderate(const Tile& x, DType type, Loc loc = Loc::current());
 
 /// The quotient rounded up, for nonnegative a and positive b.
