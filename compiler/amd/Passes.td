@@ -15,10 +15,11 @@ def LowerTensorsPass : Pass<"amd-lower-tensors", "::mlir::ModuleOp"> {
 }
 
 def OrderProductsPass : Pass<"amd-order-products", "::mlir::LLVM::LLVMFuncOp"> {
-  let summary = "Keep CDNA's matrix unit fed";
+  let summary = "Keep the matrix unit fed";
   let description = [{
-    Reads of LDS ahead of the products that use them, vector instructions beneath products, and a lower priority for waves that compute
-    exponentials (`s_setprio`). RDNA's products occupy the vector ALU: nothing happens there. LLVM finds the instructions of an order by
+    Reads of LDS ahead of the products that use them, vector instructions beneath products, a lower priority for waves that compute
+    exponentials (`s_setprio`), and a higher one for waves whose products have begun. RDNA's products occupy the vector ALU: vector
+    instructions beneath them still cost their own time. LLVM finds the instructions of an order by
     trying, in a time that grows with the third power of their number: a long run of products gets its order in parts.
   }];
   let options = [Option<"atOnce", "at-once", "int64_t", "144", "products, reads and vector instructions of a part at most">];

@@ -57,9 +57,9 @@ std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
   return {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
 }
 
-// Where copies go through registers, which is so on AMD's chips. No figure of a run stands behind these. They are large blocks for which no
-// such chip stores registers at head dimensions 64, 96 and 128 of 16-bit types (tests/unit/kernels/DefaultTilesTest.cpp holds 64 and 128);
-// some do at 72, 104 and beyond 128. Waves of 64 lanes have twice the registers of those of 32.
+// Where copies go through registers, which is so on AMD's chips. No run on such a chip stands behind these: the model of time
+// (docs/simulator.md) chose them at head dimensions 64 and 128 of 16-bit types, where no loop stores registers
+// (tests/unit/kernels/DefaultTilesTest.cpp). Other head dimensions may. Waves of 64 lanes have twice the registers of those of 32.
 TileConfig registerCopiesTile(const Machine& machine, DType dtype, std::int64_t width) {
   const bool isLarge = machine.warp_size == 64;
   if (dtype == DType::F32) return {.block_m = 64, .block_n = 32, .stages = 1, .warps = 8};

@@ -79,7 +79,7 @@ class Machine {
   virtual void accumulateGlobal(Lowering& to, mlir::Value address, mlir::ValueRange elements, mlir::Value predicate);
   /// Two f32 as a vector of two f16 or bf16, in a form that no branch makes wide again: LLVM would convert behind it what both sides
   /// convert.
-  /// `moderate`: numbers that are neither infinite nor far from 1 (tile::kModerateAttr).
+  /// `moderate`: the caller promises what tile::kModerateAttr says.
   virtual mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element, bool moderate) = 0;
   /// One element of shared memory, where the predicate holds (null: always). No branch, as above.
   virtual void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
