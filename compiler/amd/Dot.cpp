@@ -29,6 +29,7 @@ struct Instruction {
   int64_t k = 0;
   std::string name = {};
   Type operand = {};    ///< one lane's part of A or B as the intrinsic takes it
+  int pieces = 1;       ///< such parts in a fragment, each with an intrinsic of its own
   bool isMfma = false;  ///< three further operands permute lanes
 };
 
@@ -49,8 +50,8 @@ Type operandType(Type element, int64_t elements, bool isMfma) {
 }
 
 std::string intrinsicName(const gpu::MatrixInstruction& row, int64_t k, Type a, Type b, int64_t elements) {
-  std::string shape = fmt::format("llvm.amdgcn.{}.f32.{}x{}x{}", row.name, row.m, row.m, k);
   bool isMfma = row.layout == "mfma", isFloat8 = a.getIntOrFloatBitWidth() == 8;
+  std::string shape = fmt::format("llvm.amdgcn.{}.f32.{}x{}x{}", isMfma ? "mfma" : "wmma", row.m, row.m, k);
   if (isFloat8) return shape + "." + nameOf(a).str() + "." + nameOf(b).str();
   // The first generation of names has no dot in front of the type.
   if (!isMfma || elements > 4) return shape + "." + nameOf(a).str();
@@ -67,10 +68,11 @@ std::optional<Instruction> instructionFor(tile::DotOp op) {
   Instruction result{.a = gpu::fragmentOf(row, Operand::A, depth, bits),
                      .b = gpu::fragmentOf(row, Operand::B, depth, bits),
                      .c = gpu::fragmentOf(row, Operand::C, depth, bits)};
-  int64_t elements = result.a.inputSize(kRegister);
+  int64_t elements = result.a.inputSize(kRegister) / row.pieces;
   result.k = depth;
+  result.pieces = row.pieces;
   result.isMfma = row.layout == "mfma";
-  result.name = intrinsicName(row, depth, a, b, elements);
+  result.name = intrinsicName(row, depth / row.pieces, a, b, elements);
   result.operand = operandType(a, elements, result.isMfma);
   return result;
 }
@@ -104,8 +106,11 @@ class DotEmitter {
         for (int64_t row : rows) {
           SmallVector<int64_t> a = a_.at(row, k), b = b_.at(k, column), at = c_.at(row, column);
           if (a.empty() || b.empty() || at.empty()) return wrongLayouts();
-          Value left = operand(op_.getA(), a), right = operand(op_.getB(), b);
-          multiply(left, right, at, result);
+          const auto each = a.size() / static_cast<size_t>(instruction_.pieces);
+          for (size_t from = 0; from < a.size(); from += each) {
+            Value left = operand(op_.getA(), ArrayRef(a).slice(from, each)), right = operand(op_.getB(), ArrayRef(b).slice(from, each));
+            multiply(left, right, at, result);
+          }
         }
     to_.set(op_.getResult(), narrowed(std::move(result)));
     return success();

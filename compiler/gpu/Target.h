@@ -43,10 +43,12 @@ struct MatrixInstruction {
   std::vector<DType> types = {};      ///< of A and B; F32 stands for tf32, xf32 or f32 itself
   int m = 0, k = 0;                   ///< rows and depth of one instruction
   int minK = 0;                       ///< depth of the shallowest instruction of this form; 0: k
+  int pieces = 1;                     ///< instructions, each of depth k / pieces, that take a lane's numbers of A and B in turn
   int minN = 0, maxN = 0, stepN = 0;  ///< legal columns
   int warps = 1;                      ///< that execute one instruction together
   Homes a = {}, b = {}, accumulator = {};
   std::string_view layout = {};  ///< of the accumulator, as the layout library calls it
+  bool inRuns = false;           ///< a lane's numbers of A and B follow each other along the depth, in an order that the two share
   bool asynchronous = false;     ///< the issuing warps go on; a wait names the result
   bool inOrder = false;          ///< asynchronous instructions complete in the order of their issue
   bool occupiesAlu = false;      ///< no vector instruction of any warp runs where it is under way

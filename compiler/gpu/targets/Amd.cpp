@@ -22,6 +22,18 @@ MatrixInstruction square(std::string_view name, std::string_view layout, std::ve
   return row;
 }
 
+/// So many instructions of this row, which take what a lane has side by side in turn: the order of the depth is free where both operands
+/// share it, and in this one a lane reads 16 bytes at once.
+MatrixInstruction inRuns(MatrixInstruction row, std::string_view name, std::string_view layout, int pieces) {
+  row.name = name;
+  row.layout = layout;
+  row.inRuns = true;
+  row.k *= pieces;
+  row.pieces = pieces;
+  if (row.cycles) row.cycles->perColumn *= pieces;
+  return row;
+}
+
 /// [I] a wave's lanes write LDS directly, at consecutive addresses; buffer loads return zero outside of their range.
 CopyEngine directToShared(std::vector<int> bytes) {
   const int alignment = bytes.back();
@@ -67,6 +79,7 @@ std::vector<Target> amd() {
   // is not a type of ours. [D] 163.4 TFLOP/s of f32: an eighth; products and sums are IEEE's.
   gfx942.matrix = {square("mfma", "mfma", {F16, BF16}, 32, 8, 8), square("mfma", "mfma", {F16, BF16}, 16, 16, 4),
                    square("mfma", "mfma", {F32}, 32, 2, 16), square("mfma", "mfma", {F32}, 16, 4, 8)};
+  for (std::size_t i = 0; i < 4; ++i) gfx942.matrix.push_back(inRuns(gfx942.matrix[i], "mfma.runs", "mfma", i < 2 ? 2 : 4));
   gfx942.copies = {registerCopy(), directToShared({4})};
   Target gfx950 = cdna("amd:gfx950", 160);
   // [D] 2.5 PFLOP/s = 256 CUs x 2.4 GHz x 4096: 2048 FMA a cycle
@@ -74,6 +87,7 @@ std::vector<Target> amd() {
                    square("mfma", "mfma", {F8E4M3, F8E5M2}, 32, 16, std::nullopt),
                    square("mfma", "mfma", {F32}, 32, 2, 16),  // [D] 157.3 TFLOP/s
                    square("mfma", "mfma", {F32}, 16, 4, 8)};
+  for (const std::size_t i : {3, 4}) gfx950.matrix.push_back(inRuns(gfx950.matrix[i], "mfma.runs", "mfma", 4));
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
   gfx950.shared.bytesPerCycle = std::nullopt;
@@ -83,8 +97,9 @@ std::vector<Target> amd() {
   Target gfx1201 = rdna("amd:gfx1201");
   gfx1201.matrix = {square("wmma", "wmma.gfx12", {F16, BF16}, 16, 16, 8),
                     square("wmma", "wmma.gfx12", {F8E4M3, F8E5M2}, 16, 16, 4)};  // [D] 1024, 2048
-  gfx1201.barriers.split = true;                                                 // [I] s_barrier_signal, s_barrier_wait
-  gfx1201.barriers.counters = true;                                              // [I] s_wait_dscnt, s_wait_loadcnt, s_wait_storecnt
+  gfx1201.matrix.push_back(inRuns(gfx1201.matrix[0], "wmma.runs", "wmma.gfx12.runs", 1));
+  gfx1201.barriers.split = true;     // [I] s_barrier_signal, s_barrier_wait
+  gfx1201.barriers.counters = true;  // [I] s_wait_dscnt, s_wait_loadcnt, s_wait_storecnt
   return {gfx942, gfx950, gfx1100, gfx1201};
 }
 

@@ -31,6 +31,17 @@ LinearLayout inRuns(const LinearLayout& fragment, Operand operand) {
   return LinearLayout(inputs, fragment.outputs(), fragment.repeats());
 }
 
+/// An operand's fragment with the depth renumbered so that a lane's numbers follow each other: its registers come first, then the lanes.
+LinearLayout withWholeRuns(const LinearLayout& fragment, Operand operand) {
+  const int depth = operand == Operand::A ? 1 : 0;
+  const auto registers = static_cast<int>(fragment.inputSize(layout::kRegister)), size = static_cast<int>(fragment.outputShape()[depth]);
+  const auto lines = static_cast<int>(fragment.outputShape()[1 - depth]);
+  return (LinearLayout::identity(layout::kRegister, registers, layout::dim(depth)) *
+          LinearLayout::identity(layout::kLane, lines, layout::dim(1 - depth)) *
+          LinearLayout::identity(layout::kLane, size / registers, layout::dim(depth)))
+      .asTile(2);
+}
+
 }  // namespace
 
 LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth, int bits) {
@@ -38,6 +49,10 @@ LinearLayout fragmentOf(const MatrixInstruction& row, Operand operand, int depth
   if (row.layout == "mfma") return layout::amd::mfma(operand, row.m, depth, bits);
   if (row.layout == "wmma.gfx11") return inRuns(layout::amd::wmma(11, operand, 32, bits), operand);
   if (row.layout == "wmma.gfx12") return layout::amd::wmma(12, operand, 32, bits);
+  if (row.layout == "wmma.gfx12.runs") {
+    const LinearLayout fragment = layout::amd::wmma(12, operand, 32, bits);
+    return operand == Operand::C ? fragment : withWholeRuns(fragment, operand);
+  }
   throw Error(ErrorCode::InvalidArgument, fmt::format("the instruction {} has no fragments in registers", row.name));
 }
 

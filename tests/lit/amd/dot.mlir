@@ -21,6 +21,26 @@ func.func @mfma(%x: f16, %y: f16, %z: f32, %p: !tile.ptr<f32>) attributes {tile.
 
 // -----
 
+#a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0), 16 -> (16,0), 32 -> (0,8); warp: 1 | dim0: 32, dim1: 16">
+#b = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (8,0); warp: 1 | dim0: 16, dim1: 32">
+#c = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0), 4 -> (8,0), 8 -> (16,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (4,0); warp: 1 | dim0: 32, dim1: 32">
+
+// A lane has eight numbers that follow each other along the depth: four for the first instruction, and four for the one on its results.
+// CHECK-LABEL: func.func @runs(
+// CHECK: %[[D:.*]] = llvm.call_intrinsic "llvm.amdgcn.mfma.f32.32x32x8f16"(%{{.*}}) : (vector<4xf16>, vector<4xf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+// CHECK: llvm.extractelement %[[D]]
+// CHECK: llvm.call_intrinsic "llvm.amdgcn.mfma.f32.32x32x8f16"
+// CHECK-NOT: llvm.amdgcn.mfma
+func.func @runs(%x: f16, %y: f16, %z: f32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %a = tile.splat %x : f16 -> tensor<32x16xf16, #a>
+  %b = tile.splat %y : f16 -> tensor<16x32xf16, #b>
+  %c = tile.splat %z : f32 -> tensor<32x32xf32, #c>
+  %d = tile.dot %a, %b, %c {tilegpu.instruction = #tilegpu.instruction<"mfma.runs" depth 16>} : tensor<32x16xf16, #a>, tensor<16x32xf16, #b> -> tensor<32x32xf32, #c>
+  return
+}
+
+// -----
+
 #a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0), 16 -> (16,0), 32 -> (0,4); warp: 1 | dim0: 32, dim1: 8">
 #b = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (4,0); warp: 1 | dim0: 8, dim1: 32">
 #t = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (1,0), 2 -> (2,0), 4 -> (4,0), 8 -> (8,0), 16 -> (16,0), 32 -> (0,4); warp: 1 | dim0: 32, dim1: 32">

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a tile program to AMD's instructions: in each trip all threads store both operands behind one barrier, B four rows at a time as the
-// matrix instruction takes them, begin the next trip's loads without checks where all of them lie inside of the arrays, and read behind a
+// From a tile program to AMD's instructions: in each trip all threads store both operands behind one barrier, B eight rows at a time as two
+// matrix instructions take them, begin the next trip's loads without checks where all of them lie inside of the arrays, and read behind a
 // second barrier.
 // RUN: fattn-opt %s -amd-pipeline="target=amd:gfx942 warps=4 stages=2" | FileCheck %s
 
@@ -9,8 +9,7 @@
 // CHECK: llvm.cond_br
 // CHECK: llvm.cond_br
 // CHECK: rocdl.s.barrier
-// CHECK-COUNT-2: llvm.store {{.*}} : vector<4xi32>, !llvm.ptr<3>
-// CHECK-COUNT-4: llvm.store {{.*}} : vector<2xi32>, !llvm.ptr<3>
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<4xi32>, !llvm.ptr<3>
 // CHECK-NOT: llvm.store
 // CHECK: llvm.cond_br
 // CHECK-NOT: llvm.select {{.*}}, !llvm.ptr<1>
@@ -22,7 +21,7 @@
 // CHECK: llvm.select {{.*}}, !llvm.ptr<1>
 // CHECK: rocdl.s.barrier
 // CHECK-COUNT-2: llvm.load {{.*}} : !llvm.ptr<3>
-// CHECK-COUNT-16: llvm.amdgcn.mfma.f32.16x16x16f16
+// CHECK-COUNT-8: llvm.amdgcn.mfma.f32.32x32x8f16
 // CHECK: rocdl.sched.group.barrier
 // CHECK-NOT: rocdl.s.barrier
 // CHECK: llvm.br

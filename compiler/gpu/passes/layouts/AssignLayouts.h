@@ -48,8 +48,8 @@ class LayoutPool {
   double reductionCost(LayoutId id, int axis, int bits);
   /// Of a load or store; `contiguous` -1: no dimension is.
   double memoryCost(LayoutId id, int contiguous, int bits, int bytes);
-  /// Of reading it from shared memory in this layout, copies included.
-  double sharedReadCost(LayoutId id, int bits) const;
+  /// Of reading it from shared memory in this layout, copies included. `contiguous`: the dimension whose order the buffer keeps; -1: none.
+  double sharedReadCost(LayoutId id, int bits, int contiguous) const;
 
  private:
   const gpu::Target& target_;
@@ -152,6 +152,7 @@ class Assignment {
   void spread(mlir::Value from, LayoutId layout);
   double cost();
   double costOf(mlir::Operation* op);
+  int contiguousDimIn(mlir::Value operand);
   double costOfDot(tile::DotOp dot);
   double costOfMemory(mlir::Operation* op, LayoutId layout);
   bool isForSingleWarps(mlir::Operation* op);

@@ -7,6 +7,9 @@
 //                               lane,
 //                                                     and %c may be the first operand of a further product as it is
 //
+// Rows of the machine table that differ in the depth's order (MatrixInstruction::inRuns) are ways like others: operands that come from
+// memory are read in wider pieces, while a result of another dot may have the order of the other row.
+//
 // Instructions of warp groups, which read shared memory themselves, are one more way: all groups along the rows, or as many as the rows
 // suffice for, and the others along the columns. Where a dot is to have one group as its owner, that is the only way.
 #include "compiler/gpu/Fragments.h"
@@ -59,7 +62,8 @@ static DotOption optionFor(tile::DotOp dot, const gpu::MatrixInstruction& row, i
   DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
   // Registers of all warps in fragments: where warps outnumber them, several do the same.
   double fragments = static_cast<double>(c.inputSize(kRegister)) / each * static_cast<double>(pool.warps());
-  option.cycles = fragments * static_cast<double>(depth) / k * row.cyclesOf(row.stepN, false).value_or(2);
+  const double steps = fragments * static_cast<double>(depth) / k;
+  option.cycles = steps * (row.cyclesOf(row.stepN, false).value_or(2) + row.pieces / pool.target().rates.issue);
   option.row = &row;
   option.depth = k;
   return option;

@@ -140,11 +140,13 @@ double LayoutPool::memoryCost(LayoutId id, int contiguous, int bits, int bytes) 
   return entry->second = instruction * count * static_cast<double>(warps_);
 }
 
-double LayoutPool::sharedReadCost(LayoutId id, int bits) const {
+double LayoutPool::sharedReadCost(LayoutId id, int bits, int contiguous) const {
   const LinearLayout& layout = (*this)[id];
-  double elements =
-      static_cast<double>(layout.inputSize(kRegister)) * static_cast<double>(layout.inputSize(kLane)) * static_cast<double>(warps_);
-  return elements * bits / 8 / target_.shared.bytesPerCycle.value_or(128);
+  const double registers = static_cast<double>(layout.inputSize(kRegister)) * static_cast<double>(warps_);
+  const double moved = registers * static_cast<double>(layout.inputSize(kLane)) * bits / 8 / target_.shared.bytesPerCycle.value_or(128);
+  if (contiguous < 0 || target_.shared.readsMatrices) return moved;
+  constexpr int kWidest = 16;
+  return moved + registers / layout::vectorWidth(layout, contiguous, bits, kWidest, kWidest) / target_.rates.issue;
 }
 
 }  // namespace fattn::tilegpu

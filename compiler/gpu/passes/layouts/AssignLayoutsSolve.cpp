@@ -116,14 +116,25 @@ void Assignment::assignHomes() {
   for (auto& [value, edges] : edges_) spread(value, pool_.blocked(shapeOf(value), -1, bitsOf(value), 16));
 }
 
+/// The dimension of a loaded tile of rank 2, or of its transpose, that is contiguous in memory; -1: none.
+int Assignment::contiguousDimIn(Value operand) {
+  int dim = accessOf(loadBehind(operand)).contiguous;
+  for (auto trans = operand.getDefiningOp<tile::TransOp>(); trans && dim >= 0; trans = trans.getInput().getDefiningOp<tile::TransOp>())
+    dim = 1 - dim;
+  return dim;
+}
+
 double Assignment::costOfDot(tile::DotOp dot) {
   const DotOption& option = optionOf(dot);
   double total = option.cycles * frequencyOf(dot);
-  auto addRead = [&](Value operand, LayoutId layout, bool byMatrixUnit) {
-    if (loadBehind(operand) && !byMatrixUnit) total += pool_.sharedReadCost(layout, bitsOf(operand)) * frequencyOf(dot);
+  auto addRead = [&](Value operand, LayoutId layout, bool byMatrixUnit, int depthDim) {
+    if (!loadBehind(operand) || byMatrixUnit) return;
+    // Where memory is contiguous across the depth, copies turn the tile, so that it can be read in pieces of any width.
+    const bool keepsOrder = contiguousDimIn(operand) == depthDim;
+    total += pool_.sharedReadCost(layout, bitsOf(operand), keepsOrder ? depthDim : -1) * frequencyOf(dot);
   };
-  addRead(dot.getA(), option.a, option.sharedA);
-  addRead(dot.getB(), option.b, option.sharedB);
+  addRead(dot.getA(), option.a, option.sharedA, 1);
+  addRead(dot.getB(), option.b, option.sharedB, 0);
   return total;
 }
 
@@ -164,14 +175,18 @@ double Assignment::cost() {
 }
 
 void Assignment::chooseDots() {
-  // Where to begin: all dots alike, in the best such way. Chained dots that share their rows cost nothing then.
+  // Where to begin: all dots alike, in the best such way. Chained dots that share their rows cost nothing then. Ways that differ from
+  // another one in the depth's order only, the last ones, have no part in it.
+  auto isInOrder = [](const DotOption& option) { return !option.row->inRuns; };
+  SmallVector<size_t> inOrder;
+  for (const auto& options : options_) inOrder.push_back(static_cast<size_t>(llvm::count_if(options, isInOrder)));
   size_t most = 1;
-  for (const auto& options : options_) most = std::max(most, options.size());
+  for (size_t count : inOrder) most = std::max(most, count);
   std::vector<size_t> begin;
   double best = 0;
   for (size_t choice = 0; choice < most; ++choice) {
     chosen_.clear();
-    for (const auto& options : options_) chosen_.push_back(std::min(choice, options.size() - 1));
+    for (size_t count : inOrder) chosen_.push_back(std::min(choice, count - 1));
     double now = cost();
     if (choice == 0 || now < best) best = now, begin = chosen_;
   }
