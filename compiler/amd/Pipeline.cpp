@@ -5,6 +5,7 @@
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -17,7 +18,8 @@ void buildPipeline(OpPassManager& pm, const gpu::PipelineOptions& options) {
   // The program of one thread. Its order is the code generator's matter, which schedules for the chip.
   pm.addPass(createLowerTensorsPass());
   pm.addPass(gpu::createExpandMathPass());
-  pm.addPass(createCanonicalizerPass());
+  // LLVM simplifies control flow itself, in less time.
+  pm.addPass(createCanonicalizerPass(GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)));
   pm.addPass(createCSEPass());
 
   // Everything becomes the LLVM dialect.

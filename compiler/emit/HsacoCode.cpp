@@ -51,23 +51,26 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {
 
 bool hasMfma(llvm::StringRef chip) { return chip.starts_with("gfx9"); }
 
-/// The code generator's list looks for equal sums (nary-reassociate), where the list below has found them.
+/// The code generator's list looks for equal sums (nary-reassociate), where the list below has found them. What its gvn finds is worth its
+/// time with MFMA only (docs/simulator.md, "What compiling takes").
 ///
 /// LLVM 22 moves WMMA, which needs all lanes, into branches, where fewer may be on (github.com/llvm/llvm-project/pull/178314): on chips of
 /// gfx11 and later nothing is moved. MFMA stays where it is.
-llvm::SmallVector<llvm::StringRef, 2> leftOut(llvm::StringRef chip) {
-  llvm::SmallVector<llvm::StringRef, 2> passes = {"nary-reassociate"};
-  if (!hasMfma(chip)) passes.push_back("machine-sink");
-  return passes;
+llvm::SmallVector<llvm::StringRef, 3> leftOut(llvm::StringRef chip) {
+  if (hasMfma(chip)) return {"nary-reassociate"};
+  return {"nary-reassociate", "gvn", "machine-sink"};
 }
 
 /// As for NVIDIA (PtxCode.cpp), the default -O2 list takes nearly twice as long and finds no more (docs/simulator.md, "What compiling
 /// takes"). MFMA's chips have instructions for pairs of f32, which slp-vectorizer and vector-combine find. What lies behind unrolled loops
 /// is cleaned up once more: else addresses are computed in the trip, and a loop of width 128 with a mask stored registers on gfx950.
-constexpr const char* kHsacoPasses =
-    "function(infer-address-spaces,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,reassociate,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,slp-vectorizer,vector-combine,"
-    "loop-unroll<O2>,sroa,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse)";
+std::string passesFor(llvm::StringRef chip) {
+  return std::string(
+             "function(infer-address-spaces,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,reassociate,"
+             "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,") +
+         (hasMfma(chip) ? "slp-vectorizer,vector-combine," : "") +
+         "loop-unroll<O2>,sroa,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,early-cse)";
+}
 
 /// Errors of LLVM's back end, which would otherwise end the process.
 void collectErrors(const llvm::DiagnosticInfo* diagnostic, void* text) {
@@ -123,7 +126,7 @@ HsacoCode emitHsaco(mlir::ModuleOp source, const std::string& chip, const std::s
   auto machine = makeMachine(chip);
   auto module = translate(source, context, *machine);
   module->addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", kCodeObjectVersion);
-  optimize(*module, *machine, kHsacoPasses);
+  optimize(*module, *machine, passesFor(chip));
   HsacoCode code;
   if (wantText) {
     llvm::raw_string_ostream text(code.llvmIR);

@@ -31,7 +31,9 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     SmallVector<StringRef> names(std::begin(kExpanded), std::end(kExpanded));
     math::populateExpansionPatterns(patterns, names);
     populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    // The canonicalizer that follows simplifies regions.
+    const auto config = GreedyRewriteConfig().setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config))) signalPassFailure();
   }
 };
 

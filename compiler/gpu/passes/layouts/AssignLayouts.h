@@ -150,7 +150,7 @@ class Assignment {
   void collectAnchors();
   void assignHomes();
   void spread(mlir::Value from, LayoutId layout);
-  double cost();
+  double cost(double limit);
   double costOf(mlir::Operation* op);
   int contiguousDimIn(mlir::Value operand);
   double costOfDot(tile::DotOp dot);
@@ -168,7 +168,8 @@ class Assignment {
 
   mlir::FunctionOpInterface function_;
   LayoutPool& pool_;
-  std::vector<mlir::Operation*> operations_;  // that work on tiles, none of them cheap
+  std::vector<mlir::Operation*> operations_;   // that work on tiles, none of them cheap
+  std::vector<mlir::Operation*> byFrequency_;  // those that run most often first
   llvm::MapVector<mlir::Value, llvm::SmallVector<Edge>> edges_;
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Operation*, Access> accesses_;

@@ -5,6 +5,7 @@
 // operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
 #include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
 #include "compiler/gpu/passes/lazy/ExactSides.h"
@@ -167,10 +168,12 @@ double Assignment::costOf(Operation* op) {
   return total;
 }
 
-double Assignment::cost() {
+/// Of the whole function, or of a part of it that costs as much as `limit`.
+double Assignment::cost(double limit) {
   assignHomes();
   double total = 0;
-  for (Operation* op : operations_) total += costOf(op);
+  for (Operation* op : byFrequency_)
+    if ((total += costOf(op)) >= limit) break;
   return total;
 }
 
@@ -183,33 +186,32 @@ void Assignment::chooseDots() {
   size_t most = 1;
   for (size_t count : inOrder) most = std::max(most, count);
   std::vector<size_t> begin;
-  double best = 0;
+  double best = std::numeric_limits<double>::infinity();
   for (size_t choice = 0; choice < most; ++choice) {
     chosen_.clear();
     for (size_t count : inOrder) chosen_.push_back(std::min(choice, count - 1));
-    double now = cost();
-    if (choice == 0 || now < best) best = now, begin = chosen_;
+    double now = cost(best);
+    if (now < best) best = now, begin = chosen_;
   }
   chosen_ = begin;
-  // Then one dot at a time, until nothing improves: a better place for one can make another one's better. Each try prices the whole
-  // function, so that only the dots with the most work are tried and the time stays proportional to the function.
+  // Then one dot at a time in turns, until all have been tried since the last change: a better place for one can make another one's better.
+  // Each try prices the whole function, so that only the dots with the most work are tried and the time stays proportional to the function.
   constexpr size_t kMostDots = 16, kMostRounds = 16;
-  bool improved = true;
-  for (size_t round = 0; improved && round < kMostRounds; ++round) {
-    improved = false;
-    for (size_t i = 0; i < std::min(dots_.size(), kMostDots); ++i) {
-      size_t kept = chosen_[i];
-      for (size_t choice = 0; choice < options_[i].size(); ++choice) {
-        if (choice == kept) continue;
-        chosen_[i] = choice;
-        double now = cost();
-        if (now >= best) continue;
-        best = now;
-        kept = choice;
-        improved = true;
-      }
-      chosen_[i] = kept;
+  const size_t dots = std::min(dots_.size(), kMostDots);
+  for (size_t turn = 0, settled = 0; settled < dots && turn < kMostRounds * dots; ++turn) {
+    const size_t i = turn % dots;
+    ++settled;
+    size_t kept = chosen_[i];
+    for (size_t choice = 0; choice < options_[i].size(); ++choice) {
+      if (choice == kept) continue;
+      chosen_[i] = choice;
+      double now = cost(best);
+      if (now >= best) continue;
+      best = now;
+      kept = choice;
+      settled = 1;
     }
+    chosen_[i] = kept;
   }
   assignHomes();
 }
@@ -226,6 +228,8 @@ LogicalResult Assignment::solve() {
     connectOperation(op);
     if (auto dot = dyn_cast<tile::DotOp>(op)) dots_.push_back(dot);
   });
+  byFrequency_ = operations_;
+  llvm::stable_sort(byFrequency_, [](Operation* a, Operation* b) { return frequencyOf(a) > frequencyOf(b); });
   collectAnchors();
   for (auto [i, dot] : llvm::enumerate(dots_)) {
     dotNumbers_[dot] = i;
