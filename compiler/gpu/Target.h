@@ -110,6 +110,8 @@ struct Target {
   std::string_view name = {};  ///< "nvidia:sm_90a"
   int warpSize = 32;
   int maxWarps = 0;                   ///< resident on an SM
+  int simds = 0;                      ///< of an SM, where the code generator bounds registers by the warps that one of them holds; else 0
+  int smsOfBlock = 1;                 ///< whose SIMDs and shared memory the warps of a block are spread over
   int maxThreads = 1024;              ///< of a block
   std::optional<int> warpGroup = {};  ///< warps that act as one for matrix instructions and register reallocation
   std::vector<MatrixInstruction> matrix = {};

@@ -94,6 +94,8 @@ void takeOneProgram(mlir::Operation* function);
 inline constexpr llvm::StringLiteral kClusterAttr = "tilegpu.cluster", kSharedCopiesAttr = "tilegpu.shared_copies";
 /// The blocks that share copies; 1 where none do.
 int64_t clusterOf(mlir::Operation* op);
+/// On the function, by -tilegpu-bound-waves: a SIMD is to hold at least so many of its warps.
+inline constexpr llvm::StringLiteral kWavesAttr = "tilegpu.waves";
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
