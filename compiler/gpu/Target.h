@@ -122,6 +122,7 @@ struct Target {
   Rates rates = {};
   bool overlapsLaunches = false;  ///< a kernel may start before the one in front of it has ended, and waits for it by an instruction
   int mostClusterBlocks = 1;      ///< blocks that reach each other's shared memory, and may share copies
+  int dies = 1;                   ///< with a cache of their own, to which the device deals blocks in turns, in the largest product
   int addedBytes = 4;             ///< of neighbours that one instruction adds to memory atomically; one element where that is wider
 
   /// The best instruction for operands of this type, or the one of this name; null where there is none.

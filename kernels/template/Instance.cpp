@@ -70,15 +70,24 @@ std::vector<std::string> withOtherPrograms(const std::string& schedule) {
 
 // Where registers alone keep one more program out, and a program has few more than would let it in: how many waves a SIMD would have then.
 // The code was compiled before, to be measured.
-std::optional<int> wavesToTry(const Instance& instance, const TileConfig& tile) {
+std::optional<int> wavesToTry(const Instance& instance, const gpu::Target& target, const TileConfig& tile) {
   constexpr int kFew = 8;  // an eighth of what it has: more are stored in each trip
-  const gpu::Target& target = gpu::findTarget(instance.target.code);
   if (target.simds == 0 || tile.schedule.contains("waves")) return std::nullopt;
   const compiler::Binary binary = compileProgram(instance.job(tile)).binary;
   const auto bound = gpu::boundForOneMore(
       target, {.warps = binary.threads / target.warpSize, .registers = binary.registers, .sharedBytes = binary.sharedBytes});
   if (!bound || binary.registers - bound->registers > binary.registers / kFew) return std::nullopt;
   return bound->warps;
+}
+
+// What is said behind the order on chips of some kinds.
+std::vector<std::string> wordsToTry(const Instance& instance, const TileConfig& tile) {
+  if (instance.target.isHost()) return {};
+  const gpu::Target& target = gpu::findTarget(instance.target.code);
+  std::vector<std::string> words;
+  if (const std::optional<int> waves = wavesToTry(instance, target, tile)) words.push_back("waves" + std::to_string(*waves));
+  if (target.dies > 1 && !tile.schedule.contains("dies")) words.emplace_back("dies");
+  return words;
 }
 
 // With those that are not told.
@@ -332,8 +341,7 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
     for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i) add(offered[i]);
     if (instance->machine.warp_groups)
       for (const std::string& schedule : withOtherPrograms(tile.schedule)) add(schedule);
-    if (!instance->target.isHost())
-      if (const std::optional<int> waves = wavesToTry(*instance, tile)) add(with(tile.schedule, "waves" + std::to_string(*waves)));
+    for (const std::string& word : wordsToTry(*instance, tile)) add(with(tile.schedule, word));
     return variants;
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };

@@ -286,4 +286,12 @@ def BoundWavesPass : Pass<"tilegpu-bound-waves", "::mlir::func::FuncOp"> {
   let options = [Option<"waves", "waves", "int64_t", "1", "waves that a SIMD holds at the least">];
 }
 
+def GatherProgramsPass : Pass<"tilegpu-gather-programs", "::mlir::func::FuncOp"> {
+  let summary = "Let programs that follow each other run on one die";
+  let description = [{
+    On a chip of several dies, each with a cache of its own, to which the device deals blocks in turns. The function gets the attribute
+    `tilegpu.die_order`. A chip of one die is an error. Runs last, as its program ids are computed.
+  }];
+}
+
 #endif

@@ -106,6 +106,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   addSharedMemory(pm, options, words);
   if (options.roles) addRoles(pm, words);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
+  if (words.dies) pm.addNestedPass<func::FuncOp>(tilegpu::createGatherProgramsPass());
 }
 
 }  // namespace fattn::gpu

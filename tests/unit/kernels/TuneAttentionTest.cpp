@@ -106,6 +106,17 @@ TEST(AttentionSpace, ABoundOfRegistersIsAVariantWhereItLetsOneMoreProgramIn) {
   EXPECT_EQ(bounded("nvidia:sm_90a", 128), std::vector<std::string>());
 }
 
+TEST(AttentionSpace, ProgramsGatheredOnDiesAreAVariantOfChipsWithDies) {
+  const auto gathered = [](const char* target) {
+    const AttentionConfig c = config(target, DType::BF16, 64);
+    return std::ranges::count(variantsOf(c, defaultOf(c)), std::string("dies"), &TileConfig::schedule);
+  };
+  EXPECT_EQ(gathered("amd:gfx942"), 1);
+  EXPECT_EQ(gathered("modelled:gfx942"), 1);
+  EXPECT_EQ(gathered("amd:gfx1100"), 0);
+  EXPECT_EQ(gathered("nvidia:sm_90a"), 0);
+}
+
 // The orders that the defaults name are among those that the compiler offers for their loops.
 TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
   int named = 0;
