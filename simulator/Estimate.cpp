@@ -14,13 +14,17 @@ constexpr std::uint64_t kMostScheduled = 1'000'000;  // workgroups that are deal
 
 std::uint64_t workgroupsOf(const Estimate::Place& grid) { return std::uint64_t{1} * grid[0] * grid[1] * grid[2]; }
 
+/// Of workgroups that are numbered along x first.
+Estimate::Place placeAt(std::uint64_t number, const Estimate::Place& grid) {
+  return {static_cast<std::uint32_t>(number % grid[0]), static_cast<std::uint32_t>(number / grid[0] % grid[1]),
+          static_cast<std::uint32_t>(number / grid[0] / grid[1])};
+}
+
 std::vector<Estimate::Place> chooseSamples(const Estimate::Place& grid) {
   std::vector<Estimate::Place> samples;
   const std::uint64_t all = workgroupsOf(grid);
   if (all <= kMostSamples) {
-    for (std::uint64_t i = 0; i < all; ++i)
-      samples.push_back({static_cast<std::uint32_t>(i % grid[0]), static_cast<std::uint32_t>(i / grid[0] % grid[1]),
-                         static_cast<std::uint32_t>(i / grid[0] / grid[1])});
+    for (std::uint64_t i = 0; i < all; ++i) samples.push_back(placeAt(i, grid));
     return samples;
   }
   // Each dimension's fifths once, in another order for each: what follows from the place along one of them is seen along that one.
@@ -54,8 +58,9 @@ int residentGroups(const Chip& chip, const Kernel& kernel, int waves) {
   return static_cast<int>(std::min<std::int64_t>(ofSimd * pace.simds / waves, byLocal));
 }
 
-Estimate::Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, const Place& grid, int resident)
-    : chip_(chip), code_(code), grid_(grid), samples_(chooseSamples(grid)) {
+Estimate::Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, const Place& grid, int resident, DieOrder order)
+    : chip_(chip), code_(code), grid_(grid), order_(order), samples_(chooseSamples(grid)) {
+  for (Place& sample : samples_) sample = order_.blockOf(sample, grid_);
   const auto units = static_cast<std::uint64_t>(paceOf(chip).computeUnits);
   const std::uint64_t share = (workgroupsOf(grid) + units - 1) / units;  // of a compute unit, where there are few
   resident_ = static_cast<int>(std::clamp<std::uint64_t>(share, 1, static_cast<std::uint64_t>(std::max(resident, 1))));
@@ -64,7 +69,7 @@ Estimate::Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, 
 void Estimate::add(const Trace& trace, const Place& place) {
   const std::vector<const Trace*> groups(static_cast<std::size_t>(resident_), &trace);
   Timing timing = timingOf(chip_, code_, groups, kApart);
-  clocks_.emplace_back(place, static_cast<double>(timing.clocks));
+  clocks_.emplace_back(order_.programOf(place, grid_), static_cast<double>(timing.clocks));
   if (clocks_.size() == samples_.size() / 2 + 1) timing_ = std::move(timing);
 }
 
@@ -97,18 +102,19 @@ std::size_t Estimate::decisive() const {
 
 double Estimate::microseconds() const {
   const Pace& pace = paceOf(chip_);
-  const auto slots = static_cast<std::uint64_t>(pace.computeUnits) * static_cast<std::uint64_t>(resident_);
+  const auto dies = static_cast<std::uint64_t>(pace.dies);
+  const std::uint64_t slots = static_cast<std::uint64_t>(pace.computeUnits) * static_cast<std::uint64_t>(resident_) / dies;  // of a die
   const std::uint64_t all = workgroupsOf(grid_), each = std::max<std::uint64_t>(all / kMostScheduled, 1);
-  std::priority_queue<double, std::vector<double>, std::greater<>> free;
-  for (std::uint64_t i = 0; i < slots; ++i) free.push(0);
+  using Free = std::priority_queue<double, std::vector<double>, std::greater<>>;  // when each place for a workgroup has none
+  std::vector<Free> free(dies, Free({}, std::vector<double>(slots)));
   const std::size_t d = decisive();
   const std::map<std::uint32_t, double> known = along(d);
-  const std::uint64_t below = d == 0 ? 1 : d == 1 ? grid_[0] : std::uint64_t{1} * grid_[0] * grid_[1];
   double last = 0;
   for (std::uint64_t i = 0; i < all; i += each) {
-    const double end = free.top() + between(known, static_cast<std::uint32_t>(i / below % grid_[d])) * static_cast<double>(each);
-    free.pop();
-    free.push(end);
+    Free& die = free[i / each % dies];
+    const double end = die.top() + between(known, order_.programOf(placeAt(i, grid_), grid_)[d]) * static_cast<double>(each);
+    die.pop();
+    die.push(end);
     last = std::max(last, end);
   }
   return last / (pace.gigahertz * 1e3);

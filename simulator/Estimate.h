@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/DieOrder.h"
 #include "simulator/CodeObject.h"
 #include "simulator/TimedCode.h"
 #include "simulator/Timing.h"
@@ -23,15 +24,16 @@ int residentGroups(const Chip& chip, const Kernel& kernel, int waves);
 /// follow from their place along one dimension of the grid, as the length of a causal block's loop does.
 class Estimate {
  public:
-  using Place = std::array<std::uint32_t, 3>;
-  /// `code` is timedCode() of the object and outlives this.
-  Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, const Place& grid, int resident);
+  using Place = DieOrder::Place;
+  /// `code` is timedCode() of the object and outlives this. `order` is the one that the kernel's programs have.
+  Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, const Place& grid, int resident, DieOrder order = {});
 
   /// All of them where they are few, else some that are spread over the grid.
   const std::vector<Place>& samples() const { return samples_; }
   void add(const Trace& trace, const Place& place);
 
-  /// Of the whole launch on the product that Pace names: workgroups go to whichever compute unit has a place for one first.
+  /// Of the whole launch on the product that Pace names: workgroups go to dies in turns, and there to whichever compute unit has a place
+  /// for one first.
   double microseconds() const;
   /// Of a sample in the middle of the grid, as often as a compute unit holds it.
   const Timing& timing() const { return timing_; }
@@ -44,9 +46,10 @@ class Estimate {
   const Chip& chip_;
   const std::vector<TimedInstruction>& code_;
   Place grid_;
+  DieOrder order_;
   int resident_;
   std::vector<Place> samples_;
-  std::vector<std::pair<Place, double>> clocks_;  ///< of the samples, each beside others of its kind
+  std::vector<std::pair<Place, double>> clocks_;  ///< of the samples' programs, each beside others of its kind
   Timing timing_;
 };
 

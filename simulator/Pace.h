@@ -32,6 +32,7 @@ struct Pace {
 
   // The product that figures of a whole device are for.
   int computeUnits;
+  int dies;  ///< that they are on; workgroups are dealt to them in turns
   double gigahertz;
   double gigabytes;  ///< that memory moves in a second
   std::string_view product;

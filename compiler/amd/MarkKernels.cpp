@@ -7,6 +7,8 @@
 //   llvm.mlir.global internal @fattn_shared() {addr_space = 3} : !llvm.array<512 x i8> { poison }
 //   llvm.func @k(...) attributes {rocdl.kernel, rocdl.reqd_work_group_size = array<i32: 256, 1, 1>, ...}
 //
+// `tilegpu.waves = 2` becomes LLVM's attribute "amdgpu-waves-per-eu", by which registers are bounded.
+//
 // With a size that is known the code object says what a launch needs, and the code generator how many waves fit on a compute unit.
 // Last of all, as these attributes are legal on functions of the LLVM dialect only. Test: tests/lit/amd/mark-kernels.mlir.
 #include "compiler/amd/Passes.h"
@@ -33,7 +35,10 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
     function->setAttr(ROCDL::ROCDLDialect::getReqdWorkGroupSizeAttrName(), b.getDenseI32ArrayAttr({threads, 1, 1}));
     function->setAttr(ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName(), b.getStringAttr(range));
     // Accumulators stay among the other registers: half of a wave's would else be set apart for them, and values moved there and back.
-    function.setPassthroughAttr(b.getArrayAttr({b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"})}));
+    SmallVector<Attribute> more = {b.getStrArrayAttr({"amdgpu-agpr-alloc", "0"})};
+    if (auto waves = function->getAttrOfType<IntegerAttr>(tilegpu::kWavesAttr))
+      more.push_back(b.getStrArrayAttr({"amdgpu-waves-per-eu", std::to_string(waves.getInt())}));
+    function.setPassthroughAttr(b.getArrayAttr(more));
   }
 
   /// Whether it is shared memory whose size nobody has said.

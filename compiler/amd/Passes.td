@@ -29,7 +29,7 @@ def OrderProductsPass : Pass<"amd-order-products", "::mlir::LLVM::LLVMFuncOp"> {
 def MarkKernelsPass : Pass<"amd-mark-kernels", "::mlir::ModuleOp"> {
   let summary = "Give kernels the attributes by which ROCDL knows them, and their shared memory its size";
   let description = [{
-    Threads of a workgroup, and bytes of LDS. Runs last, as these attributes are legal in the LLVM dialect only.
+    Threads of a workgroup, bytes of LDS, and the least number of waves a SIMD. Runs last, as these attributes are legal in the LLVM dialect only.
   }];
   let dependentDialects = ["::mlir::ROCDL::ROCDLDialect"];
 }

@@ -13,6 +13,7 @@ struct AmdPipelineArguments : PassPipelineOptions<AmdPipelineArguments> {
   Option<int64_t> warps{*this, "warps", llvm::cl::desc("Waves of a workgroup"), llvm::cl::init(gpu::PipelineOptions().warps)};
   Option<int64_t> stages{*this, "stages", llvm::cl::desc("Trips of a loop whose copies are in flight"),
                          llvm::cl::init(gpu::PipelineOptions().stages)};
+  Option<std::string> forced{*this, "forced", llvm::cl::desc("This schedule: \"A B1 a b waves2\"")};
 };
 
 }  // namespace
@@ -21,7 +22,9 @@ void registerPasses() {
   registerAmdPasses();
   PassPipelineRegistration<AmdPipelineArguments>(
       "amd-pipeline", "Everything from tile to the LLVM and ROCDL dialects", [](OpPassManager& pm, const AmdPipelineArguments& arguments) {
-        buildPipeline(pm, {.target = arguments.target, .warps = arguments.warps, .stages = arguments.stages, .forced = {}, .verify = true});
+        buildPipeline(
+            pm,
+            {.target = arguments.target, .warps = arguments.warps, .stages = arguments.stages, .forced = arguments.forced, .verify = true});
       });
 }
 

@@ -206,6 +206,9 @@ void compileForAmd(Job& job) {
                                .verify = job.options.verify,
                                .checkOrder = job.options.verify};
   job.run([&](OpPassManager& pm) { amd::buildPipeline(pm, options); });
+  for (auto f : job.module.getOps<LLVM::LLVMFuncOp>())
+    if (auto order = f->getAttrOfType<DenseI64ArrayAttr>(tilegpu::kDieOrderAttr))
+      job.binary.dieOrder = {.dies = static_cast<std::uint8_t>(order[0]), .first = static_cast<std::uint8_t>(order[1])};
   if (job.onlyPasses) return;
   job.attachLineTables(emit::LineTables::Sections);
   const Headroom headroom(toGenerate(job.module));

@@ -20,4 +20,38 @@ Occupancy occupancyOf(const Target& target, const BlockNeeds& needs) {
   return result;
 }
 
+namespace {
+
+/// The SMs that a block is spread over, as one.
+Target together(const Target& target) {
+  Target one = target;
+  one.maxWarps *= target.smsOfBlock;
+  one.registers.perSM *= target.smsOfBlock;
+  one.shared.bytesPerSM *= target.smsOfBlock;
+  return one;
+}
+
+int warpsOfSimd(const Target& target, int warps) {
+  const int simds = target.simds * target.smsOfBlock;
+  return (warps + simds - 1) / simds;
+}
+
+}  // namespace
+
+int mostWarpsOfSimd(const Target& target, const BlockNeeds& needs) {
+  return target.simds == 0 ? 0 : warpsOfSimd(target, occupancyOf(together(target), needs).blocks * needs.warps);
+}
+
+std::optional<WarpBound> boundForOneMore(const Target& target, const BlockNeeds& needs) {
+  if (target.simds == 0) return std::nullopt;
+  BlockNeeds other = needs;
+  other.registers = 0;
+  const int now = occupancyOf(together(target), needs).blocks;
+  if (now >= occupancyOf(together(target), other).blocks) return std::nullopt;
+  const int warps = warpsOfSimd(target, (now + 1) * needs.warps);
+  const auto each = static_cast<int>(target.registers.perSM / target.simds / target.warpSize / warps);
+  return WarpBound{.warps = warps,
+                   .registers = std::min(target.registers.perThread, each / target.registers.granule * target.registers.granule)};
+}
+
 }  // namespace fattn::gpu

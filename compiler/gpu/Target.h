@@ -112,6 +112,8 @@ struct Target {
   std::string_view name = {};  ///< "nvidia:sm_90a"
   int warpSize = 32;
   int maxWarps = 0;                   ///< resident on an SM
+  int simds = 0;                      ///< of an SM, where the code generator bounds registers by the warps that one of them holds; else 0
+  int smsOfBlock = 1;                 ///< whose SIMDs and shared memory the warps of a block are spread over
   int maxThreads = 1024;              ///< of a block
   std::optional<int> warpGroup = {};  ///< warps that act as one for matrix instructions and register reallocation
   std::vector<MatrixInstruction> matrix = {};
@@ -122,6 +124,7 @@ struct Target {
   Rates rates = {};
   bool overlapsLaunches = false;  ///< a kernel may start before the one in front of it has ended, and waits for it by an instruction
   int mostClusterBlocks = 1;      ///< blocks that reach each other's shared memory, and may share copies
+  int dies = 1;                   ///< with a cache of their own, to which the device deals blocks in turns, in the largest product
   int addedBytes = 4;             ///< of neighbours that one instruction adds to memory atomically; one element where that is wider
 
   /// The best instruction for operands of this type, or the one of this name; null where there is none.

@@ -7,8 +7,10 @@
 #include <deque>
 
 #include "compiler/driver/Identity.h"
+#include "compiler/gpu/Occupancy.h"
 #include "dsl/Internal.h"
 #include "kernels/core/Bench.h"
+#include "kernels/core/CompileProgram.h"
 #include "kernels/core/TunedLookup.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/cache/Hash.h"
@@ -50,6 +52,9 @@ void requireExtents(const KernelTemplate& from, std::span<const std::int64_t> ex
       failTemplate(from, "an extent is " + std::to_string(extent) + "; legal extents are 0 to 2147483647", "0 says that it is not known");
 }
 
+// A word behind an order.
+std::string with(const std::string& order, const std::string& word) { return order + (order.empty() ? "" : " ") + word; }
+
 // The order in the other ways of handing programs to blocks: one a block, several in turns, several while the kernel runs.
 std::vector<std::string> withOtherPrograms(const std::string& schedule) {
   constexpr std::array<std::string_view, 2> kWords = {"persistent", "dynamic"};
@@ -58,9 +63,31 @@ std::vector<std::string> withOtherPrograms(const std::string& schedule) {
     if (order.ends_with(word)) order.resize(order.size() - word.size());
   while (order.ends_with(' ')) order.pop_back();
   std::vector<std::string> all = {order};
-  for (const std::string_view word : kWords) all.push_back(order + (order.empty() ? "" : " ") + std::string(word));
+  for (const std::string_view word : kWords) all.push_back(with(order, std::string(word)));
   std::erase(all, schedule);
   return all;
+}
+
+// Where registers alone keep one more program out, and a program has few more than would let it in: how many waves a SIMD would have then.
+// The code was compiled before, to be measured.
+std::optional<int> wavesToTry(const Instance& instance, const gpu::Target& target, const TileConfig& tile) {
+  constexpr int kFew = 8;  // an eighth of what it has: more are stored in each trip
+  if (target.simds == 0 || tile.schedule.contains("waves")) return std::nullopt;
+  const compiler::Binary binary = compileProgram(instance.job(tile)).binary;
+  const auto bound = gpu::boundForOneMore(
+      target, {.warps = binary.threads / target.warpSize, .registers = binary.registers, .sharedBytes = binary.sharedBytes});
+  if (!bound || binary.registers - bound->registers > binary.registers / kFew) return std::nullopt;
+  return bound->warps;
+}
+
+// What is said behind the order on chips of some kinds.
+std::vector<std::string> wordsToTry(const Instance& instance, const TileConfig& tile) {
+  if (instance.target.isHost()) return {};
+  const gpu::Target& target = gpu::findTarget(instance.target.code);
+  std::vector<std::string> words;
+  if (const std::optional<int> waves = wavesToTry(instance, target, tile)) words.push_back("waves" + std::to_string(*waves));
+  if (target.dies > 1 && !tile.schedule.contains("dies")) words.emplace_back("dies");
+  return words;
 }
 
 // With those that are not told.
@@ -314,6 +341,7 @@ TuneProblem problemOf(const std::shared_ptr<const Instance>& instance, std::span
     for (std::size_t i = tile.schedule.empty() ? 1 : 0; i < std::min(offered.size(), kMost + 1); ++i) add(offered[i]);
     if (instance->machine.warp_groups)
       for (const std::string& schedule : withOtherPrograms(tile.schedule)) add(schedule);
+    for (const std::string& word : wordsToTry(*instance, tile)) add(with(tile.schedule, word));
     return variants;
   };
   problem.bench = [instance, shape] { return std::make_unique<TemplateBench>(instance, shape); };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fattn/DType.h"
+#include "runtime/base/DieOrder.h"
 
 namespace fattn::compiler {
 
@@ -61,6 +62,8 @@ struct Binary {
   int cluster = 1;
   /// The entry waits for the kernel in front of it in its stream by itself: a launch may say that it need not be held back for that one.
   bool overlaps = false;
+  /// Which program a block takes, for models of a launch: launches do not ask, as the entry does by itself.
+  DieOrder dieOrder = {};
   int scalarRegisters = 0;                     ///< of a warp, where the chip has such; not kept by caches
   std::vector<TensorMap> tensorMaps = {};      ///< further parameters of the entry, in order
   std::vector<std::int32_t> nonNegative = {};  ///< arguments that must not be negative for the maps to be right

@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the files are little-endian and written as numbers lie in memory");
 
 constexpr std::string_view kMagic = "fattnbin";
-constexpr std::uint32_t kBinaryVersion = 7;
+constexpr std::uint32_t kBinaryVersion = 8;
 constexpr std::size_t kHeader = 8 + 4 + 4 + 8 + 32, kDigest = 32, kMaxBinary = std::size_t{256} << 20, kMaxBinaryText = 4096,
                       kMaxArgs = 4096;
 constexpr int kShards = 16;  // folders, by the first digit of the key: each is pruned by itself, so that a write looks at few files
@@ -143,6 +143,9 @@ std::optional<compiler::Binary> decodePayload(std::string_view payload) {
   }
   binary.cluster = in.number<std::uint8_t>();
   if (binary.cluster < 1 || (binary.cluster > 1 && binary.repeats)) return std::nullopt;
+  binary.dieOrder.dies = in.number<std::uint8_t>();
+  binary.dieOrder.first = in.number<std::uint8_t>();
+  if (binary.dieOrder.dies < 1 || binary.dieOrder.first > 2) return std::nullopt;
   auto args = in.number<std::uint32_t>();
   if (args > kMaxArgs) return std::nullopt;
   for (std::uint32_t i = 0; in.good && i < args; ++i) {
@@ -171,6 +174,8 @@ std::string encodeBinary(const Digest& key, const compiler::Binary& binary) {
   for (int value : {binary.threads, binary.registers, binary.spillBytes}) put(payload, static_cast<std::int32_t>(value));
   for (bool flag : {binary.repeats, binary.counts, binary.overlaps}) put(payload, static_cast<std::uint8_t>(flag));
   put(payload, static_cast<std::uint8_t>(binary.cluster));
+  put(payload, binary.dieOrder.dies);
+  put(payload, binary.dieOrder.first);
   put(payload, static_cast<std::uint32_t>(binary.args.size()));
   for (const compiler::ArgInfo& arg : binary.args) {
     putText(payload, arg.name);

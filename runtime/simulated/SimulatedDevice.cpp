@@ -228,7 +228,7 @@ void SimulatedDevice::model(const SimulatedModule& module, const Grid& grid, std
   std::shared_ptr<const ModelledLaunch>& known = module.modelled(grid, arguments);
   if (!known) {
     lock.unlock();
-    simulator::Estimate estimate(chip_, module.timed(), placeOf(grid), residentOrThrow(module));
+    simulator::Estimate estimate(chip_, module.timed(), placeOf(grid), residentOrThrow(module), module.binary().dieOrder);
     simulator::LaunchOptions options = nextOrder();
     options.only = estimate.samples();
     options.traced = [&](const simulator::Trace& trace, const simulator::Estimate::Place& place) { estimate.add(trace, place); };

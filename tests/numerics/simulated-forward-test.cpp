@@ -77,6 +77,20 @@ TEST_P(SimulatedForward, MatchesFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Chips, SimulatedForward, testing::ValuesIn(cells()), [](const auto& info) { return info.param.text(); });
 
+/// Words behind an order: programs gathered on dies in grids that these do not divide, and few registers.
+TEST(SimulatedForward, WordsOfAnOrderChangeNoResult) {
+  for (const char* tile : {"SCHEDULE=dies", "SCHEDULE=waves2 dies"})
+    for (const bool causal : {false, true}) {
+      const Kernel kernel =
+          compile({.dtype = DType::BF16, .head_dim = 64, .causal = causal, .target = "simulated:gfx942", .tile = TileConfig::parse(tile)});
+      ForwardWorst worst;
+      for (const io::AttentionShape& shape :
+           {io::AttentionShape{1, 3, 3, 300, 200, 64, 64, causal}, io::AttentionShape{3, 6, 2, 130, 65, 64, 64, causal}})
+        ForwardCase(shape, DType::BF16, 7000).launch(openDevice("simulated:gfx942"), kernel, Placement::Bhsd, worst);
+      EXPECT_GT(worst.o, 0) << tile;
+    }
+}
+
 /// tinygrad's flash attention for gfx1100 (f16, D = 64, 32 heads, 1024 keys): two heads of it and three blocks of queries, the last one not
 /// full.
 TEST(SimulatedForward, TwoHeadsOfTinygradsCaseAreRightToAThousandth) {

@@ -139,6 +139,25 @@ TEST(Estimate, FewWorkgroupsDoNotShareComputeUnits) {
   EXPECT_GT(timeWith(305), timeWith(304));
 }
 
+// Eight dies of 38 compute units. The device deals workgroups to dies in turns, whatever they have to do.
+TEST(Estimate, WorkgroupsAreDealtToDiesInTurns) {
+  const auto object = makeKernels("gfx942", {{.name = "k", .body = "v_mov_b32 v1, 1.0\n" + times(100, "v_add_f32 v2, v1, v1")}});
+  const std::vector<TimedInstruction> code = timedCode(object->code(), object->chip());
+  Trace shorter = traceOf(*object, 64), longer = shorter;
+  for (int i = 0; i < 99; ++i) longer.waves[0].insert(longer.waves[0].end() - 1, shorter.waves[0].begin() + 1, shorter.waves[0].end() - 1);
+  // Programs of x = 1 are longer than those of x = 0, and a neighbour of these: each second die gets the former.
+  const auto timeWith = [&](DieOrder order) {
+    const Place grid = {2, 38 * 8, 1};
+    Estimate estimate(object->chip(), code, grid, /*resident=*/1, order);
+    for (const Place& place : estimate.samples()) estimate.add(order.programOf(place, grid)[0] == 1 ? longer : shorter, place);
+    return estimate.microseconds();
+  };
+  const double once = 100 * 100 * 4 / 2100.0;
+  EXPECT_NEAR(timeWith({}), 2 * once, 0.05 * once) << "four dies have two long ones a compute unit";
+  EXPECT_NEAR(timeWith({.dies = 8}), 1 * once, 0.1 * once)
+      << "each die has as many long ones as compute units, and short ones in front of the last";
+}
+
 TEST(Estimate, CountsWhatAComputeUnitHolds) {
   const Chip &cdna = *findChip("gfx942"), &rdna = *findChip("gfx1100");
   const auto small = makeKernels("gfx942", {{.name = "k", .body = ""}}),

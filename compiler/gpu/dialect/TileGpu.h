@@ -11,6 +11,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "runtime/base/DieOrder.h"
 
 namespace fattn::layout {
 /// For the storage of attributes.
@@ -94,6 +95,10 @@ void takeOneProgram(mlir::Operation* function);
 inline constexpr llvm::StringLiteral kClusterAttr = "tilegpu.cluster", kSharedCopiesAttr = "tilegpu.shared_copies";
 /// The blocks that share copies; 1 where none do.
 int64_t clusterOf(mlir::Operation* op);
+/// On the function, by -tilegpu-bound-waves: a SIMD is to hold at least so many of its warps.
+inline constexpr llvm::StringLiteral kWavesAttr = "tilegpu.waves";
+/// On the function, by -tilegpu-gather-programs: fattn::DieOrder's dies and first axis.
+inline constexpr llvm::StringLiteral kDieOrderAttr = "tilegpu.die_order";
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
@@ -101,10 +106,7 @@ inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
 inline constexpr llvm::StringLiteral kSlotByProgramAttr = "tilegpu.slot_by_program";
 /// The axes along which the pairs of tilegpu.each_program are numbered, one after the other: theirs first, so that all programs that differ
 /// in nothing else run at about the same time.
-inline size_t axisInTurn(tile::Axis axis, size_t turn) {
-  const auto along = static_cast<size_t>(axis);
-  return turn == 0 ? along : turn <= along ? turn - 1 : turn;
-}
+inline size_t axisInTurn(tile::Axis axis, size_t turn) { return DieOrder::axisInTurn(static_cast<size_t>(axis), turn); }
 /// The first programs, `most` or all, that block `block` of `blocks` takes (tilegpu.each_program along `axis`), in their order, as numbers
 /// along x first.
 llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks,

@@ -277,4 +277,21 @@ def NarrowGuardsPass : Pass<"tilegpu-narrow-guards", "::mlir::func::FuncOp"> {
   }];
 }
 
+def BoundWavesPass : Pass<"tilegpu-bound-waves", "::mlir::func::FuncOp"> {
+  let summary = "Ask for a least number of waves a SIMD";
+  let description = [{
+    The function gets the attribute `tilegpu.waves`, by which the code generator bounds its registers. A number that no SIMD reaches with the function's
+    warps and shared memory is an error. Runs behind `-tilegpu-allocate-shared`.
+  }];
+  let options = [Option<"waves", "waves", "int64_t", "1", "waves that a SIMD holds at the least">];
+}
+
+def GatherProgramsPass : Pass<"tilegpu-gather-programs", "::mlir::func::FuncOp"> {
+  let summary = "Let programs that follow each other run on one die";
+  let description = [{
+    On a chip of several dies, each with a cache of its own, to which the device deals blocks in turns. The function gets the attribute
+    `tilegpu.die_order`. A chip of one die is an error. Runs last, as its program ids are computed.
+  }];
+}
+
 #endif

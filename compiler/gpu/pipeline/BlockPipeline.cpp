@@ -4,6 +4,7 @@
 
 #include "compiler/gpu/check/Passes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/schedule/OrderWords.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
@@ -13,35 +14,19 @@ using namespace mlir;
 namespace fattn::gpu {
 namespace {
 
-/// Whether the last word of an order's text is this one; takes it away.
-bool takeWord(std::string& order, StringRef word) {
-  StringRef text = StringRef(order).rtrim();
-  if (!text.consume_back(word) || (!text.empty() && text.back() != ' ')) return false;
-  order = text.rtrim().str();
-  return true;
-}
-
-/// What is named behind the nodes of an order, in any order.
-struct Words {
-  bool owners = false, repeat = false, dynamic = false, cluster = false;
-};
-
-Words takeWords(std::string& order, const PipelineOptions& options) {
-  Words words{.repeat = options.repeat || options.dynamic, .dynamic = options.dynamic, .cluster = options.cluster};
-  for (bool more = true; more;) {
-    const bool persistent = takeWord(order, "persistent"), dynamic = takeWord(order, "dynamic"), owned = takeWord(order, "owners"),
-               cluster = takeWord(order, "cluster");
-    words.cluster |= cluster;
-    words.repeat |= persistent || dynamic, words.dynamic |= dynamic, words.owners |= owned;
-    more = persistent || dynamic || owned || cluster;
-  }
+/// What the order's words and the options ask for together; the words go.
+OrderWords wordsOf(const PipelineOptions& options, std::string& order) {
+  OrderWords words = takeWords(order);
+  words.dynamic |= options.dynamic;
+  words.persistent |= options.repeat || words.dynamic;
+  words.cluster |= options.cluster;
   words.owners &= options.roles && options.boxes;
   return words;
 }
 
 /// What crosses warps goes through shared memory, too, and what an engine stores. Then it is known what lies where, and who waits for whom.
-void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Words& words) {
-  const bool owners = words.owners, repeat = words.repeat;
+void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const OrderWords& words) {
+  const bool owners = words.owners, repeat = words.persistent;
   if (owners) {
     pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
     pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
@@ -56,13 +41,14 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Wo
   pm.addPass(tilegpu::createPlaceFencesPass());
   pm.addPass(tilegpu::createPlaceBarriersPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createSplitWaitsPass());
+  if (words.waves) pm.addNestedPass<func::FuncOp>(tilegpu::createBoundWavesPass({.waves = *words.waves}));
 }
 
-/// Copies that wait for nothing but their slots run apart from what computes; `repeat`: a block takes one program after another.
-void addRoles(OpPassManager& pm, const Words& words) {
+/// Copies that wait for nothing but their slots run apart from what computes; `persistent`: a block takes one program after another.
+void addRoles(OpPassManager& pm, const OrderWords& words) {
   constexpr int64_t kNeighbours = 2;
   pm.addPass(tilegpu::createSplitRolesPass());
-  if (words.repeat) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+  if (words.persistent) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
   if (words.cluster) pm.addNestedPass<func::FuncOp>(tilegpu::createShareCopiesPass({.cluster = kNeighbours}));
   pm.addPass(tilegpu::createPlaceTurnsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
@@ -73,7 +59,7 @@ void addRoles(OpPassManager& pm, const Words& words) {
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   std::string order = options.forced;
-  const Words words = takeWords(order, options);
+  const OrderWords words = wordsOf(options, order);
   const bool owners = words.owners;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
@@ -120,6 +106,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   addSharedMemory(pm, options, words);
   if (options.roles) addRoles(pm, words);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
+  if (words.dies) pm.addNestedPass<func::FuncOp>(tilegpu::createGatherProgramsPass());
 }
 
 }  // namespace fattn::gpu

@@ -23,9 +23,7 @@ struct PipelineOptions {
   int64_t warps = tilegpu::AssignLayoutsPassOptions().warps;
   int64_t stages = tilegpu::ScheduleLoopsPassOptions().stages;
   int64_t schedule = tilegpu::ScheduleLoopsPassOptions().schedule;  ///< which of the search's best
-  std::string forced;             ///< "S PV1 E L": this order instead; "S PV1 E L persistent" sets repeat, "... dynamic" repeat
-                                  ///< and dynamic; "... cluster": neighbouring blocks share copies; "... owners": results that are only
-                                  ///< added to memory have one warp group as their owner
+  std::string forced;             ///< "S PV1 E L": this order instead, with what its words ask for (schedule/OrderWords.h)
   ScheduledLoopSink onLoop = {};  ///< if set: is handed every loop as its schedule is chosen
   bool verify = false;            ///< layouts are verified again after the passes that rebuild much
   bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)

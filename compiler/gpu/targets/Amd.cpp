@@ -3,6 +3,7 @@
 //   [I] ISA documents (CDNA3, CDNA4, RDNA3, RDNA4): shapes, operand homes, LDS, direct-to-LDS loads, barriers
 //   [L] LLVM's AMDGPU back end: register files (AMDGPUBaseInfo), rates of transcendental instructions (SISchedule: a quarter)
 //   [D] data sheets: peak of the matrix units divided by compute units and clock
+//   [W] "AMD CDNA 3 Architecture" (white paper) and that of CDNA 4: 8 dies (XCD), each with an L2 cache; of gfx942, the MI300A has 6
 // Left out because there is no such source: rates of conversions and shuffles.
 #include "compiler/gpu/Target.h"
 
@@ -52,7 +53,7 @@ constexpr std::int64_t kVoteBytes = 128;
 /// [I] 64 lanes: 4 SIMDs of 16 lanes, each issuing an instruction of one wave a cycle in turn; LDS 128 bytes a cycle.
 /// [L] 512 registers a lane of each SIMD (accumulation registers included).
 Target cdna(std::string_view name, int ldsKB) {
-  Target t{.name = name, .warpSize = 64, .maxWarps = 32};
+  Target t{.name = name, .warpSize = 64, .maxWarps = 32, .simds = 4, .dies = 8};
   t.shared = {.bytesPerBlock = ldsKB * 1024L - kVoteBytes, .bytesPerSM = ldsKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 512, .perSM = 4L * 512 * 64, .granule = 8};
   t.barriers = {.named = 1, .votes = false};
@@ -60,9 +61,10 @@ Target cdna(std::string_view name, int ldsKB) {
   return t;
 }
 
-/// [I] 32 lanes: 2 SIMDs of 32 lanes. [L] 1536 registers a lane of each SIMD, of which a wave addresses 256.
+/// [I] 32 lanes: 2 SIMDs of 32 lanes; a work group processor is two compute units, over whose SIMDs a block is spread. [L] 1536 registers a
+/// lane of each SIMD, of which a wave addresses 256.
 Target rdna(std::string_view name) {
-  Target t{.name = name, .warpSize = 32, .maxWarps = 32};
+  Target t{.name = name, .warpSize = 32, .maxWarps = 32, .simds = 2, .smsOfBlock = 2};
   t.shared = {.bytesPerBlock = 64 * 1024L - kVoteBytes, .bytesPerSM = 64 * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 256, .perSM = 2L * 1536 * 32, .granule = 24};
   t.barriers = {.named = 1, .votes = false};

@@ -31,3 +31,12 @@ llvm.func @helper() {
 llvm.func @rdna(%p: !llvm.ptr<1>) attributes {tile.kernel, tilegpu.target = "amd:gfx1100", tilegpu.warps = 4 : i64} {
   llvm.return
 }
+
+// -----
+
+// The least number of waves a SIMD is an attribute of LLVM's.
+// CHECK: llvm.func @bounded
+// CHECK-SAME: passthrough = {{\[}}["amdgpu-agpr-alloc", "0"], ["amdgpu-waves-per-eu", "2"]]
+llvm.func @bounded(%p: !llvm.ptr<1>) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 4 : i64, tilegpu.waves = 2 : i64} {
+  llvm.return
+}

@@ -11,7 +11,7 @@
 
 namespace fattn::test {
 
-compiler::Binary compileText(const std::string& text, const std::string& target) {
+compiler::Binary compileText(const std::string& text, const std::string& target, const TileConfig& tile) {
   mlir::DialectRegistry registry;
   compiler::registerCompilerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -19,6 +19,7 @@ compiler::Binary compileText(const std::string& text, const std::string& target)
   if (!module) throw Error(ErrorCode::InvalidArgument, "the test's kernel is no module");
   compiler::CompileOptions options;
   options.target = target;
+  options.config = tile;
   options.verify = true;
   return compiler::compile(*module, options);
 }

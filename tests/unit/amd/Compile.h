@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "fattn/TileConfig.h"
 #include "runtime/base/Binary.h"
 
 namespace fattn::test {
@@ -14,7 +15,7 @@ namespace fattn::test {
 compiler::Binary compileKernel(const std::string& name, const std::string& target);
 
 /// A kernel given as text.
-compiler::Binary compileText(const std::string& text, const std::string& target);
+compiler::Binary compileText(const std::string& text, const std::string& target, const TileConfig& tile = {});
 
 }  // namespace fattn::test
 

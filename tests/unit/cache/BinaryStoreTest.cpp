@@ -37,15 +37,15 @@ TEST_F(BinaryStoreTest, TheFileIsTheSpecifiedOne) {
   Digest key{};
   key[0] = 0xab;
   compiler::Binary binary{.target = "host", .entry = "f", .bytes = "ELF", .args = {{"p", true, DType::F16}}, .scratchBytes = 64};
-  std::string expected = std::string("fattnbin") + std::string("\7\0\0\0\0\0\0\0", 8) + std::string("\xa5\0\0\0\0\0\0\0", 8) +
+  std::string expected = std::string("fattnbin") + std::string("\x08\0\0\0\0\0\0\0", 8) + std::string("\xa7\0\0\0\0\0\0\0", 8) +
                          std::string(reinterpret_cast<const char*>(key.data()), 32) + std::string("\4\0\0\0host\1\0\0\0f", 13) +
-                         std::string("\x40\0\0\0\0\0\0\0", 8) + std::string(8, '\0') + std::string(12, '\0') + std::string(3, '\0') + '\1' +
-                         std::string("\1\0\0\0", 4) + std::string("\1\0\0\0p\1\3\0\0\0f16", 13) + std::string(8, '\0') +
-                         std::string("\3\0\0\0ELF", 7);
+                         std::string("\x40\0\0\0\0\0\0\0", 8) + std::string(8, '\0') + std::string(12, '\0') + std::string(3, '\0') +
+                         std::string("\1\1\0", 3) + std::string("\1\0\0\0", 4) + std::string("\1\0\0\0p\1\3\0\0\0f16", 13) +
+                         std::string(8, '\0') + std::string("\3\0\0\0ELF", 7);
   Digest digest = hash(expected);
   expected.append(reinterpret_cast<const char*>(digest.data()), 32);
   EXPECT_EQ(encodeBinary(key, binary), expected);
-  EXPECT_EQ(expected.size(), 0xa5u);
+  EXPECT_EQ(expected.size(), 0xa7u);
   EXPECT_EQ(BinaryStore::fileOf(key), "binaries/a/ab" + std::string(62, '0') + ".bin");
 }
 

@@ -59,6 +59,7 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
                           .counts = number % 4 == 3,
                           .cluster = number % 6 == 0 ? 2 : 1,
                           .overlaps = number % 3 == 1,
+                          .dieOrder = {.dies = static_cast<std::uint8_t>(1 + number % 8), .first = static_cast<std::uint8_t>(number % 3)},
                           .tensorMaps = {{.pointer = 0,
                                           .elementBytes = 2,
                                           .swizzleBytes = 128,
@@ -80,7 +81,7 @@ inline compiler::Binary sampleBinary(int number, std::size_t size = 3000) {
 inline bool same(const compiler::Binary& a, const compiler::Binary& b) {
   auto fields = [](const compiler::Binary& x) {
     return std::tie(x.target, x.entry, x.bytes, x.scratchBytes, x.sharedBytes, x.threads, x.registers, x.spillBytes, x.repeats, x.counts,
-                    x.cluster, x.overlaps, x.tensorMaps, x.nonNegative);
+                    x.cluster, x.overlaps, x.dieOrder, x.tensorMaps, x.nonNegative);
   };
   auto sameArg = [](const compiler::ArgInfo& x, const compiler::ArgInfo& y) {
     return x.name == y.name && x.isPointer == y.isPointer && x.type == y.type;

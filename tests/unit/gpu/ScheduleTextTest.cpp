@@ -2,6 +2,7 @@
 // Schedules forced from text and loop models out of range: every message, word by word.
 #include <gtest/gtest.h>
 
+#include "compiler/gpu/schedule/OrderWords.h"
 #include "compiler/gpu/schedule/Resources.h"
 #include "compiler/gpu/schedule/Schedule.h"
 #include "compiler/gpu/schedule/ScheduledLoop.h"
@@ -114,6 +115,32 @@ TEST(LoopModelVerify, NamesWhatIsWrong) {
   bad = loop;
   bad.nodes[1].work.exp2 = -1;
   EXPECT_EQ(verified(bad), "node E has a figure that is negative, too large or no number");
+}
+
+/// What takeWords() leaves, and the words that it has taken.
+std::string split(std::string order) {
+  const OrderWords words = takeWords(order);
+  order += ":";
+  for (const auto& [isSaid, name] :
+       {std::pair(words.owners, " owners"), std::pair(words.persistent, " persistent"), std::pair(words.dynamic, " dynamic"),
+        std::pair(words.cluster, " cluster"), std::pair(words.dies, " dies")})
+    if (isSaid) order += name;
+  return words.waves ? order + " waves " + std::to_string(*words.waves) : order;
+}
+
+TEST(OrderWords, StandBehindTheNodesInAnyOrder) {
+  EXPECT_EQ(split(""), ":");
+  EXPECT_EQ(split("A B1 a b"), "A B1 a b:");
+  EXPECT_EQ(split("A B1 a b dies waves2"), "A B1 a b: dies waves 2");
+  EXPECT_EQ(split("waves2 dies cluster persistent dynamic owners "), ": owners persistent dynamic cluster dies waves 2");
+  EXPECT_EQ(split("dies A"), "dies A:") << "a node of this name";
+  EXPECT_EQ(split("A wavesB"), "A wavesB:");
+}
+
+TEST(OrderWords, LeaveJudgingTheNumberToWhoKnowsTheMachine) {
+  EXPECT_EQ(split("waves"), ": waves 0");
+  EXPECT_EQ(split("waves3 waves2"), ": waves 3") << "both are least numbers";
+  EXPECT_EQ(split("waves99999999999999999999"), ": waves 9223372036854775807");
 }
 
 TEST(LoopModelCost, WhatATargetCannotPriceIsNamed) {

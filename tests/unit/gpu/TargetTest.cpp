@@ -40,6 +40,9 @@ TEST(Target, RowsAreConsistent) {
     EXPECT_LE(t.shared.bytesPerBlock, t.shared.bytesPerSM);
     EXPECT_TRUE(t.warpSize == 32 || t.warpSize == 64);
     EXPECT_GT(t.rates.issue, 0);
+    EXPECT_GE(t.dies, 1);
+    EXPECT_EQ(t.simds == 0, name.starts_with("nvidia:")) << "AMD's code generator bounds registers by the waves of a SIMD";
+    EXPECT_EQ(t.simds == 0 ? 0 : t.maxWarps % t.simds, 0);
     EXPECT_GE(t.registers.perSM / t.registers.perThread, 128);
     EXPECT_EQ(t.shared.bytesPerCycle.value_or(t.shared.banks * t.shared.bankBytes), t.shared.banks * t.shared.bankBytes);
     EXPECT_NE(t.copy(CopyKind::Register), nullptr);

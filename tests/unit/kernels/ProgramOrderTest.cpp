@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <numeric>
 #include <queue>
+#include <set>
 #include <vector>
 
 #include "kernels/attention/ProgramOrder.h"
+#include "runtime/base/DieOrder.h"
 
 namespace fattn::kernels {
 namespace {
@@ -35,6 +37,36 @@ TEST(ProgramOrder, NoHeadsAreNoPrograms) {
   for (const BlockCounts& counts : {BlockCounts{4, 0, 2}, BlockCounts{4, 2, 0}, BlockCounts{0, 2, 2}}) {
     const Grid grid = unevenGrid(counts);
     EXPECT_EQ(grid.x * grid.y * grid.z, 0);
+  }
+}
+
+/// The sum over eight dies of the heads of keys that their programs read, where so many heads of queries share one of keys.
+std::size_t headsReadByDies(const Grid& sizes, bool isUneven, DieOrder order, std::uint32_t group) {
+  constexpr std::uint32_t kDies = 8;
+  const DieOrder::Place grid = {static_cast<std::uint32_t>(sizes.x), static_cast<std::uint32_t>(sizes.y),
+                                static_cast<std::uint32_t>(sizes.z)};
+  std::set<std::pair<std::uint32_t, std::uint32_t>> read;
+  for (std::uint32_t block = 0; block < grid[0] * grid[1] * grid[2]; ++block) {
+    const DieOrder::Place program = order.programOf({block % grid[0], block / grid[0] % grid[1], block / grid[0] / grid[1]}, grid);
+    const std::uint32_t head = isUneven ? program[2] * grid[0] + program[0] : program[2] * grid[1] + program[1];
+    read.emplace(block % kDies, head / group);
+  }
+  return read.size();
+}
+
+TEST(ProgramOrder, DiesReadFewHeadsOfKeys) {
+  struct Row {
+    std::int64_t blocks;
+    std::uint32_t group;
+    std::size_t even, uneven, gathered;
+  };
+  for (const Row& row : {Row{8, 1, 1024, 128, 128}, Row{32, 1, 1024, 256, 128}, Row{64, 1, 1024, 512, 128}, Row{32, 4, 256, 256, 32}}) {
+    SCOPED_TRACE(testing::Message() << row.blocks << " blocks, " << row.group << " heads of queries for one of keys");
+    const BlockCounts counts{.blocks = row.blocks, .heads = 128, .batch = 1};
+    EXPECT_EQ(headsReadByDies(evenGrid(counts), false, {}, row.group), row.even);
+    EXPECT_EQ(headsReadByDies(unevenGrid(counts), true, {}, row.group), row.uneven);
+    EXPECT_EQ(headsReadByDies(evenGrid(counts), false, {.dies = 8, .first = 0}, row.group), row.gathered);
+    EXPECT_EQ(headsReadByDies(unevenGrid(counts), true, {.dies = 8, .first = 1}, row.group), row.gathered);
   }
 }
 

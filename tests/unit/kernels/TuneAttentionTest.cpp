@@ -92,6 +92,31 @@ TEST(AttentionSpace, OtherWaysOfHandingProgramsToBlocksAreVariants) {
   EXPECT_EQ(std::ranges::count(schedules("dynamic"), "persistent"), 1);
 }
 
+// 250 registers on gfx1100, where 240 let a third program in; gfx942's programs fill its shared memory.
+TEST(AttentionSpace, ABoundOfRegistersIsAVariantWhereItLetsOneMoreProgramIn) {
+  const auto bounded = [](const char* target, std::int64_t dim) {
+    const AttentionConfig c = config(target, DType::BF16, dim);
+    std::vector<std::string> texts;
+    for (const TileConfig& variant : variantsOf(c, defaultOf(c)))
+      if (variant.schedule.contains("waves")) texts.push_back(variant.schedule);
+    return texts;
+  };
+  EXPECT_EQ(bounded("amd:gfx1100", 128), (std::vector<std::string>{"waves6"}));
+  EXPECT_EQ(bounded("amd:gfx942", 128), std::vector<std::string>());
+  EXPECT_EQ(bounded("nvidia:sm_90a", 128), std::vector<std::string>());
+}
+
+TEST(AttentionSpace, ProgramsGatheredOnDiesAreAVariantOfChipsWithDies) {
+  const auto gathered = [](const char* target) {
+    const AttentionConfig c = config(target, DType::BF16, 64);
+    return std::ranges::count(variantsOf(c, defaultOf(c)), std::string("dies"), &TileConfig::schedule);
+  };
+  EXPECT_EQ(gathered("amd:gfx942"), 1);
+  EXPECT_EQ(gathered("modelled:gfx942"), 1);
+  EXPECT_EQ(gathered("amd:gfx1100"), 0);
+  EXPECT_EQ(gathered("nvidia:sm_90a"), 0);
+}
+
 // The orders that the defaults name are among those that the compiler offers for their loops.
 TEST(AttentionSpace, TheDefaultsNameOrdersThatFit) {
   int named = 0;

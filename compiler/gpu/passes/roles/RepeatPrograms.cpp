@@ -26,11 +26,10 @@
 // tests/lit/gpu/repeat-programs.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
-#include "llvm/ADT/SetVector.h"
+#include "compiler/gpu/passes/programs/AxisOfWork.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -56,23 +55,6 @@ Roles rolesOf(func::FuncOp func) {
       if (auto one = dyn_cast<scf::IfOp>(inner); one && one.getCondition().getDefiningOp<IsCopierOp>()) roles.copier = one.thenBlock();
   }
   return roles;
-}
-
-/// The axis along which work differs: the only one that bounds of loops follow from, as far as they are computed. Else x.
-tile::Axis axisOfWork(func::FuncOp func) {
-  SetVector<Value> from;
-  func.walk([&](scf::ForOp loop) { from.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound()}); });
-  std::optional<tile::Axis> axis;
-  for (size_t i = 0; i < from.size(); ++i) {
-    Operation* op = from[i].getDefiningOp();
-    if (!op || !isMemoryEffectFree(op)) continue;
-    from.insert_range(op->getOperands());
-    auto program = dyn_cast<tile::ProgramIdOp>(op);
-    if (!program) continue;
-    if (axis && *axis != program.getAxis()) return tile::Axis::x;
-    axis = program.getAxis();
-  }
-  return axis.value_or(tile::Axis::x);
 }
 
 /// What follows `first` in its block becomes the region, but for the block's end.

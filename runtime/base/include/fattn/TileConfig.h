@@ -18,7 +18,8 @@ struct TileConfig {
   std::int32_t block_k = 0;  ///< depth of one step, in kernels with a third block size: as block_m
   std::int32_t stages = 0;   ///< buffers of the load pipeline: 1 to 8; 1 = no overlap of loads and arithmetic
   std::int32_t warps = 0;    ///< warps (AMD: waves) of one program: 1 to 32; the host ignores it
-  /// The order of the main loop's work, one line as docs/schedule.md explains it: names of nodes, each with its stage where that is not 0.
+  /// The order of the main loop's work, one line as docs/schedule.md explains it: names of nodes, each with its stage where that is not 0;
+  /// behind them, or alone, words as docs/tuning.md lists them, such as persistent or waves2.
   /// The host ignores it; a GPU's compiler refuses one that does not fit the loop.
   std::string schedule{};
 
