@@ -17,6 +17,11 @@ struct HostTarget {
   bool bf16Dot = false;      ///< vdpbf16ps: f32 += two products of bf16 pairs
   bool halfConvert = false;  ///< vcvtph2ps / vcvtps2ph
   bool scalef = false;       ///< vscalefps: x * 2^floor(y)
+  int64_t lineBytes = 64;    ///< what memory hands over at once
+  // How far in front of a read of memory its lines are asked for, so that they are there in time; and a line of each row further ahead, so
+  // that the addresses of its page have been looked up by then.
+  int64_t aheadBytes = 10240;
+  int64_t pageAheadBytes = 32768;
 };
 
 }  // namespace fattn::cpu

@@ -5,6 +5,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RaiseReductionsPass : Pass<"cpu-raise-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Move reductions up to the tiles that they reduce";
+  let description = [{
+    One loop nest then computes a tile and reduces it. What stood between them, such as a dot that takes the tile, would divide the two, and each would compute
+    the tile for itself.
+  }];
+}
+
 def LowerTilesPass : Pass<"cpu-lower-tiles", "::mlir::ModuleOp"> {
   let summary = "Turn tile kernels into loops over vectors and scratch memory";
   let description = [{

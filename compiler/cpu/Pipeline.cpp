@@ -10,6 +10,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -19,6 +20,9 @@ namespace fattn::cpu {
 void buildPipeline(OpPassManager& pm, const HostTarget& target) {
   // On tiles, the same for every target.
   transforms::buildTilePipeline(pm, transforms::MaskedLoops::Split);
+
+  // What is computed and reduced is so in one loop nest.
+  pm.addNestedPass<func::FuncOp>(createRaiseReductionsPass());
 
   // Tiles become loops over vectors and scratch memory.
   pm.addPass(createLowerTilesPass(target));

@@ -84,8 +84,8 @@ std::int32_t keysOfBlock(const Parameters& parameters, std::int32_t most) {
 }
 
 TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
-  constexpr std::int32_t kUsualKeys = 64, kNarrowBlock = 32;
-  if (machine.isHost()) return {.block_n = keysOfBlock(parameters, kUsualKeys)};
+  constexpr std::int32_t kUsualKeys = 64, kHostKeys = 128, kNarrowBlock = 32;
+  if (machine.isHost()) return {.block_n = keysOfBlock(parameters, kHostKeys)};
   const std::int64_t page = parameters.integer("page_size");
   const bool isNvidia = machine.chip.starts_with("nvidia:");
   TileConfig tile{.block_n = keysOfBlock(parameters, kUsualKeys), .stages = 2, .warps = 4};

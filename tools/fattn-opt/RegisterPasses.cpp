@@ -41,6 +41,7 @@ void registerAllPasses() {
   nvidia::registerPasses();
   amd::registerPasses();
   hostLevel();
+  mlir::registerPass([] { return cpu::createRaiseReductionsPass(); });
   mlir::registerPass([] { return cpu::createLowerTilesPass(emit::hostTarget(hostLevel())); });
   mlir::registerPass([] { return cpu::createExpandMathPass(emit::hostTarget(hostLevel())); });
   mlir::PassPipelineRegistration<> cpuPipeline("cpu-pipeline", "Everything from tile to the LLVM dialect for the host",

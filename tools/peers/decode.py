@@ -91,7 +91,7 @@ class Problem:
         lengths = lengths.to(dtype=torch.int32, device=device)
         k, v, table = (self.k, self.v, None) if not options.page_size else self.paged(torch, options.page_size)
         self.held = lengths, k, v, table
-        views = {"q": self.q, "k": k, "v": v, "o": self.o} | ({"lengths": lengths} if options.ragged else {}) | ({} if table is None else {"pages": table})
+        views = {"q": self.q, "k": k, "v": v, "o": self.o} | ({"lengths": lengths} if options.ragged or options.page_size and keys % options.page_size else {}) | ({} if table is None else {"pages": table})
         names = {torch.int32: "i32"} | {measure.TYPES[name]: name for name in measure.TYPES}
         args = {name: fattn_c.Tensor.of(t.data_ptr(), names[t.dtype], t.shape, t.stride()) for name, t in views.items()}
         self.workspace = torch.empty(kernel.workspace(**args) // 4 + 1, device=device)

@@ -31,6 +31,8 @@ int laneBehind(tile::LoadOp load) {
 
 int lastDim(Value tile) { return static_cast<int>(tileType(tile).getRank()) - 1; }
 
+constexpr size_t kFewCombinations = 256;  // each is a look at the whole function
+
 }  // namespace
 
 int unitStrideDim(Value blockPtr) {
@@ -52,7 +54,11 @@ int unitStrideDim(Value blockPtr) {
 }
 
 LaneAssignment::LaneAssignment(func::FuncOp func, int64_t lanes) : func(func), lanes(lanes) {
-  func.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+  func.walk([&](tile::DotOp dot) {
+    dots.push_back(dot);
+    choices[dot] = {Form::Lane1, Form::Lane0};
+    if (mayRunAlongK(dot, lanes)) choices[dot].push_back(Form::AlongK);
+  });
   search();
 }
 
@@ -61,7 +67,9 @@ int LaneAssignment::lane(Value tile) const {
   return it == valueLanes.end() ? -1 : it->second;
 }
 
-int LaneAssignment::dotLane(Operation* dot) const { return dotLanes.lookup(dot); }
+int LaneAssignment::dotLane(Operation* dot) const { return forms.lookup(dot) == Form::Lane0 ? 0 : 1; }
+
+bool LaneAssignment::isAlongK(Operation* dot) const { return forms.lookup(dot) == Form::AlongK; }
 
 void LaneAssignment::setLane(Value value, int lane) {
   auto type = tileType(value);
@@ -69,11 +77,20 @@ void LaneAssignment::setLane(Value value, int lane) {
   valueLanes.try_emplace(value, lane);
 }
 
-int LaneAssignment::laneFromOperands(Operation* op) const {
-  int best = -1;
-  for (Value operand : op->getOperands())
-    if (int l = lane(operand); l >= 0 && (best < 0 || operand.getDefiningOp<tile::DotOp>())) best = l;
-  return best;
+/// Repeated elements may run along any lane: they decide only where nobody else does. What a loop carries may be known later.
+int LaneAssignment::laneFromOperands(Operation* op, Round round) const {
+  int best = -1, repeated = -1;
+  bool isOpen = false;
+  for (Value operand : op->getOperands()) {
+    int l = lane(operand);
+    if (operand.getDefiningOp<tile::BroadcastOp>())
+      repeated = repeated < 0 ? l : repeated;
+    else if (l >= 0 && (best < 0 || operand.getDefiningOp<tile::DotOp>()))
+      best = l;
+    isOpen |= l < 0 && isTile(operand) && isa<BlockArgument>(operand);
+  }
+  if (best >= 0) return best;
+  return isOpen && round == Round::First ? -1 : repeated;
 }
 
 void LaneAssignment::propagateReduce(tile::ReduceOp reduce) {
@@ -90,14 +107,14 @@ void LaneAssignment::propagateTied(Operation* op) {
   });
 }
 
-void LaneAssignment::propagateOp(Operation* op) {
+void LaneAssignment::propagateOp(Operation* op, Round round) {
   auto any = [&](Operation* other) {
     if (other->getNumRegions()) return propagateTied(other);
-    int in = laneFromOperands(other);
+    int in = laneFromOperands(other, round);
     for (Value r : other->getResults()) setLane(r, in);
   };
   TypeSwitch<Operation*>(op)
-      .Case<tile::DotOp>([&](auto dot) { setLane(dot.getResult(), dotLanes[dot]); })
+      .Case<tile::DotOp>([&](auto dot) { setLane(dot.getResult(), dotLane(dot)); })
       .Case<tile::LoadOp>([&](auto load) { setLane(load.getResult(), laneBehind(load)); })
       .Case<tile::TransOp, tile::ExpandDimsOp>([&](auto view) { setLane(view.getResult(), laneBehind(view, lane(view.getInput()))); })
       .Case<tile::ReduceOp>([&](auto reduce) { propagateReduce(reduce); })
@@ -110,9 +127,9 @@ void LaneAssignment::propagateOp(Operation* op) {
 void LaneAssignment::propagate() {
   valueLanes.clear();
   // Loops are visited before and after their bodies: a carried value that starts as a constant takes the lane of what the body yields.
-  for (int round = 0; round < 2; ++round) {
-    func.walk<WalkOrder::PreOrder>([&](Operation* op) { propagateOp(op); });
-    func.walk<WalkOrder::PostOrder>([&](Operation* op) { propagateOp(op); });
+  for (Round round : {Round::First, Round::Last}) {
+    func.walk<WalkOrder::PreOrder>([&](Operation* op) { propagateOp(op, round); });
+    func.walk<WalkOrder::PostOrder>([&](Operation* op) { propagateOp(op, round); });
   }
 }
 
@@ -122,12 +139,16 @@ double LaneAssignment::costNow() {
 }
 
 void LaneAssignment::consider(Choice& best) {
-  if (double cost = costNow(); cost < best.cost) best = {cost, dotLanes};
+  if (double cost = costNow(); cost < best.cost) best = {cost, forms};
 }
 
 void LaneAssignment::tryAll(Choice& best) {
-  for (unsigned mask = 0; mask < (1u << dots.size()); ++mask) {
-    for (size_t i = 0; i < dots.size(); ++i) dotLanes[dots[i]] = (mask >> i & 1) ? 0 : 1;
+  for (size_t number = 0, count = combinations(); number < count; ++number) {
+    size_t rest = number;
+    for (tile::DotOp dot : dots) {
+      forms[dot] = choices[dot][rest % choices[dot].size()];
+      rest /= choices[dot].size();
+    }
     consider(best);
   }
 }
@@ -139,21 +160,28 @@ void LaneAssignment::tryCostliest(Choice& best) {
   size_t tried = 0;
   for (auto& [cost, dot] : costly) {
     if (++tried > kMostTried) break;
-    dotLanes = best.dotLanes;
-    dotLanes[dot] = 0;
-    consider(best);
+    for (Form form : llvm::drop_begin(choices[dot])) {
+      forms = best.forms;
+      forms[dot] = form;
+      consider(best);
+    }
   }
 }
 
+size_t LaneAssignment::combinations() const {
+  size_t count = 1;
+  for (tile::DotOp dot : dots) count = std::min(count, kFewCombinations) * choices.at(dot).size();
+  return count;
+}
+
 void LaneAssignment::search() {
-  constexpr size_t kFewDots = 8;
-  for (tile::DotOp dot : dots) dotLanes[dot] = 1;
-  Choice best{costNow(), dotLanes};
-  if (dots.size() <= kFewDots)
+  for (tile::DotOp dot : dots) forms[dot] = Form::Lane1;
+  Choice best{costNow(), forms};
+  if (combinations() <= kFewCombinations)
     tryAll(best);
   else
     tryCostliest(best);
-  dotLanes = best.dotLanes;
+  forms = best.forms;
   propagate();
   defaultLanes();
 }

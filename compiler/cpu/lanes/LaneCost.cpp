@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kTripsAssumed = 32;   // how often a loop of unknown length is taken to run
 constexpr double kCrossLaneSteps = 8;  // to combine the lanes of one vector
+constexpr double kSumSteps = 3;        // the same for one of many vectors, whose sums fill another one
 
 double weight(Operation* op) {
   double w = 1;
@@ -49,12 +50,19 @@ double reduceCost(tile::ReduceOp reduce, const LaneAssignment& chosen) {
   return weight(reduce) * kCrossLaneSteps * elements(in) / tileType(in).getDimSize(reduce.getAxis());
 }
 
+/// Whether all elements along a dimension are one: it is read once for all lanes.
+bool isRepeatedAlong(Value v, int dim) {
+  auto broadcast = v.getDefiningOp<tile::BroadcastOp>();
+  return broadcast && dim >= 0 && broadcast.getInput().getType().getDimSize(dim) == 1;
+}
+
 /// An elementwise operation: its operands have to lie along the lanes of its result.
 double elementwiseCost(Operation* op, const LaneAssignment& chosen) {
   bool oneTile = op->getNumResults() == 1 && op->getNumRegions() == 0 && isTile(op->getResult(0));
   if (!oneTile || op->hasTrait<tile::MovesElements>() || isa<tile::JoinOp, tile::SplitOp>(op)) return 0;
   double total = 0;
-  for (Value v : op->getOperands()) total += turnCost(op, v, chosen.lane(op->getResult(0)), chosen);
+  int lane = chosen.lane(op->getResult(0));
+  for (Value v : op->getOperands()) total += isRepeatedAlong(v, lane) ? 0 : turnCost(op, v, lane, chosen);
   return total;
 }
 
@@ -75,17 +83,41 @@ double tiedCost(Operation* op, const LaneAssignment& chosen) {
   return total;
 }
 
+int64_t contracted(tile::DotOp dot) { return cast<RankedTensorType>(dot.getA().getType()).getDimSize(1); }
+
+/// Instructions of a product whose result's dimension `lane` runs along the lanes: multiply-adds.
+double laneSteps(tile::DotOp dot, int lane, int64_t width) {
+  auto shape = cast<RankedTensorType>(dot.getType()).getShape();
+  double padded = static_cast<double>(llvm::divideCeil(shape[lane], width)) * width;
+  return padded * shape[1 - lane] * contracted(dot) / width;
+}
+
+/// The same along the contraction: multiply-adds, and sums of lanes.
+double alongSteps(tile::DotOp dot, int64_t width) {
+  return elements(dot.getResult()) * (static_cast<double>(contracted(dot)) / width + kSumSteps);
+}
+
+/// An operand that is turned around for a dot, which happens where it is defined.
+double turnedOperand(Value operand, int wanted, const LaneAssignment& chosen) {
+  return mustTurn(operand, wanted, chosen) ? weightOfDefinition(operand) * elements(operand) : 0;
+}
+
 }  // namespace
+
+bool mayRunAlongK(tile::DotOp dot, int64_t width) {
+  Type a = cast<RankedTensorType>(dot.getA().getType()).getElementType(), b = cast<RankedTensorType>(dot.getB().getType()).getElementType();
+  int64_t whole = a.isBF16() && b.isBF16() ? 2 * width : width;  // pairs count as one
+  if (!isa<FloatType>(a) || contracted(dot) % whole != 0) return false;
+  double along = alongSteps(dot, width);
+  return along < laneSteps(dot, 0, width) + elements(dot.getA()) && along < laneSteps(dot, 1, width) + elements(dot.getB());
+}
 
 double dotCost(tile::DotOp dot, const LaneAssignment& chosen, int64_t width) {
   int lane = chosen.dotLane(dot);
-  auto shape = cast<RankedTensorType>(dot.getType()).getShape();
-  int64_t k = cast<RankedTensorType>(dot.getA().getType()).getDimSize(1);
-  double padded = static_cast<double>(llvm::divideCeil(shape[lane], width)) * width;
-  double total = weight(dot) * padded * shape[1 - lane] * k / width;  // multiply-add instructions
-  Value vectors = lane == 0 ? dot.getA() : dot.getB();
-  if (mustTurn(vectors, lane, chosen)) total += weightOfDefinition(vectors) * elements(vectors);
-  return total + turnCost(dot, dot.getAcc(), lane, chosen);
+  double accumulator = turnCost(dot, dot.getAcc(), lane, chosen);
+  if (chosen.isAlongK(dot))
+    return weight(dot) * alongSteps(dot, width) + turnedOperand(dot.getA(), 1, chosen) + turnedOperand(dot.getB(), 0, chosen) + accumulator;
+  return weight(dot) * laneSteps(dot, lane, width) + turnedOperand(lane == 0 ? dot.getA() : dot.getB(), lane, chosen) + accumulator;
 }
 
 double laneCost(func::FuncOp func, const LaneAssignment& chosen, int64_t width) {

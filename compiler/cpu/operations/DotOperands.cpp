@@ -31,7 +31,8 @@ std::pair<Value, int> stripTrans(std::pair<Value, int> wanted) {
 View transposed(View view) {
   std::swap(view.shape[0], view.shape[1]);
   std::swap(view.strides[0], view.strides[1]);
-  if (view.lane >= 0) view.lane = 1 - view.lane;
+  for (int* dim : {&view.lane, &view.readsOn})
+    if (*dim >= 0) *dim = 1 - *dim;
   return view;
 }
 
@@ -45,18 +46,32 @@ View asPairs(HostBuilder& b, View view, int kDim) {
   return view;
 }
 
-/// The operand's own view if a dot can read it as it is, else a view without base.
-View usableView(Emission& e, Value operand, OperandForm form) {
+/// Whether reads of memory are left as they are or changed in registers: converted, or rows interleaved.
+enum class Reads { AsTheyLie, Changed };
+
+Reads readsAllowed(int64_t reads) {
+  constexpr int64_t kFewReads = 2;  // from more on, a copy that is changed once is cheaper, and lines would be asked for too often
+  return reads <= kFewReads ? Reads::Changed : Reads::AsTheyLie;
+}
+
+/// Whether vectors of `width` elements run along a dimension and fill it.
+bool hasVectors(const View& view, int dim, int64_t width) {
+  return hasUnitStride(view, dim) && (view.padded || view.shape[dim] % width == 0);
+}
+
+/// The operand's own view if a dot can read it as it is, or with changes, else a view without base.
+View usableView(Emission& e, Value operand, OperandForm form, Reads reads) {
   View* found = e.tiles.find(operand);
   if (!found) return {};
   View view = borrowed(*found);
-  if (form.kind == DotKind::Bf16Pairs)
-    return form.role == Role::Broadcast && hasUnitStride(view, form.kDim) ? asPairs(e.b, view, form.kDim) : View{};
-  if (view.element != computeType(e.b.getContext(), form.kind)) return {};
-  if (form.role == Role::Broadcast) return view;
-  int lane = 1 - form.kDim;
-  bool whole = view.padded || view.shape[lane] % e.b.host.lanes == 0;
-  return hasUnitStride(view, lane) && whole ? view : View{};
+  int lane = form.role == Role::Along ? form.kDim : 1 - form.kDim;
+  if (form.kind == DotKind::Bf16Pairs) {
+    if (form.role == Role::Vectors) return reads == Reads::Changed && hasVectors(view, lane, e.b.host.lanes) ? view : View{};
+    return hasUnitStride(view, form.kDim) ? asPairs(e.b, view, form.kDim) : View{};
+  }
+  bool isConverted = reads == Reads::Changed && form.role != Role::Broadcast && isa<FloatType>(view.element);
+  if (view.element != computeType(e.b.getContext(), form.kind) && !isConverted) return {};
+  return form.role == Role::Broadcast || hasVectors(view, lane, e.b.host.lanes) ? view : View{};
 }
 
 /// Whether a dot that reads each element of its operand `reads` times does best to read it where it lies.
@@ -122,26 +137,29 @@ View packedCopy(Emission& e, Value operand, OperandForm form, bool pairsTogether
   if (kind == DotKind::Bf16Pairs && !pairsTogether) return packPairs(e, operand, kDim);
   Type element = pairsTogether ? tileType(operand).getElementType() : computeType(e.b.getContext(), kind);
   int natural = e.lanes.lane(operand) >= 0 ? e.lanes.lane(operand) : 1 - kDim;
-  int lane = pairsTogether ? kDim : role == Role::Vectors ? 1 - kDim : natural;
+  int lane = pairsTogether || role == Role::Along ? kDim : role == Role::Vectors ? 1 - kDim : natural;
   View view = e.buffers.allocate(tileType(operand).getShape(), element, lane, Rows::Spread);
   materialize(e, operand, view);
   return pairsTogether ? asPairs(e.b, view, kDim) : view;
 }
 
-View operandInForm(Emission& e, Value operand, OperandForm form, int64_t reads) {
+View operandInForm(Emission& e, Value operand, OperandForm form, int64_t reads, Reads allowed) {
   if (auto it = e.packed.find(packedKey(operand, form)); it != e.packed.end()) return borrowed(it->second);
-  View inPlace = usableView(e, operand, form);
+  View inPlace = usableView(e, operand, form, allowed);
   if (staysInPlace(inPlace, reads)) return inPlace;
-  return packedCopy(e, operand, form, inPlace.base && form.kind == DotKind::Bf16Pairs);
+  bool pairsTogether = form.role == Role::Along || (form.role == Role::Broadcast && inPlace.base);
+  return packedCopy(e, operand, form, form.kind == DotKind::Bf16Pairs && pairsTogether);
 }
 
 }  // namespace
 
-View dotOperand(Emission& e, tile::DotOp op, Role role) {
+View dotOperand(Emission& e, tile::DotOp op, int number) {
   const HostTarget& host = e.b.host;
-  auto wanted = operandOf(op, role, e.lanes);
+  auto wanted = operandOf(op, number);
   auto [operand, kDim] = stripTrans(wanted);
-  View view = operandInForm(e, operand, {dotKind(host, op), role, kDim}, readsOf(host, op, role, e.lanes));
+  int64_t reads = readsOf(host, op, number, e.lanes);
+  View view = operandInForm(e, operand, {dotKind(host, op), roleOf(op, number, e.lanes), kDim}, reads, readsAllowed(reads));
+  if (readsAllowed(reads) == Reads::AsTheyLie) view.readsOn = -1;
   return kDim == wanted.second ? view : transposed(view);
 }
 
@@ -149,14 +167,15 @@ SmallVector<PackedOperand> prepackFor(Emission& e, Operation* loop) {
   const HostTarget& host = e.b.host;
   SmallVector<PackedOperand> made;
   loop->walk([&](tile::DotOp dot) {
-    for (Role role : {Role::Vectors, Role::Broadcast}) {
-      auto [operand, kDim] = stripTrans(operandOf(dot, role, e.lanes));
+    int vectors = e.lanes.dotLane(dot);
+    for (int number : {vectors, 1 - vectors}) {
+      auto [operand, kDim] = stripTrans(operandOf(dot, number));
       if (loop->isAncestor(operand.getParentBlock()->getParentOp())) continue;
-      OperandForm form{dotKind(host, dot), role, kDim};
+      OperandForm form{dotKind(host, dot), roleOf(dot, number, e.lanes), kDim};
       PackedOperand key = packedKey(operand, form);
-      int64_t reads = readsOf(host, dot, role, e.lanes);
-      if (e.packed.contains(key) || staysInPlace(usableView(e, operand, form), reads)) continue;
-      e.packed[key] = operandInForm(e, operand, form, reads);
+      int64_t reads = readsOf(host, dot, number, e.lanes);
+      if (e.packed.contains(key) || staysInPlace(usableView(e, operand, form, Reads::AsTheyLie), reads)) continue;
+      e.packed[key] = operandInForm(e, operand, form, reads, Reads::AsTheyLie);
       made.push_back(key);
     }
   });

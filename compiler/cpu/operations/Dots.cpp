@@ -35,10 +35,22 @@ Type computeType(MLIRContext* context, DotKind kind) {
   return kind == DotKind::F32 ? Type(Float32Type::get(context)) : Type(IntegerType::get(context, 32));
 }
 
-std::pair<Value, int> operandOf(tile::DotOp op, Role role, const LaneAssignment& lanes) {
+std::pair<Value, int> operandOf(tile::DotOp op, int number) {
+  return number == 0 ? std::pair<Value, int>(op.getA(), 1) : std::pair<Value, int>(op.getB(), 0);
+}
+
+Role roleOf(tile::DotOp op, int number, const LaneAssignment& lanes) {
+  if (lanes.isAlongK(op)) return Role::Along;
   // Lane 1: rows of b are the vectors; lane 0: columns of a are.
-  bool isB = (role == Role::Vectors) == (lanes.dotLane(op) == 1);
-  return isB ? std::pair<Value, int>(op.getB(), 0) : std::pair<Value, int>(op.getA(), 1);
+  return number == lanes.dotLane(op) ? Role::Vectors : Role::Broadcast;
+}
+
+SumBlock chooseSumBlock(const HostTarget& host, int64_t rows) {
+  SumBlock best{1, host.lanes};
+  for (int64_t r = 2; r <= host.lanes && r / 2 < rows; r *= 2)
+    if (SumBlock block{r, host.lanes / r}; block.rows + block.columns <= best.rows + best.columns) best = block;
+  best.rows = std::min(best.rows, rows);
+  return best;
 }
 
 Tiling chooseTiling(const HostTarget& host, int64_t rows, int64_t laneVectors) {
@@ -62,9 +74,14 @@ Tiling productSize(const HostTarget& host, tile::DotOp op, const LaneAssignment&
   return {type.getDimSize(1 - lane), static_cast<int64_t>(llvm::divideCeil(type.getDimSize(lane), host.lanes))};
 }
 
-int64_t readsOf(const HostTarget& host, tile::DotOp op, Role role, const LaneAssignment& lanes) {
+int64_t readsOf(const HostTarget& host, tile::DotOp op, int number, const LaneAssignment& lanes) {
+  if (lanes.isAlongK(op)) {
+    auto shape = cast<RankedTensorType>(op.getType()).getShape();
+    SumBlock block = chooseSumBlock(host, shape[0]);
+    return number == 0 ? llvm::divideCeil(shape[1], block.columns) : llvm::divideCeil(shape[0], block.rows);
+  }
   Tiling whole = productSize(host, op, lanes), t = chooseTiling(host, whole.rows, whole.vectors);
-  return role == Role::Vectors ? llvm::divideCeil(whole.rows, t.rows) : llvm::divideCeil(whole.vectors, t.vectors);
+  return roleOf(op, number, lanes) == Role::Vectors ? llvm::divideCeil(whole.rows, t.rows) : llvm::divideCeil(whole.vectors, t.vectors);
 }
 
 }  // namespace fattn::cpu

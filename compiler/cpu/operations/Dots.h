@@ -19,15 +19,22 @@ struct Tiling {
 DotKind dotKind(const HostTarget& host, tile::DotOp op);
 /// What registers hold: f32, or 32 bits.
 mlir::Type computeType(mlir::MLIRContext* context, DotKind kind);
-/// The operand that a dot reads in this role, and its contracted dimension.
-std::pair<mlir::Value, int> operandOf(tile::DotOp op, Role role, const LaneAssignment& lanes);
+/// Of the two operands, number 0 and 1: the tile with its contracted dimension, and how the dot reads it.
+std::pair<mlir::Value, int> operandOf(tile::DotOp op, int number);
+Role roleOf(tile::DotOp op, int number, const LaneAssignment& lanes);
+
+/// Rows and columns of a block along the contraction, whose sums fill one vector: as few reads as possible.
+struct SumBlock {
+  int64_t rows, columns;
+};
+SumBlock chooseSumBlock(const HostTarget& host, int64_t rows);
 
 /// The register block with the fewest cycles for the whole product.
 Tiling chooseTiling(const HostTarget& host, int64_t rows, int64_t laneVectors);
 /// Rows and vectors of the whole product.
 Tiling productSize(const HostTarget& host, tile::DotOp op, const LaneAssignment& lanes);
 /// How often a dot's register blocks read each element of an operand.
-int64_t readsOf(const HostTarget& host, tile::DotOp op, Role role, const LaneAssignment& lanes);
+int64_t readsOf(const HostTarget& host, tile::DotOp op, int number, const LaneAssignment& lanes);
 
 }  // namespace fattn::cpu
 

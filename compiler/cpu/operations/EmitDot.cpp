@@ -5,17 +5,21 @@
 //   for lane step, row step:  acc[r][v] = load         for k:  b[v] = vectors[k][lane + v*L]
 //                                                             acc[r][v] += splat(broadcast[row + r][k]) * b[v]
 //                             store acc[r][v]
+//
+// A few rows are multiplied along the contraction instead (SumBlocks.h).
 #include "compiler/cpu/builder/Access.h"
 #include "compiler/cpu/builder/Convert.h"
 #include "compiler/cpu/builder/TileType.h"
+#include "compiler/cpu/nests/Groups.h"
 #include "compiler/cpu/nests/Materialize.h"
 #include "compiler/cpu/nests/Nest.h"
 #include "compiler/cpu/operations/DotOperands.h"
 #include "compiler/cpu/operations/Operations.h"
+#include "compiler/cpu/operations/SumBlocks.h"
 #include "compiler/cpu/state/Emission.h"
+#include "compiler/cpu/state/Expressions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -24,31 +28,11 @@ using namespace mlir;
 namespace fattn::cpu {
 namespace {
 
-/// What all register blocks of a product share.
-struct Panel {
-  DotKind kind;
-  View vectors, broadcast, acc;
-  int kVector, kBroadcast;  ///< the contracted dimension of either operand
-  int64_t depth;            ///< trips of the contraction loop
-  bool zero;                ///< start from zero instead of loading the accumulators
-};
-
-Value multiplyAdd(HostBuilder& b, DotKind kind, Value broadcast, Value vector, Value acc) {
-  if (kind == DotKind::F32) {
-    if (b.host.fma) return math::FmaOp::create(b, broadcast, vector, acc);
-    return arith::AddFOp::create(b, arith::MulFOp::create(b, broadcast, vector), acc);
-  }
-  if (kind == DotKind::I32) return arith::AddIOp::create(b, arith::MulIOp::create(b, broadcast, vector), acc);
-  auto pairs = VectorType::get({2 * b.host.lanes}, b.getBF16Type());
-  Value x = LLVM::BitcastOp::create(b, pairs, vector), y = LLVM::BitcastOp::create(b, pairs, broadcast);
-  const char* name = b.host.lanes == 16 ? "llvm.x86.avx512bf16.dpbf16ps.512" : "llvm.x86.avx512bf16.dpbf16ps.256";
-  return b.call(name, acc.getType(), {acc, x, y});
-}
-
 /// The accumulators t.rows x t.vectors from `row` and `lane` on, over the whole contraction.
 struct RegisterBlock {
   HostBuilder& b;
   const Panel& panel;
+  const Factor &vectors, &broadcast;
   Tiling t;
   Value lane, row;
 
@@ -60,10 +44,10 @@ struct RegisterBlock {
   Value plus(Value start, int64_t n) const { return b.toValue(b.add(start, b.getI64IntegerAttr(n))); }
   Value laneOfVector(int64_t v) const { return plus(lane, v * b.host.lanes); }
   VectorType vectorOf(Type element) const { return VectorType::get({b.host.lanes}, element); }
-  VectorType operandType() const { return vectorOf(computeType(b.getContext(), panel.kind)); }
   Value accAddress(int64_t r, int64_t v) const;
   Value initial(int64_t r, int64_t v) const;
-  Value loadVector(Value k, int64_t v) const;
+  SmallVector<Value> loadVectors(Value k) const;
+  void askForRows(Value k) const;
   Value loadBroadcast(Value k, int64_t r) const;
   SmallVector<Value> trip(Value k, ValueRange accs) const;
 };
@@ -81,28 +65,40 @@ Value RegisterBlock::initial(int64_t r, int64_t v) const {
   return LLVM::LoadOp::create(b, type, accAddress(r, v), kAlign);
 }
 
-Value RegisterBlock::loadVector(Value k, int64_t v) const {
-  SmallVector<Value> index(2);
-  index[panel.kVector] = k;
-  index[1 - panel.kVector] = laneOfVector(v);
-  return LLVM::LoadOp::create(b, operandType(), addressOf(b, panel.vectors, index), kAlign);
+SmallVector<Value> RegisterBlock::loadVectors(Value k) const {
+  if (isInterleaved(panel.kind, vectors)) return loadInterleaved(b, vectors, k, lane, t.vectors);
+  SmallVector<Value> out;
+  for (int64_t v = 0; v < t.vectors; ++v) out.push_back(loadTogether(b, panel.kind, vectors, k, laneOfVector(v)));
+  return out;
+}
+
+/// Asks for each line of the rows that the trip reads, that far in front.
+void RegisterBlock::askForRows(Value k) const {
+  bool pairs = isInterleaved(panel.kind, vectors);
+  int64_t bytes = bytesOfVector(b, panel.kind, vectors);
+  Value first = pairs ? b.toValue(b.multiply(k, b.getI64IntegerAttr(2))) : k;
+  for (int64_t r = 0; r < (pairs ? 2 : 1); ++r) {
+    askAhead(b, vectors, plus(first, r), lane, b.host.pageAheadBytes);
+    for (int64_t v = 0; v < t.vectors; ++v)
+      if (v * bytes % b.host.lineBytes < bytes) askAhead(b, vectors, plus(first, r), laneOfVector(v), b.host.aheadBytes);
+  }
 }
 
 Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
   SmallVector<Value> index(2);
-  index[panel.kBroadcast] = k;
-  index[1 - panel.kBroadcast] = plus(row, r);
-  unsigned align = panel.broadcast.element.getIntOrFloatBitWidth() / 8;
-  Value x = LLVM::LoadOp::create(b, operandType().getElementType(), addressOf(b, panel.broadcast, index), align);
-  return vector::BroadcastOp::create(b, operandType(), x);
+  index[broadcast.k] = k;
+  index[1 - broadcast.k] = plus(row, r);
+  VectorType wide = operandType(b, panel.kind);
+  Value x = LLVM::LoadOp::create(b, wide.getElementType(), addressOf(b, broadcast.view, index), bytesOf(broadcast.view.element));
+  return vector::BroadcastOp::create(b, wide, x);
 }
 
 SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
-  SmallVector<Value> vectors, next;
-  for (int64_t v = 0; v < t.vectors; ++v) vectors.push_back(loadVector(k, v));
+  askForRows(k);
+  SmallVector<Value> of = loadVectors(k), next;
   for (int64_t r = 0; r < t.rows; ++r) {
     Value wide = loadBroadcast(k, r);
-    for (int64_t v = 0; v < t.vectors; ++v) next.push_back(multiplyAdd(b, panel.kind, wide, vectors[v], accs[r * t.vectors + v]));
+    for (int64_t v = 0; v < t.vectors; ++v) next.push_back(multiplyAdd(b, panel.kind, wide, of[v], accs[r * t.vectors + v]));
   }
   return next;
 }
@@ -116,21 +112,12 @@ void RegisterBlock::emit() const {
     for (int64_t v = 0; v < t.vectors; ++v) LLVM::StoreOp::create(b, sums[r * t.vectors + v], accAddress(r, v), kAlign);
 }
 
-/// Blocks of `step` of `total` things: a loop over the full ones, then what is left. `block` gets where one begins, counted in `unit` for
-/// each thing, and how many things it has.
-void forBlocks(HostBuilder& b, int64_t total, int64_t step, int64_t unit, function_ref<void(Value, int64_t)> block) {
-  int64_t full = total / step * step;
-  if (full == step)
-    block(b.i64(0), step);
-  else
-    b.loop(b.i64(0), b.i64(full * unit), step * unit, [&](Value at) { block(at, step); });
-  if (full < total) block(b.i64(full * unit), total - full);
-}
-
-void multiply(HostBuilder& b, const Panel& panel, Tiling whole) {
+void multiplyAlongLane(HostBuilder& b, const Panel& panel, Tiling whole) {
+  const Factor &vectors = panel.factors[panel.acc.lane], &broadcast = panel.factors[1 - panel.acc.lane];
   Tiling t = chooseTiling(b.host, whole.rows, whole.vectors);
-  forBlocks(b, whole.vectors, t.vectors, b.host.lanes, [&](Value lane, int64_t vectors) {
-    forBlocks(b, whole.rows, t.rows, 1, [&](Value row, int64_t rows) { RegisterBlock{b, panel, {rows, vectors}, lane, row}.emit(); });
+  forBlocks(b, whole.vectors, t.vectors, b.host.lanes, [&](Value lane, int64_t count) {
+    forBlocks(b, whole.rows, t.rows, 1,
+              [&](Value row, int64_t rows) { RegisterBlock{b, panel, vectors, broadcast, {rows, count}, lane, row}.emit(); });
   });
 }
 
@@ -143,7 +130,16 @@ bool sumsInPlace(Emission& e, tile::DotOp op, int lane) {
          e.liveness.deadAfter(acc, [&](Operation* user) { return user == op; });
 }
 
+/// A computed accumulator gets memory of its own, perhaps that of what it is computed from, which the sums then take over.
+void computeAccumulator(Emission& e, tile::DotOp op, int lane) {
+  Operation* made = op.getAcc().getDefiningOp();
+  if (!isTransparent(e.tiles, made) || made->getBlock() != op->getBlock() || e.lanes.lane(op.getAcc()) != lane) return;
+  addRoot(e, {made, op.getAcc()});
+  flush(e);
+}
+
 View accumulatorFor(Emission& e, tile::DotOp op, int lane, bool isZero) {
+  if (!isZero) computeAccumulator(e, op, lane);
   if (sumsInPlace(e, op, lane)) return taken(e.tiles.at(op.getAcc()));
   auto type = cast<RankedTensorType>(op.getType());
   View view =
@@ -168,16 +164,17 @@ void emitDot(Emission& e, tile::DotOp op) {
   int lane = e.lanes.dotLane(op);
   DotKind kind = dotKind(host, op);
   Panel panel{.kind = kind,
-              .vectors = dotOperand(e, op, Role::Vectors),
-              .broadcast = dotOperand(e, op, Role::Broadcast),
+              .factors = {},
               .acc = {},
-              .kVector = operandOf(op, Role::Vectors, e.lanes).second,
-              .kBroadcast = operandOf(op, Role::Broadcast, e.lanes).second,
               .depth = cast<RankedTensorType>(op.getA().getType()).getDimSize(1) / (kind == DotKind::Bf16Pairs ? 2 : 1),
               .zero = matchPattern(op.getAcc(), m_AnyZeroFloat()) || matchPattern(op.getAcc(), m_Zero())};
+  for (int number : {lane, 1 - lane}) panel.factors[number] = {dotOperand(e, op, number), operandOf(op, number).second};
   panel.acc = accumulatorFor(e, op, lane, panel.zero);
-  multiply(e.b, panel, productSize(host, op, e.lanes));
-  for (View* operand : {&panel.vectors, &panel.broadcast}) e.buffers.release(*operand);
+  if (e.lanes.isAlongK(op))
+    multiplyAlongK(e.b, panel);
+  else
+    multiplyAlongLane(e.b, panel, productSize(host, op, e.lanes));
+  for (int number : {lane, 1 - lane}) e.buffers.release(panel.factors[number].view);
   e.tiles.placeOwned(op.getResult(), rounded(e, panel.acc, cast<RankedTensorType>(op.getType()).getElementType()));
 }
 

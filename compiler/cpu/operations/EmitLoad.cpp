@@ -4,6 +4,7 @@
 #include "compiler/cpu/builder/Window.h"
 #include "compiler/cpu/nests/Materialize.h"
 #include "compiler/cpu/nests/Nest.h"
+#include "compiler/cpu/operations/NextTrip.h"
 #include "compiler/cpu/operations/Operations.h"
 #include "compiler/cpu/state/Emission.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -81,6 +82,7 @@ void emitLoad(Emission& e, tile::LoadOp op) {
   BlockPtr ptr = e.blockPtrs.at(op.getPtr());
   RankedTensorType type = op.getResult().getType();
   View view = windowOf(e.b, ptr, type.getShape());
+  view.readsOn = readsOnAlong(op);
   bool snapshot = e.liveness.overwrittenBeforeUse(op);
   if (!op.getBoundaryCheck().empty()) view = loadBoundary(e, op, ptr, view);
   if (snapshot) {

@@ -23,8 +23,8 @@ View Buffers::allocate(ArrayRef<int64_t> shape, Type element, int lane, Rows row
   };
   if (lane >= 0) place(lane);
   // A first-level cache has 64 sets of lines: at 8 lines' distance, rows would share an eighth of them.
-  constexpr int64_t kLine = 64, kCrowded = 8;
-  if (int64_t line = kLine / bytesOf(element); rows == Rows::Spread && stride % (kCrowded * line) == 0) stride += line;
+  constexpr int64_t kCrowded = 8;
+  if (int64_t line = b.host.lineBytes / bytesOf(element); rows == Rows::Spread && stride % (kCrowded * line) == 0) stride += line;
   for (int d = rank - 1; d >= 0; --d)
     if (d != lane) place(d);
   view.slot = scratch.allocate((stride + 2 * lanes) * bytesOf(element));

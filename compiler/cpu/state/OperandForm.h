@@ -3,6 +3,8 @@
 //
 //   F32:        vectors [k][lane] of f32, stride 1 along the lane; broadcast elements at any strides
 //   Bf16Pairs:  vectors [k/2][lane] of (x[2k], x[2k+1]) in 32 bits; broadcast pairs, in place where k has stride 1
+//
+// Or both are read as vectors along the contraction: [row][k], stride 1 along k, pairs as they lie.
 #ifndef FATTN_COMPILER_CPU_STATE_OPERANDFORM_H
 #define FATTN_COMPILER_CPU_STATE_OPERANDFORM_H
 
@@ -11,8 +13,8 @@
 namespace fattn::cpu {
 
 enum class DotKind { F32, Bf16Pairs, I32 };
-/// One operand is read as vectors along the lanes of the result, elements of the other are broadcast.
-enum class Role { Vectors, Broadcast };
+/// One operand is read as vectors along the lanes of the result, elements of the other are broadcast; or both along the contraction.
+enum class Role { Vectors, Broadcast, Along };
 
 /// How a dot wants to read an operand. `kDim`: the contracted dimension.
 struct OperandForm {
