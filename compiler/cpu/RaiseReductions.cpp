@@ -9,6 +9,7 @@
 #include "compiler/cpu/Passes.h"
 #include "compiler/dialect/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -19,14 +20,19 @@ namespace fattn::cpu {
 
 namespace {
 
-/// The operation behind which all operands of a reduction are known; null where one of them is not computed in its block.
+/// The operation behind which all that a reduction takes is known; null where an input is not computed in its block.
 Operation* lastDefinition(tile::ReduceOp reduce) {
   Operation* last = nullptr;
+  auto isBehind = [&](Operation* op) { return op && op->getBlock() == reduce->getBlock() && (!last || last->isBeforeInBlock(op)); };
   for (Value input : reduce.getInputs()) {
     Operation* op = input.getDefiningOp();
     if (!op || op->getBlock() != reduce->getBlock() || !op->hasTrait<OpTrait::Elementwise>()) return nullptr;
-    if (!last || last->isBeforeInBlock(op)) last = op;
+    if (isBehind(op)) last = op;
   }
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(reduce->getRegions(), captured);
+  for (Value value : captured)
+    if (isBehind(value.getDefiningOp())) last = value.getDefiningOp();
   return last;
 }
 

@@ -32,7 +32,8 @@ LinearLayout mfma(Operand operand, int mn, int k, int bits) {
                                                                  {16, 16, 32}}};
   if (std::ranges::find(kLegal, std::array{mn, k, bits}) == kLegal.end()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("there is no mfma {0}x{0}x{1} with operands of {2} bits", mn, k, bits),
-                "16 bits: 32x32x8, 16x16x16, 32x32x16, 16x16x32; 8 bits: 32x32x16, 16x16x32; 32 bits: 32x32x2, 16x16x4, 32x32x4, 16x16x8, 32x32x8, 16x16x16");
+                "16 bits: 32x32x8, 16x16x16, 32x32x16, 16x16x32; 8 bits: 32x32x16, 16x16x32; 32 bits: 32x32x2, 16x16x4, 32x32x4, 16x16x8, "
+                "32x32x8, 16x16x16");
   }
   int groups = 64 / mn;  // lanes of one row or column
   switch (operand) {

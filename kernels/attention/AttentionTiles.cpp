@@ -81,7 +81,12 @@ bool fits(const ForwardKind& kind, const TileConfig& tile, const Machine& machin
 TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven) {
   if (machine.isHost()) return {.block_m = 64, .block_n = 64};
   const std::int64_t width = std::max(kind.head_dim, kind.head_dim_v);
-  if (!machine.async_copies) return registerCopiesTile(machine, kind.dtype, width);
+  if (!machine.async_copies) {
+    TileConfig tile = registerCopiesTile(machine, kind.dtype, width);
+    // Programs of one length are as fast in the grid's order, by a model without caches.
+    if (isUneven && machine.dies > 1) tile.schedule = "dies";
+    return tile;
+  }
   const bool unit = machine.warp_groups && width >= 16 && sizeInBytes(kind.dtype) == 2;
   const std::vector<TileConfig> tiles = unit ? unitCandidates(width, isUneven) : candidates(kind.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(kind, tile, machine); });

@@ -87,7 +87,8 @@ Machine machineOf(const ResolvedTarget& target) {
           .shared_bytes = row.shared.bytesPerBlock,
           .warp_size = row.warpSize,
           .warp_groups = row.multipliesByGroups(),
-          .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr};
+          .async_copies = row.copy(gpu::CopyKind::CpAsync) != nullptr,
+          .dies = row.dies};
 }
 
 }  // namespace fattn::kernels

@@ -31,6 +31,7 @@ struct Machine {
   int warp_size = 0;              ///< threads of a warp, which AMD calls a wave; 0 on the host
   bool warp_groups = false;       ///< whether several warps multiply as one what an engine has copied to shared memory (wgmma)
   bool async_copies = false;      ///< whether a thread can copy to shared memory and go on
+  int dies = 1;                   ///< with a cache of their own, to which the device deals programs in turns; in the largest product
   bool isHost() const { return shared_bytes == 0; }
 
   /// Rows of a dot's result that one warp has at the least, where its matrix instructions take operands of the type; else 0.
