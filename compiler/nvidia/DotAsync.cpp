@@ -11,6 +11,7 @@
 // the other dimension ("MN-major"):
 //   K-major:  8 rows further are 8 * width bytes; 16 elements of k further are 32 bytes, then the next column;
 //   MN-major: 8 elements of k further are 8 * width bytes; the next column is `leading` bytes further.
+// Of padding (tilegpu.used) no more is multiplied than an instruction's granule holds.
 // Sources: PTX ISA 8.7, "Asynchronous Warpgroup Level Matrix Instructions", matrix descriptors and canonical layouts.
 // Test: tests/lit/nvidia/dot-async.mlir.
 #include <fmt/format.h>
@@ -161,7 +162,7 @@ class AsyncDotEmitter {
     Registers tied;
     if (!startsFromZero())
       for (int64_t r : order_) tied.push_back(to_.registers(op_.getAcc())[static_cast<size_t>(r)]);
-    Registers results = assembly.emit(to_, text, tied), all(to_.registers(op_.getAcc()).size());
+    Registers results = assembly.emit(to_, text, tied), all = to_.registers(op_.getAcc());
     for (auto [r, value] : llvm::zip_equal(order_, results)) all[static_cast<size_t>(r)] = value;
     to_.set(op_.getResult(), std::move(all));
     return success();
@@ -188,7 +189,7 @@ class AsyncDotEmitter {
     std::string fromB = assembly.input(b_.descriptor(to_, columnGroup, grid_.columnStep), "r");
     std::string text;
     for (int64_t row : c_.places(0))
-      for (int64_t k = 0; k < depth(); k += kDepth) {
+      for (int64_t k = 0; k < std::min(depth(), tilegpu::usedPartOf(op_).depth); k += kDepth) {
         if (a_) text += describe("da", fromA, *a_, a_->offset(row, k));
         text += describe("db", fromB, b_, b_.offset(0, k));
         text += multiply(row, a_ ? "da" : fragmentOfA(assembly, row, k), k > 0 || !startsFromZero());
@@ -209,6 +210,13 @@ class AsyncDotEmitter {
   int64_t depth() const {
     if (auto tile = dyn_cast<RankedTensorType>(op_.getA().getType())) return tile.getDimSize(1);
     return cast<tilegpu::BufferType>(op_.getA().getType()).getShape()[op_.getTransposedA() ? 0 : 1];
+  }
+  /// Of one instruction; padding in steps of its columns is left out where one group has all columns.
+  int64_t columns() const {
+    const int64_t whole = op_.getAcc().getType().getDimSize(1) / grid_.columns;
+    constexpr uint64_t kStep = 8;
+    const int64_t used = std::min(whole, tilegpu::usedPartOf(op_).columns);
+    return grid_.columns == 1 ? static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(used), kStep)) : whole;
   }
   Type elementOfB() const { return op_.getB().getType().getElementType(); }
   bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
@@ -240,6 +248,7 @@ class AsyncDotEmitter {
   void number() {
     for (int64_t row : c_.places(0))
       for (int64_t column : c_.places(1)) {
+        if (column >= columns()) continue;
         first_.try_emplace(row, order_.size());
         llvm::append_range(order_, c_.at(row, column));
       }
@@ -266,8 +275,7 @@ class AsyncDotEmitter {
 
   std::string instruction() const {
     StringRef type = elementOfB().isBF16() ? "bf16" : "f16";
-    return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{}", op_.getAcc().getType().getDimSize(1) / grid_.columns, type.str(),
-                       type.str());
+    return fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{}", columns(), type.str(), type.str());
   }
 
   Lowering& to_;

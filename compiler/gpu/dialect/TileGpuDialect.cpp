@@ -257,6 +257,11 @@ const gpu::Target& targetOf(Operation* op) {
   return gpu::findTarget(name.getValue());
 }
 
+UsedPart usedPartOf(Operation* dot) {
+  auto used = dot->getAttrOfType<DenseI64ArrayAttr>(kUsedAttr);
+  return used ? UsedPart{used[0], used[1]} : UsedPart{};
+}
+
 layout::Banks banksOf(Operation* op) { return functionOf(op)->hasAttr(kTargetAttr) ? gpu::banksOf(targetOf(op)) : layout::Banks{}; }
 
 int64_t warpsOf(Operation* op) {

@@ -51,7 +51,7 @@ func.func @rows(%a: !tile.ptr<f32>, %n: i64) attributes {tile.kernel} {
 // CHECK: %[[F:.*]] = math.absf %[[B]]
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<32x40xf16>
 // CHECK: %[[Z:.*]] = arith.select %{{.*}}, %[[F]], %[[ZERO]]
-// CHECK: tile.dot %[[A]], %[[Z]], %{{.*}} : tensor<32x32xf16>, tensor<32x40xf16> -> tensor<32x40xf32>
+// CHECK: tile.dot %[[A]], %[[Z]], %{{.*}} {tilegpu.used = array<i64: 20, 40>} : tensor<32x32xf16>, tensor<32x40xf16> -> tensor<32x40xf32>
 func.func @depth(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %n: i64) attributes {tile.kernel} {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64

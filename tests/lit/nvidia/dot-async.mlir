@@ -148,3 +148,26 @@ func.func @covered() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", 
   tile.device_print "g", %g : tensor<64x16xf32, #acc>
   return
 }
+
+// -----
+
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#deep = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 32">
+#narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0) | dim0: 32, dim1: 16">
+
+// Padding is not multiplied: of a depth of 32 the first 9 count, which is one step, and of 16 columns the first 5, which are 8. What lies
+// behind these in the result is the accumulator.
+// CHECK-LABEL: func.func @padding
+// CHECK: wgmma.mma_async.sync.aligned.m64n8k16
+// CHECK-NOT: wgmma.mma_async
+// CHECK: wgmma.wait_group
+func.func @padding() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 1024 : i64} {
+  %zero = arith.constant 0 : i32
+  %a = arith.constant dense<1.0> : tensor<64x32xbf16, #deep>
+  %c = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
+  %b = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 32x16xbf16, #narrow>
+  %d = tilegpu.dot_async %a, %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared b>, tilegpu.used = array<i64: 9, 5>} : tensor<64x32xbf16, #deep>, !tilegpu.buffer<1 x 32x16xbf16, #narrow>, tensor<64x16xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x16xf32, #acc>
+  tile.device_print "e", %e : tensor<64x16xf32, #acc>
+  return
+}

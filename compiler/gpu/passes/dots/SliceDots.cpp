@@ -128,10 +128,12 @@ void slice(tile::DotOp dot) {
     return std::pair(first, second);
   };
   Value acc = dot.getAcc();
+  const int64_t used = std::min(depth, usedPartOf(dot).depth);
+  dot->removeAttr(kUsedAttr);  // of the whole
   std::pair<Value, Value> now = fragments(0);
-  for (int64_t offset = 0; offset < depth; offset += size) {
+  for (int64_t offset = 0; offset < used; offset += size) {
     std::pair<Value, Value> next;
-    if (offset + size < depth) next = fragments(offset + size);
+    if (offset + size < used) next = fragments(offset + size);
     auto step = tile::DotOp::create(builder, loc, dot.getType(), now.first, now.second, acc, dot.getPrecision());
     step->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
     acc = step;

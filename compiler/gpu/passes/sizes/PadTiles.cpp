@@ -16,7 +16,8 @@
 // wide as it can be. On an H200 the zeros cost less than narrow boxes.
 //
 // What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
-// sums from the end, the depth of dots, and what accesses memory. A size becomes the same everywhere in a function, so that operations
+// sums from the end, the depth of dots, and what accesses memory. Dots say how much of them is no padding (tilegpu.used): a matrix unit
+// multiplies no more of it. A size becomes the same everywhere in a function, so that operations
 // agree without more. A reshape that no layout follows becomes tilegpu.reshape, here also where nothing grows.
 //
 // Assumptions: A1 no tile is an argument or a result of the function; others are left alone. Test: tests/lit/gpu/pad-tiles.mlir.

@@ -145,8 +145,9 @@ void adapt(tile::CumsumOp op, const PaddedOp& padded) {
 /// Padding along the depth must not multiply: zeros on both sides, as the other side may be infinite.
 void adapt(tile::DotOp op, const PaddedOp& padded) {
   int64_t depth = padded.operands[0][1];
-  if (depth == op.getA().getType().getDimSize(1)) return;
   OpBuilder b(op);
+  op->setAttr(kUsedAttr, b.getDenseI64ArrayAttr({depth, padded.operands[1][1]}));
+  if (depth == op.getA().getType().getDimSize(1)) return;
   for (unsigned i : {0u, 1u})
     if (!isZeroOutside(op->getOperand(i))) op->setOperand(i, zeroedBeyond(b, op->getOperand(i), i == 0 ? 1 : 0, depth));
 }
