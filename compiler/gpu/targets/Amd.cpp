@@ -92,6 +92,7 @@ std::vector<Target> amd() {
   for (const std::size_t i : {3, 4}) gfx950.matrix.push_back(inRuns(gfx950.matrix[i], "mfma.runs", "mfma", 4));
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
+  gfx950.shared.wideGroup = {1, 2, 4, 8};
   gfx950.shared.bytesPerCycle = std::nullopt;
   gfx950.rates.convertsToBF16 = true;  // [I] V_CVT_PK_BF16_F32
   Target gfx1100 = rdna("amd:gfx1100");
