@@ -35,7 +35,9 @@ MatrixInstruction inRuns(MatrixInstruction row, std::string_view name, std::stri
   return row;
 }
 
-/// [I] a wave's lanes write LDS directly, at consecutive addresses; buffer loads return zero outside of their range.
+/// [I] a wave's lanes write LDS directly, at consecutive addresses; buffer loads return zero outside of their range. A copy has a wait, a
+/// branch and a slot of its own, and its wait is for all loads: by the model of time that is worth it from four vectors a lane on, and not
+/// for two.
 CopyEngine directToShared(std::vector<int> bytes) {
   const int alignment = bytes.back();
   return {.kind = CopyKind::DirectToShared,
@@ -43,7 +45,8 @@ CopyEngine directToShared(std::vector<int> bytes) {
           .alignment = alignment,
           .fillsOutside = true,
           .issuer = Issuer::Warp,
-          .completion = Completion::Counter};
+          .completion = Completion::Counter,
+          .slotsOfTile = 3};
 }
 CopyEngine registerCopy() { return {.kind = CopyKind::Register, .bytes = {4, 8, 16}, .alignment = 16, .fillsOutside = true}; }
 
@@ -92,6 +95,7 @@ std::vector<Target> amd() {
   for (const std::size_t i : {3, 4}) gfx950.matrix.push_back(inRuns(gfx950.matrix[i], "mfma.runs", "mfma", 4));
   gfx950.copies = {registerCopy(), directToShared({4, 12, 16})};
   gfx950.shared.banks = 64;  // [I] for reads of 8 and 16 bytes and transposing reads; 32 for the others
+  gfx950.shared.wideGroup = {1, 2, 4, 8};
   gfx950.shared.bytesPerCycle = std::nullopt;
   gfx950.rates.convertsToBF16 = true;  // [I] V_CVT_PK_BF16_F32
   Target gfx1100 = rdna("amd:gfx1100");

@@ -45,6 +45,7 @@ TEST(Target, RowsAreConsistent) {
     EXPECT_EQ(t.simds == 0 ? 0 : t.maxWarps % t.simds, 0);
     EXPECT_GE(t.registers.perSM / t.registers.perThread, 128);
     EXPECT_EQ(t.shared.bytesPerCycle.value_or(t.shared.banks * t.shared.bankBytes), t.shared.banks * t.shared.bankBytes);
+    EXPECT_EQ((1 << t.shared.wideGroup.size()) * 16, t.shared.banks * t.shared.bankBytes) << "lanes of 16 bytes that all banks serve";
     EXPECT_NE(t.copy(CopyKind::Register), nullptr);
     ASSERT_NE(t.matrixFor(DType::BF16), nullptr);
     for (const MatrixInstruction& row : t.matrix) {
