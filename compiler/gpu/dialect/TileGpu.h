@@ -115,8 +115,9 @@ llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, til
 llvm::SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most = SIZE_MAX);
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
 inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
-/// On tile.dot and tilegpu.dot_async, by -tilegpu-pad-tiles: how much of its depth, and how many of its columns, are no padding. Behind that
-/// depth both operands are zeros; behind those columns the result may be anything, such as the accumulator. Neither needs to be multiplied.
+/// On tile.dot and tilegpu.dot_async, by -tilegpu-pad-tiles: how much of its depth, and how many of its columns, are no padding. Behind
+/// that depth both operands are zeros; behind those columns the result may be anything, such as the accumulator. Neither needs to be
+/// multiplied.
 inline constexpr llvm::StringLiteral kUsedAttr = "tilegpu.used";
 /// What is to be multiplied of a dot's depth and columns, as far as there is padding.
 struct UsedPart {
