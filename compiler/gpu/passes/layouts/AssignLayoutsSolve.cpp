@@ -172,8 +172,10 @@ double Assignment::costOf(Operation* op) {
 double Assignment::cost(double limit) {
   assignHomes();
   double total = 0;
-  for (Operation* op : byFrequency_)
-    if ((total += costOf(op)) >= limit) break;
+  for (Operation* op : byFrequency_) {
+    total += costOf(op);
+    if (total >= limit) break;
+  }
   return total;
 }
 
@@ -229,7 +231,7 @@ LogicalResult Assignment::solve() {
     if (auto dot = dyn_cast<tile::DotOp>(op)) dots_.push_back(dot);
   });
   byFrequency_ = operations_;
-  llvm::stable_sort(byFrequency_, [](Operation* a, Operation* b) { return frequencyOf(a) > frequencyOf(b); });
+  sortByWeight(byFrequency_, frequencyOf);
   collectAnchors();
   for (auto [i, dot] : llvm::enumerate(dots_)) {
     dotNumbers_[dot] = i;
