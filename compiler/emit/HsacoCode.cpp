@@ -26,7 +26,13 @@ constexpr unsigned kCodeObjectVersion = 500;
 
 /// LLVM's default for gfx11 is registers of 16 bits. A loop with two dots of width 128 then spills and has 200 moves between halves. With
 /// registers of 32 bits alone it has 126 and no spills.
-llvm::StringRef featuresOf(llvm::StringRef chip) { return chip.starts_with("gfx11") ? "-real-true16" : ""; }
+///
+/// What is not aligned to its size is not read at once: LLVM would make one read of two neighbours in LDS, which chips refuse unless their
+/// system has set them up for that.
+std::string featuresOf(llvm::StringRef chip) {
+  const std::string aligned = "-unaligned-access-mode";
+  return chip.starts_with("gfx11") ? aligned + ",-real-true16" : aligned;
+}
 
 std::unique_ptr<llvm::TargetMachine> makeMachine(const std::string& chip) {
   static std::once_flag once;
