@@ -61,13 +61,19 @@ class Gathering {
   Value quotient(Value a, Value b) { return arith::DivUIOp::create(b_, a, b); }
   Value remainder(Value a, Value b) { return arith::RemUIOp::create(b_, a, b); }
 
-  /// The program's number.
+  /// The program's number. Each operation has a statement: compilers evaluate the arguments of a call in orders of their own.
   Value number() {
-    Value all = times(times(grid_[0], grid_[1]), grid_[2]);
-    Value block = add(block_[0], times(grid_[0], add(block_[1], times(grid_[1], block_[2]))));
-    Value die = remainder(block, dies_), before = times(die, quotient(all, dies_));
-    Value longer = arith::MinUIOp::create(b_, die, remainder(all, dies_));  // the first dies have one more
-    return add(add(before, longer), quotient(block, dies_));
+    Value all = times(grid_[0], grid_[1]);
+    all = times(all, grid_[2]);
+    Value block = times(grid_[1], block_[2]);
+    block = add(block_[1], block);
+    block = times(grid_[0], block);
+    block = add(block_[0], block);
+    Value few = quotient(all, dies_), more = remainder(all, dies_);  // the first dies have one more
+    Value die = remainder(block, dies_), turn = quotient(block, dies_);
+    Value before = times(die, few), longer = arith::MinUIOp::create(b_, die, more);
+    Value begin = add(before, longer);
+    return add(begin, turn);
   }
 
   Ids placeOf(Value number) {
@@ -87,8 +93,10 @@ class Gathering {
     Ids extents;
     for (size_t axis = 0; axis < kAxes; ++axis) extents[axis] = arith::ExtUIOp::create(b_, wide, grid_[axis]);
     Value most = arith::ConstantIntOp::create(b_, static_cast<int64_t>(DieOrder::kTooMany), 64);
-    Value plane = arith::MinUIOp::create(b_, times(extents[0], extents[1]), most);
-    return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, times(plane, extents[2]), most);
+    Value plane = times(extents[0], extents[1]);
+    plane = arith::MinUIOp::create(b_, plane, most);
+    Value all = times(plane, extents[2]);
+    return arith::CmpIOp::create(b_, arith::CmpIPredicate::ult, all, most);
   }
 
   ImplicitLocOpBuilder b_;
