@@ -34,15 +34,16 @@ std::string damaged(const std::string& file, std::minstd_rand& random) {
   return result;
 }
 
-std::vector<int> killAtRandomMoments(const std::function<void(int, const std::function<void(int)>&)>& body) {
+std::vector<int> killAtRandomMoments(std::size_t enough, const std::function<void(int, const std::function<void(int)>&)>& body) {
+  constexpr int kRounds = 20, kMostRounds = 6 * kRounds;
   std::minstd_rand random = seeded(7);
   std::vector<int> reported;
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < kRounds || (reported.size() < enough && round < kMostRounds); ++round) {
     int channel[2];
     if (pipe(channel) != 0) return {};
     pid_t child = startProcess([&] { body(round * 100000, [&](int number) { (void)!write(channel[1], &number, sizeof(number)); }); });
     close(channel[1]);
-    usleep(2000 + random() % 40000);
+    usleep((2000 + random() % 40000) << (round / kRounds));  // a slow or busy machine gets more time, after that of the first rounds
     kill(child, SIGKILL);
     waitFor(child);
     for (int number; read(channel[0], &number, sizeof(number)) == sizeof(number);) reported.push_back(number);

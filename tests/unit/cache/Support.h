@@ -158,9 +158,9 @@ inline std::minstd_rand seeded(unsigned seed) { return std::minstd_rand(seed); }
 /// One random damage: a changed, inserted or removed byte or range, a cut, a repetition, a foreign number.
 std::string damaged(const std::string& file, std::minstd_rand& random);
 
-/// Starts `body` 20 times, kills it after a random time, and gives back the numbers it had reported by then. `body` gets the number to
-/// begin with, and the function to report one with.
-std::vector<int> killAtRandomMoments(const std::function<void(int, const std::function<void(int)>&)>& body);
+/// Starts `body` 20 times, and more often until so many numbers are reported; kills it after a random time, and gives back the numbers it
+/// had reported by then. `body` gets the number to begin with, and the function to report one with.
+std::vector<int> killAtRandomMoments(std::size_t enough, const std::function<void(int, const std::function<void(int)>&)>& body);
 
 }  // namespace fattn::cache::test
 
