@@ -118,14 +118,15 @@ Category categoryOf(std::string_view name) {
   };
   if (has({"v_mfma_", "v_wmma_"})) return Category::Matrix;
   if (has({"v_exp_", "v_log_", "v_rcp_", "v_rsq_", "v_sqrt_", "v_sin_", "v_cos_", "v_s_"})) return Category::Transcendental;
-  if (has({"v_"})) return Category::Vector;
+  if (has({"v_"}) && name != "v_nop") return Category::Vector;
   if (has({"ds_"})) return Category::Local;
   if (has({"global_", "buffer_", "flat_", "scratch_"})) return Category::Global;
   if (has({"s_load_", "s_buffer_load_"})) return Category::ScalarLoad;
   if (has({"s_wait"})) return Category::Wait;
   if (has({"s_barrier"})) return Category::Barrier;
   if (isBranch(name)) return Category::Branch;
-  if (has({"s_nop", "s_clause", "s_delay_alu", "s_setprio", "s_sendmsg", "s_endpgm", "s_sleep", "s_code_end"})) return Category::Other;
+  if (has({"s_nop", "v_nop", "s_clause", "s_delay_alu", "s_setprio", "s_sendmsg", "s_endpgm", "s_sleep", "s_code_end"}))
+    return Category::Other;
   return Category::Scalar;
 }
 
@@ -136,6 +137,12 @@ std::string misfit(const Instruction& instruction, const Row& row) {
   if ((instruction.clamp || instruction.outputShift != 0) && !row.clamps)
     return "is known without clamp and multiplication of its result only";
   if ((instruction.negLo | instruction.negHi) != 0 && !row.negates) return "is known without neg_lo and neg_hi only";
+  for (std::size_t i = row.writes; i < instruction.count; ++i) {
+    const Operand& operand = instruction.operands[i];
+    const Type type = row.sources[std::min<std::size_t>(i - row.writes, 3)];
+    const bool isInteger = type == Type::B32 || type == Type::B16 || type == Type::B64;
+    if (isInteger && (operand.negate || operand.absolute)) return "is known without negation and absolute values only";
+  }
   if (instruction.broadcast != 0) return "is known without broadcasts (cbsz, abid, blgp) only";
   return "";
 }

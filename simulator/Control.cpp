@@ -119,6 +119,7 @@ std::vector<Row> controlRows() {
   rows.push_back(ownRow("s_wait_loadcnt_dscnt", waitForLocalAnd<Counter::Loads>, 0));
   rows.push_back(ownRow("s_wait_storecnt_dscnt", waitForLocalAnd<Counter::Stores>, 0));
   for (std::string_view name : {"s_nop",
+                                "v_nop",
                                 "s_setprio",
                                 "s_sleep",
                                 "s_clause",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "simulator/Execute.h"
 #include "simulator/Lanes.h"
 
 namespace fattn::simulator {
@@ -31,6 +32,33 @@ constexpr U permuteBytes(U a, U b, U selector) {
     result |= byte << at;
   }
   return result;
+}
+
+/// v_mov_b64: each register of the result is as undefined as that of the source. Compilers move pairs of which one half is used.
+void moveWide(Wave& wave, const Instruction& instruction) {
+  const U64 written = writtenLanes(wave, instruction);
+  Operand from = instruction.source(0), into = instruction.operands[0];
+  const int step = from.dwords - 1;  // a constant has one
+  from.dwords = into.dwords = 1;
+  U64 taints[2];
+  for (U64& taint : taints) {
+    taint = operandTaint(wave, instruction, from, 0);
+    from.index = static_cast<std::uint16_t>(from.index + step);
+  }
+  lanes<[](U64 a) { return a; }>(wave, instruction);
+  for (const U64 taint : taints) {
+    setTaint(wave, into, written, taint);
+    ++into.index;
+  }
+}
+
+/// v_pack_b32_f16, whose sources may be negated.
+void packHalves(Wave& wave, const Instruction& instruction) {
+  alignas(64) U first[64], second[64];
+  const U* low = fetch16(wave, instruction, instruction.source(0), 0, /*isFloat=*/true, first);
+  const U* high = fetch16(wave, instruction, instruction.source(1), 1, /*isFloat=*/true, second);
+  for (int lane = 0; lane < wave.lanes; ++lane) second[lane] = low[lane] | high[lane] << 16;
+  store32(wave, instruction, second);
 }
 
 void addArithmetic(std::vector<Row>& rows) {
@@ -78,6 +106,8 @@ void addMinimum(std::vector<Row>& rows) {
 void addBits(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](U a) { return a; }>("v_mov_b32"));
   rows.push_back(laneRow<[](U64 a) { return a; }>("v_mov_b64"));
+  rows.back().handler = moveWide;
+  rows.back().plainTaint = false;
   rows.push_back(laneRow<[](U a) { return a; }>("v_accvgpr_read_b32"));
   rows.push_back(laneRow<[](U a) { return a; }>("v_accvgpr_write_b32"));
   rows.push_back(laneRow<[](U a) { return a; }>("v_accvgpr_mov_b32"));
@@ -140,10 +170,21 @@ void addSixteenBits(std::vector<Row>& rows) {
   rows.push_back(laneRow<[](U16 a, U16 b) { return std::max(a, b); }>("v_max_u16"));
   rows.push_back(laneRow<[](I16 a, I16 b) { return std::min(a, b); }>("v_min_i16"));
   rows.push_back(laneRow<[](I16 a, I16 b) { return std::max(a, b); }>("v_max_i16"));
+  rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return std::min(std::min(a, b), c); }>("v_min3_u16")));
+  rows.push_back(keepingHigh(laneRow<[](I16 a, I16 b, I16 c) { return std::min(std::min(a, b), c); }>("v_min3_i16")));
+  rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return std::max(std::max(a, b), c); }>("v_max3_u16")));
+  rows.push_back(keepingHigh(laneRow<[](I16 a, I16 b, I16 c) { return std::max(std::max(a, b), c); }>("v_max3_i16")));
+  rows.push_back(
+      keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }>("v_med3_u16")));
+  rows.push_back(
+      keepingHigh(laneRow<[](I16 a, I16 b, I16 c) { return std::max(std::min(a, b), std::min(std::max(a, b), c)); }>("v_med3_i16")));
   rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return static_cast<U16>(static_cast<U>(a) * b + c); }>("v_mad_u16")));
   rows.push_back(keepingHigh(laneRow<[](U16 a, U16 b, U16 c) { return static_cast<U16>(static_cast<U>(a) * b + c); }>("v_mad_i16")));
   rows.push_back(laneRow<[](U16 a, U16 b, U c) { return static_cast<U>(a) * b + c; }>("v_mad_u32_u16"));
-  rows.push_back(besideEachOther(laneRow<[](U16 a, U16 b) { return static_cast<U>(a) | static_cast<U>(b) << 16; }>("v_pack_b32_f16")));
+  Row packs = laneRow<[](U16 a, U16 b) { return static_cast<U>(a) | static_cast<U>(b) << 16; }>("v_pack_b32_f16");
+  packs.handler = packHalves;
+  packs.sources.fill(Type::F16);
+  rows.push_back(besideEachOther(packs));
 }
 
 }  // namespace

@@ -57,6 +57,9 @@ void addHalves(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](H a, H b) { return !std::isunordered(a.value, b.value); }, kScc>("s_cmp_o_f16"));
 }
 
+/// What is computed in double precision, rounded once.
+H rounded(double value) { return {roundToOdd(value)}; }
+
 /// The vector unit's functions on one scalar.
 void addTranscendental(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](float a) { return flush(std::exp2(flush(a))); }>("v_s_exp_f32"));
@@ -64,6 +67,11 @@ void addTranscendental(std::vector<Row>& rows) {
   rows.push_back(scalarRow<[](float a) { return flush(1.0F / flush(a)); }>("v_s_rcp_f32"));
   rows.push_back(scalarRow<[](float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(flush(a)))); }>("v_s_rsq_f32"));
   rows.push_back(scalarRow<[](float a) { return std::sqrt(flush(a)); }>("v_s_sqrt_f32"));
+  rows.push_back(scalarRow<[](H a) { return rounded(std::exp2(static_cast<double>(a.value))); }>("v_s_exp_f16"));
+  rows.push_back(scalarRow<[](H a) { return rounded(std::log2(static_cast<double>(a.value))); }>("v_s_log_f16"));
+  rows.push_back(scalarRow<[](H a) { return rounded(1.0 / static_cast<double>(a.value)); }>("v_s_rcp_f16"));
+  rows.push_back(scalarRow<[](H a) { return rounded(1.0 / std::sqrt(static_cast<double>(a.value))); }>("v_s_rsq_f16"));
+  rows.push_back(scalarRow<[](H a) { return rounded(std::sqrt(static_cast<double>(a.value))); }>("v_s_sqrt_f16"));
 }
 
 }  // namespace
@@ -79,8 +87,13 @@ std::vector<Row> scalarFloatRows() {
   rows.push_back(scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmaak_f32"));
   rows.push_back(scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmamk_f32"));
   Row accumulated = scalarRow<[](float a, float b, float c) { return std::fma(a, b, c); }>("s_fmac_f32");
-  accumulated.readsDestination = true;
-  rows.push_back(accumulated);
+  Row halves = scalarRow<[](H a, H b, H c) {
+    return rounded(std::fma(static_cast<double>(a.value), static_cast<double>(b.value), static_cast<double>(c.value)));
+  }>("s_fmac_f16");
+  for (Row* row : {&accumulated, &halves}) {
+    row->readsDestination = true;
+    rows.push_back(*row);
+  }
   rows.push_back(scalarRow<[](float a, float b) { return minimumNumber(a, b); }>("s_min_num_f32"));
   rows.push_back(scalarRow<[](float a, float b) { return maximumNumber(a, b); }>("s_max_num_f32"));
   rows.push_back(scalarRow<[](float a) { return std::floor(a); }>("s_floor_f32"));

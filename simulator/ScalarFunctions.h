@@ -27,12 +27,14 @@ struct ScalarHalf {
 
 template <class T>
 T scalarValue(const Wave& wave, const Operand& operand) {
-  if constexpr (std::is_same_v<T, float>) {
-    auto value = std::bit_cast<float>(wave.scalar(operand));
+  auto modified = [&](float value) {
     if (operand.absolute) value = std::fabs(value);
     return operand.negate ? -value : value;
-  } else if constexpr (std::is_same_v<T, ScalarHalf>)
-    return {halfToFloat(wave.scalar(operand) & 0xffff)};
+  };
+  if constexpr (std::is_same_v<T, float>)
+    return modified(std::bit_cast<float>(wave.scalar(operand)));
+  else if constexpr (std::is_same_v<T, ScalarHalf>)
+    return {modified(halfToFloat(wave.scalar(operand) & 0xffff))};
   else if constexpr (sizeof(T) == 8)
     return static_cast<T>(wave.scalar64(operand));
   else
@@ -63,7 +65,11 @@ struct ScalarSignature<R (C::*)(A...) const> {
   static constexpr std::array<Type, 4> types() {
     std::array<Type, 4> all{};
     std::size_t at = 0;
-    ((all[at++] = std::is_same_v<A, ScalarHalf> ? Type::F16 : sizeof(A) == 8 ? Type::B64 : Type::B32), ...);
+    ((all[at++] = std::is_same_v<A, ScalarHalf> ? Type::F16
+                  : std::is_same_v<A, float>    ? Type::F32
+                  : sizeof(A) == 8              ? Type::B64
+                                                : Type::B32),
+     ...);
     return all;
   }
   template <auto function, Scc scc>

@@ -271,7 +271,7 @@ std::optional<Row> compareRow(std::string_view mnemonic) {
 
 std::vector<Row> selectRows() {
   std::vector<Row> rows;
-  rows.push_back(ownRow("v_cndmask_b32", selectLanes<false>, 1));
+  rows.push_back(ownRow("v_cndmask_b32", selectLanes<false>, 1, Type::F32));
   rows.push_back(ownRow("v_cndmask_b16", selectLanes<true>, 1, Type::F16));
   rows.push_back({.name = "v_bitop3_b32", .handler = anyFunctionOfBits<U>, .count = 3});
   rows.push_back(keepingHigh({.name = "v_bitop3_b16", .handler = anyFunctionOfBits<std::uint16_t>, .count = 3}));

@@ -169,6 +169,19 @@ TEST_P(Faults, AnUnwrittenUpperHalfOfAnAddendLeavesTheLowerResultDefined) {
   EXPECT_SAYS(with("v9", "v10"), "v10 depends on a register that nobody has written");
 }
 
+TEST_P(Faults, UnwrittenHalvesOfPairsThatAreMoved) {
+  if (!isCdna()) GTEST_SKIP() << "v_mov_b64 is an instruction of CDNA";
+  auto with = [&](const char* written, const char* moved, const char* stored) {
+    return fault(std::string(written) + "\n v_mov_b64 v[10:11], " + moved + "\n global_store_dword v1, " + stored + ", s[6:7]");
+  };
+  EXPECT_EQ(with("s_mov_b32 s30, 5", "s[30:31]", "v10"), "");
+  EXPECT_EQ(out_[3], 5U);
+  EXPECT_SAYS(with("s_mov_b32 s30, 5", "s[30:31]", "v11"), "v11 depends on a register that nobody has written");
+  EXPECT_EQ(with("v_mov_b32 v9, 6", "v[8:9]", "v11"), "");
+  EXPECT_EQ(out_[3], 6U);
+  EXPECT_SAYS(with("v_mov_b32 v9, 6", "v[8:9]", "v10"), "v10 depends on a register that nobody has written");
+}
+
 TEST_P(Faults, UnwrittenBitsOutsideOfAFieldLeaveItDefined) {
   auto with = [&](const std::string& written, const std::string& field) {
     return fault("s_mov_b32 " + written + ", 0x81\n" + field + "\n v_mov_b32 v2, s12\n v_mov_b32 v3, s13\n" +
