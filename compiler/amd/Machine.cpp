@@ -156,6 +156,13 @@ void Machine::waitForOwnAccesses(ImplicitLocOpBuilder& b, gpu::Visible visible) 
                               /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
+/// LLVM 22 sinks loads into a branch behind a barrier (MachineSink): neither fences nor barriers are stores to it. This is one, of no
+/// instruction.
+static void accessesAnyMemory(ImplicitLocOpBuilder& b) {
+  LLVM::InlineAsmOp::create(b, TypeRange(), ValueRange(), "", "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                            LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
 /// Fences say which memory has to be visible: those for shared memory alone let loads from global memory stay under way.
 void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   auto fence = [&](LLVM::AtomicOrdering ordering) {
@@ -166,6 +173,7 @@ void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   };
   fence(LLVM::AtomicOrdering::release);
   waitForOwnAccesses(b, visible);
+  if (visible == gpu::Visible::All) accessesAnyMemory(b);
   ROCDL::SBarrierOp::create(b);
   fence(LLVM::AtomicOrdering::acquire);
 }

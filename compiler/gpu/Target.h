@@ -97,6 +97,7 @@ struct Barriers {
   int named = 1;          ///< block barriers with a number
   bool mbarrier = false;  ///< barrier objects in shared memory with a phase
   bool split = false;     ///< arrive and wait are two instructions
+  bool orderAll = true;   ///< each orders global memory as well as shared memory, at no further cost
   bool votes = true;      ///< one tells all threads whether any of them met a condition; else they vote in shared memory
   bool counters = false;  ///< instructions of their own wait for loads, for stores, and for shared memory
 };

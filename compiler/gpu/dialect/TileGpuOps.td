@@ -307,7 +307,11 @@ def TileGpu_InitBarriersOp : TileGpu_Op<"init_barriers", [MemoryEffects<[TileGpu
 def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_NeedsAllWarps]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "all threads of the block arrive before any goes on";
-  let description = [{ Shared memory written before it is seen by all behind it. Inserted by `-tilegpu-place-barriers` only. }];
+  let description = [{
+    Shared memory written before it is seen by all behind it. With `global` the same holds of global memory, and no thread writes there behind the barrier
+    before the others have read; on machines where each barrier does so (`Barriers::orderAll`) it is not said. Inserted by `-tilegpu-place-barriers` only.
+  }];
+  let arguments = (ins UnitAttr:$global);
   let assemblyFormat = "attr-dict";
 }
 

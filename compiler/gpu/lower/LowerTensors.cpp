@@ -10,7 +10,6 @@
 // waits stand where they have to. Test: tests/lit/gpu/lower-*.mlir.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/lower/Lowering.h"
-#include "compiler/transforms/Aliasing.h"
 #include "fattn/Error.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,7 +17,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -29,24 +27,6 @@ namespace {
 constexpr StringLiteral kSharedName = "fattn_shared";
 constexpr unsigned kAxes = 3;          // of the grid
 constexpr unsigned kGlobalMemory = 1;  // LLVM's address space
-
-/// Whether `first` is executed before `second` on some way through the function: in a loop around both it may be, in a trip before.
-bool mayComeBefore(Operation* first, Operation* second) {
-  for (Operation* op = second->getParentOp(); op; op = op->getParentOp())
-    if (isa<LoopLikeOpInterface>(op) && op->isProperAncestor(first)) return true;
-  for (Operation* op = second; op && op->getBlock(); op = op->getParentOp())
-    if (Operation* beside = op->getBlock()->findAncestorOpInBlock(*first); beside && beside != op) return beside->isBeforeInBlock(op);
-  return false;
-}
-
-/// Threads exchange data through global memory only where the program has written some.
-Visible visibleBehind(tilegpu::BarrierOp barrier) {
-  auto isWritten = barrier->getParentOfType<func::FuncOp>().walk([&](Operation* op) {
-    auto access = transforms::accessOf(op);
-    return access && access->writes && mayComeBefore(op, barrier) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return isWritten.wasInterrupted() ? Visible::All : Visible::Shared;
-}
 
 LogicalResult dispatch(Lowering& to, Operation* op) {
   if (std::optional<LogicalResult> shape = lowerShape(to, op)) return *shape;
@@ -88,7 +68,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
       .Case([&](tilegpu::FenceAsyncOp fence) { return to.machine.fenceAsync(to, fence); })
       .Case([&](tilegpu::BarrierOp barrier) {
-        to.machine.barrier(to.b, visibleBehind(barrier));
+        to.machine.barrier(to.b, barrier.getGlobal() ? Visible::All : Visible::Shared);
         return success();
       })
       .Case([&](tilegpu::AllocOp) { return success(); })  // who uses the buffer asks for its offset

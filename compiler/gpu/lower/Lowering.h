@@ -30,7 +30,7 @@ struct Window {
 
 class Lowering;
 
-/// What threads of a block have written before a barrier and others see behind it.
+/// The memory that a barrier orders: what threads of a block did there before it, others see and do not overtake behind it.
 enum class Visible : std::uint8_t { Shared, All };
 
 /// What a vendor's instructions do. Values are scalars; i32 where nothing else is said.

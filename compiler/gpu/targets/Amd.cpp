@@ -56,7 +56,7 @@ Target cdna(std::string_view name, int ldsKB) {
   Target t{.name = name, .warpSize = 64, .maxWarps = 32, .simds = 4, .dies = 8};
   t.shared = {.bytesPerBlock = ldsKB * 1024L - kVoteBytes, .bytesPerSM = ldsKB * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 512, .perSM = 4L * 512 * 64, .granule = 8};
-  t.barriers = {.named = 1, .votes = false};
+  t.barriers = {.named = 1, .orderAll = false, .votes = false};
   t.rates = {.exp2 = 16, .fma = 64, .add = 64, .issue = 1};
   return t;
 }
@@ -67,7 +67,7 @@ Target rdna(std::string_view name) {
   Target t{.name = name, .warpSize = 32, .maxWarps = 32, .simds = 2, .smsOfBlock = 2};
   t.shared = {.bytesPerBlock = 64 * 1024L - kVoteBytes, .bytesPerSM = 64 * 1024L, .banks = 32, .bankBytes = 4, .bytesPerCycle = 128};
   t.registers = {.perThread = 256, .perSM = 2L * 1536 * 32, .granule = 24};
-  t.barriers = {.named = 1, .votes = false};
+  t.barriers = {.named = 1, .orderAll = false, .votes = false};
   t.copies = {registerCopy()};
   t.rates = {.exp2 = 16, .fma = 64, .add = 64, .issue = 2};
   return t;

@@ -120,7 +120,7 @@ func.func @grid(%p: !tile.ptr<i32>) attributes {tile.kernel, tilegpu.target = "a
 
 // -----
 
-// A barrier is of shared memory alone until the program has written global memory.
+// A barrier is of shared memory alone where it does not say more.
 // CHECK-LABEL: func.func @barriers(
 // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra = #[[LOCAL:.*]]}
 // CHECK-NEXT: rocdl.s.waitcnt 49279
@@ -129,12 +129,13 @@ func.func @grid(%p: !tile.ptr<i32>) attributes {tile.kernel, tilegpu.target = "a
 // CHECK: llvm.store
 // CHECK: llvm.fence syncscope("workgroup") release{{$}}
 // CHECK-NEXT: rocdl.s.waitcnt 49279
+// CHECK-NEXT: llvm.inline_asm has_side_effects "", "~{memory}"
 // CHECK-NEXT: rocdl.s.barrier
 // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
 func.func @barriers(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 2 : i64} {
   tilegpu.barrier
   tile.scatter %p, %n : !tile.ptr<i32>, i32
-  tilegpu.barrier
+  tilegpu.barrier {global}
   return
 }
 
@@ -147,11 +148,12 @@ func.func @barriers(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegp
 // CHECK: llvm.store
 // CHECK: rocdl.s.waitcnt 7
 // CHECK-NEXT: llvm.inline_asm has_side_effects "s_waitcnt_vscnt null, 0x0"
+// CHECK-NEXT: llvm.inline_asm has_side_effects "", "~{memory}"
 // CHECK-NEXT: rocdl.s.barrier
 func.func @waits_of_gfx11(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx1100", tilegpu.warps = 2 : i64} {
   tilegpu.barrier
   tile.scatter %p, %n : !tile.ptr<i32>, i32
-  tilegpu.barrier
+  tilegpu.barrier {global}
   return
 }
 
@@ -162,25 +164,11 @@ func.func @waits_of_gfx11(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, 
 // CHECK: rocdl.s.wait.dscnt 0
 // CHECK-NEXT: rocdl.s.wait.loadcnt 0
 // CHECK-NEXT: rocdl.s.wait.storecnt 0
+// CHECK-NEXT: llvm.inline_asm has_side_effects "", "~{memory}"
 // CHECK-NEXT: rocdl.s.barrier
 func.func @waits_of_gfx12(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx1201", tilegpu.warps = 2 : i64} {
   tilegpu.barrier
   tile.scatter %p, %n : !tile.ptr<i32>, i32
-  tilegpu.barrier
-  return
-}
-
-// -----
-
-// In a loop what a trip writes comes before the next trip's barrier.
-// CHECK-LABEL: func.func @barrier_of_the_next_trip(
-// CHECK: llvm.fence syncscope("workgroup") release{{$}}
-func.func @barrier_of_the_next_trip(%p: !tile.ptr<i32>, %n: i32) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 2 : i64} {
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  scf.for %i = %c0 to %n step %c1 : i32 {
-    tilegpu.barrier
-    tile.scatter %p, %n : !tile.ptr<i32>, i32
-  }
+  tilegpu.barrier {global}
   return
 }

@@ -140,7 +140,7 @@ void repeat(func::FuncOp func, const Roles& roles) {
   takeSlotsInTurns(program);
   if (!storesToShared(program)) return;
   OpBuilder b(program.getBody().front().getTerminator());
-  BarrierOp::create(b, func.getLoc());
+  BarrierOp::create(b, func.getLoc(), /*global=*/false);
 }
 
 class RepeatProgramsPass : public impl::RepeatProgramsPassBase<RepeatProgramsPass> {

@@ -25,6 +25,10 @@
 // read. An atomic addition with an order conflicts with every access: one thread adds, and speaks for all threads that have met it at a
 // barrier before, and for all that meet it behind.
 //
+// On machines whose barriers order shared memory alone (Barriers::orderAll is false), one that lies between conflicting accesses to global
+// memory says that it orders that, too: `{global}`. A barrier that stands for another reason serves for both, but for one in a loop that
+// the later access is not in.
+//
 // Buffers whose slots warps hand over (tilegpu.slot_commit) need none among their own accesses. In tilegpu.owner_only there cannot be one:
 // what its owner reads there beside such slots lies in boxes, or was written before the loop. In front of one with `met` there is one.
 //
@@ -35,7 +39,7 @@
 // tests/lit/gpu/place-barriers.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
-#include "compiler/layout/Queries.h"
+#include "compiler/gpu/passes/shared/BarrierState.h"
 #include "compiler/transforms/Aliasing.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -51,87 +55,43 @@ namespace {
 /// Accesses to global memory that one is compared with; a barrier for every so many costs less than comparing all pairs.
 constexpr size_t kMostCompared = 64;
 
-/// What was done to a buffer since the last barrier.
-struct Done {
-  bool read = false, stored = false, copied = false;
-  bool operator==(const Done&) const = default;
-};
-struct State {
-  llvm::MapVector<Value, Done> buffers;
-  llvm::SetVector<Operation*> reads, writes;  ///< that accessed global memory
-
-  void clear() { *this = {}; }
-};
-
-bool join(State& into, const State& other) {
-  bool changed = false;
-  for (Operation* op : other.reads) changed |= into.reads.insert(op);
-  for (Operation* op : other.writes) changed |= into.writes.insert(op);
-  for (const auto& [buffer, done] : other.buffers) {
-    Done& known = into.buffers[buffer];
-    Done both{known.read || done.read, known.stored || done.stored, known.copied || done.copied};
-    changed |= !(both == known);
-    known = both;
-  }
-  return changed;
-}
-
-bool conflicts(const BufferAccess& access, Value buffer, const Done& done) {
-  if (!overlap(access.buffer, buffer) || (access.bySlot && access.buffer == buffer)) return false;
-  if (!access.write) return done.stored || done.copied;
-  if (access.byWarp && access.buffer == buffer) return false;
-  if (!access.copy) return done.read || done.stored || done.copied;
-  if (access.buffer == buffer && access.released) return false;
-  // A thread writes the same places with every copy into a buffer, and its copies complete in order.
-  return done.read || done.stored || (done.copied && access.buffer != buffer);
-}
-
-/// The layout of the access to a window, where each element is one thread's; else null.
-const layout::LinearLayout* ownLayout(Operation* op) {
-  if (!isa<tile::LoadOp, tile::StoreOp, tile::AccumulateOp, StoreBoxesOp>(op)) return nullptr;
-  const layout::LinearLayout* layout = layoutOf(isa<tile::LoadOp>(op) ? op->getResult(0).getType() : op->getOperand(1).getType());
-  return layout && layout::holdersOf(*layout).all() ? layout : nullptr;
-}
-
-/// Whether two accesses to one window leave each element to the same thread; or, where an engine writes for a warp what the warp's threads
-/// have met before, to the same warp.
-bool haveSameOwners(Operation* first, Operation* second) {
-  const layout::LinearLayout *a = ownLayout(first), *b = ownLayout(second);
-  if (!a || !b || *a == *b) return a && b;
-  if (!isa<StoreBoxesOp>(first) && !isa<StoreBoxesOp>(second)) return false;
-  return layout::warpsHoldSameRows(*a, *b);
-}
-
 class BarrierFlow {
  public:
+  /// `orderAll`: every barrier of the machine orders global memory.
+  explicit BarrierFlow(bool orderAll) : orderAll(orderAll) {}
+
   void run(Block& entry) {
-    State state;
+    BarrierState state;
     block(entry, state);
     for (InitBarriersOp init : entry.getOps<InitBarriersOp>()) before.insert(init->getNextNode());
     for (Operation* op : before) {
       OpBuilder b(op);
-      BarrierOp::create(b, op->getLoc());
+      BarrierOp::create(b, op->getLoc(), ordering.contains(op));
     }
+    for (Operation* op : ordering)
+      if (auto barrier = dyn_cast<BarrierOp>(op)) barrier.setGlobal(true);
   }
 
  private:
-  void block(Block& block, State& state) {
+  void block(Block& block, BarrierState& state) {
     for (Operation& op : block) visit(&op, state);
   }
 
   /// Notes whether the operation needs a barrier before it; the last visit decides.
-  void need(Operation* op, bool needed, State& state) {
+  void need(Operation* op, bool needed, BarrierState& state) {
     if (!needed) {
       before.remove(op);
       return;
     }
     before.insert(op);
-    state.clear();
+    meet(op, state);
   }
 
-  void visit(Operation* op, State& state) {
-    if (isa<BarrierOp>(op)) return state.clear();
-    if (auto loop = dyn_cast<scf::ForOp>(op)) return visitLoop(state, [&](State& s) { block(*loop.getBody(), s); });
+  void meet(Operation* at, BarrierState& state) const { state.meet(at, orderAll || ordering.contains(at)); }
+
+  void visit(Operation* op, BarrierState& state) {
+    if (isa<BarrierOp>(op)) return meet(op, state);
+    if (auto loop = dyn_cast<scf::ForOp>(op)) return visitLoop(state, [&](BarrierState& s) { block(*loop.getBody(), s); });
     if (auto loop = dyn_cast<scf::WhileOp>(op)) return visitWhile(loop, state);
     if (isa<tile::SelectLazyOp>(op)) return visitLazy(op, state);
     if (auto owned = dyn_cast<OwnerOnlyOp>(op); owned && owned.getMet()) need(op, true, state);
@@ -140,27 +100,45 @@ class BarrierFlow {
     const std::optional<transforms::MemoryAccess>& global = globalOf(op);
     if (accesses.empty() && !global) return;
     bool inBuffers = !isa<CopyWaitOp, DotWaitOp>(op) && conflictsInBuffers(accesses, state);
-    need(op, inBuffers || (global && conflictsInGlobal(op, global->writes, state)), state);
+    const bool inGlobal = global && (conflictsInGlobal(op, global->writes, state) || !orderBehind(op, state));
+    if (inGlobal && !orderAll) ordering.insert(op);
+    need(op, inBuffers || inGlobal, state);
     auto copy = dyn_cast<CopyAsyncOp>(op);
     if (global && !(copy && copy.isBulk())) (global->writes ? state.writes : state.reads).insert(op);
     keep(op, accesses, state);
   }
 
-  static bool conflictsInBuffers(ArrayRef<BufferAccess> accesses, const State& state) {
+  static bool conflictsInBuffers(ArrayRef<BufferAccess> accesses, const BarrierState& state) {
     return llvm::any_of(accesses, [&](const BufferAccess& access) {
       return llvm::any_of(state.buffers, [&](const auto& entry) { return conflicts(access, entry.first, entry.second); });
     });
   }
 
   /// Of an access to global memory with those since the last barrier; too many to compare count as a conflict.
-  bool conflictsInGlobal(Operation* op, bool writes, const State& state) {
+  bool conflictsInGlobal(Operation* op, bool writes, const BarrierState& state) {
     auto conflicting = [&](Operation* other) { return conflictInGlobal(other, op); };
     if (state.writes.size() + (writes ? state.reads.size() : 0) > kMostCompared) return true;
     return llvm::any_of(state.writes, conflicting) || (writes && llvm::any_of(state.reads, conflicting));
   }
 
+  /// Has barriers that stand between the access and those that it conflicts with order global memory. Not in a loop that the access is not
+  /// in, where that would be for each trip: one in front of the access is better, and this says false.
+  bool orderBehind(Operation* op, const BarrierState& state) {
+    if (state.unordered.size() > kMostCompared) return false;
+    SmallVector<Operation*> last;
+    for (const auto& [access, barriers] : state.unordered)
+      if ((globalOf(op)->writes || globalOf(access)->writes) && conflictInGlobal(access, op)) llvm::append_range(last, barriers);
+    auto serves = [&](Operation* barrier) {
+      auto loop = barrier->getParentOfType<LoopLikeOpInterface>();
+      return !loop || loop->isProperAncestor(op);
+    };
+    if (!llvm::all_of(last, serves)) return false;
+    ordering.insert_range(last);
+    return true;
+  }
+
   /// What the operation did, or what was waited for, since the last barrier.
-  void keep(Operation* op, ArrayRef<BufferAccess> accesses, State& state) {
+  void keep(Operation* op, ArrayRef<BufferAccess> accesses, BarrierState& state) {
     auto waits = dyn_cast<CopyWaitOp>(op);
     if (waits && waits.isBulk()) return;
     if (waits)
@@ -175,17 +153,17 @@ class BarrierFlow {
   }
 
   /// Runs the body until the state at its entry holds what any trip leaves behind; `state` ends as no or any number of trips leave it.
-  void visitLoop(State& state, llvm::function_ref<void(State&)> body) {
-    State end;
+  void visitLoop(BarrierState& state, llvm::function_ref<void(BarrierState&)> body) {
+    BarrierState end;
     do {
       end = state;
       body(end);
-    } while (join(state, end));
+    } while (state.join(end));
   }
 
-  void visitWhile(scf::WhileOp loop, State& state) {
-    State exit;
-    visitLoop(state, [&](State& s) {
+  void visitWhile(scf::WhileOp loop, BarrierState& state) {
+    BarrierState exit;
+    visitLoop(state, [&](BarrierState& s) {
       block(*loop.getBeforeBody(), s);
       exit = s;
       block(*loop.getAfterBody(), s);
@@ -193,36 +171,37 @@ class BarrierFlow {
     state = exit;
   }
 
-  void visitBranches(Operation* op, State& state) {
-    State out;
+  void visitBranches(Operation* op, BarrierState& state) {
+    BarrierState out;
     if (!isa<scf::IfOp>(op) || op->getRegion(1).empty()) out = state;
     for (Region& region : op->getRegions()) {
       if (region.empty()) continue;
-      State branch = state;
+      BarrierState branch = state;
       block(region.front(), branch);
-      join(out, branch);
+      out.join(branch);
     }
     state = out;
   }
 
   /// A barrier before the whole operation where that leaves none inside.
-  void visitLazy(Operation* op, State& state) {
+  void visitLazy(Operation* op, BarrierState& state) {
     before.remove(op);
-    State inside = state;
+    BarrierState inside = state;
     Block& region = op->getRegion(0).front();
     block(region, inside);
     auto hasBarrier = [&] { return llvm::any_of(before, [&](Operation* inner) { return op->isProperAncestor(inner); }); };
     if (hasBarrier()) {
-      State clean;
+      BarrierState clean;
       block(region, clean);
       if (!hasBarrier()) {
+        if (!orderAll && !transforms::accessesIn(op).empty()) ordering.insert(op);
         need(op, true, state);
         inside = clean;
       } else {
         block(region, inside = state);
       }
     }
-    join(state, inside);
+    state.join(inside);
   }
 
   const std::optional<transforms::MemoryAccess>& globalOf(Operation* op) {
@@ -246,16 +225,18 @@ class BarrierFlow {
     llvm_unreachable("all are listed");
   }
 
+  bool orderAll;
   transforms::Aliasing aliasing;
   llvm::DenseMap<Operation*, std::optional<transforms::MemoryAccess>> accesses;
   llvm::SetVector<Operation*> before;
+  llvm::SetVector<Operation*> ordering;  ///< of these and of barriers that were there: those that order global memory
 };
 
 class PlaceBarriersPass : public impl::PlaceBarriersPassBase<PlaceBarriersPass> {
  public:
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (!func.isDeclaration()) BarrierFlow().run(func.getBody().front());
+      if (!func.isDeclaration()) BarrierFlow(!func->hasAttr(kTargetAttr) || targetOf(func).barriers.orderAll).run(func.getBody().front());
   }
 };
 
