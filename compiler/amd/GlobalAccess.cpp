@@ -42,12 +42,15 @@ void guarded(ImplicitLocOpBuilder& b, Value predicate, llvm::function_ref<void()
 
 }  // namespace
 
+Value Machine::orZeros(ImplicitLocOpBuilder& b, Value predicate, Value address) {
+  auto zeros = LLVM::LLVMArrayType::get(b.getI8Type(), kWidest);
+  return LLVM::SelectOp::create(b, predicate, address, addressOf(b, "fattn_zeros", zeros, 1, /*isConstant=*/true));
+}
+
 Value Machine::loadGlobal(ImplicitLocOpBuilder& b, Value address, Type type, Value predicate, Value other) {
   unsigned bytes = bytesOf(type);
   if (!predicate) return LLVM::LoadOp::create(b, type, address, bytes);
-  auto zeros = LLVM::LLVMArrayType::get(b.getI8Type(), kWidest);
-  Value nothing = addressOf(b, "fattn_zeros", zeros, 1, /*isConstant=*/true);
-  Value loaded = LLVM::LoadOp::create(b, type, LLVM::SelectOp::create(b, predicate, address, nothing), bytes);
+  Value loaded = LLVM::LoadOp::create(b, type, orZeros(b, predicate, address), bytes);
   return isZero(other) ? loaded : LLVM::SelectOp::create(b, predicate, loaded, other).getResult();
 }
 

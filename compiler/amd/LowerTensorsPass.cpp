@@ -33,8 +33,12 @@ struct LowerTensorsPass : impl::LowerTensorsPassBase<LowerTensorsPass> {
  private:
   static LogicalResult lower(ModuleOp module, func::FuncOp function) {
     try {
-      Machine machine(tilegpu::targetOf(function), tilegpu::warpsOf(function), module);
-      return gpu::lowerTensors(function, machine);
+      const bool copies = function.walk([](tilegpu::CopyAsyncOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      const std::string name = function.getName().str();
+      Machine machine(tilegpu::targetOf(function), tilegpu::warpsOf(function), module, copies);
+      if (failed(gpu::lowerTensors(function, machine))) return failure();
+      if (copies) keepApartFromCopies(module.lookupSymbol<func::FuncOp>(name));
+      return success();
     } catch (const Error& error) {
       return function.emitOpError() << error.what();
     }

@@ -163,9 +163,13 @@ static void accessesAnyMemory(ImplicitLocOpBuilder& b) {
                             LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
-/// Fences say which memory has to be visible: those for shared memory alone let loads from global memory stay under way.
+void Machine::orderForWave(ImplicitLocOpBuilder& b, LLVM::AtomicOrdering ordering) { LLVM::FenceOp::create(b, ordering, "wavefront"); }
+
+/// Fences say which memory has to be visible: those for shared memory alone let loads from global memory stay under way. They would wait
+/// for asynchronous copies to shared memory; where there are some, the wait of our own is all that is waited for.
 void Machine::barrier(ImplicitLocOpBuilder& b, gpu::Visible visible) {
   auto fence = [&](LLVM::AtomicOrdering ordering) {
+    if (copies_ && visible == gpu::Visible::Shared) return orderForWave(b, ordering);
     auto op = LLVM::FenceOp::create(b, ordering, "workgroup");
     if (visible == gpu::Visible::Shared)
       op->setDiscardableAttr(LLVM::LLVMDialect::getMmraAttrName(),

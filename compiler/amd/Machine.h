@@ -10,13 +10,16 @@
 #include <memory>
 
 #include "compiler/gpu/lower/Lowering.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace fattn::amd {
 
 class Machine final : public gpu::Machine {
  public:
-  /// Of a row of the machine table whose name is "amd:gfx..", for a block of so many waves in this module.
-  Machine(const gpu::Target& target, int64_t waves, mlir::ModuleOp module) : target_(target), waves_(waves), module_(module) {}
+  /// Of a row of the machine table whose name is "amd:gfx..", for a block of so many waves in this module; whether its kernel has
+  /// asynchronous copies.
+  Machine(const gpu::Target& target, int64_t waves, mlir::ModuleOp module, bool copies)
+      : target_(target), waves_(waves), module_(module), copies_(copies) {}
 
   mlir::Value threadId(mlir::ImplicitLocOpBuilder& b) override;
   mlir::Value programId(mlir::ImplicitLocOpBuilder& b, int axis) override;
@@ -44,19 +47,30 @@ class Machine final : public gpu::Machine {
                         tile::MemoryOrder order, bool used) override;
   void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) override;
 
+  mlir::LogicalResult copyAsync(gpu::Lowering& to, tilegpu::CopyAsyncOp op) override;  // Copies.cpp
+  mlir::LogicalResult copyWait(gpu::Lowering& to, tilegpu::CopyWaitOp op) override;
+
   mlir::LogicalResult dot(gpu::Lowering& to, tile::DotOp op) override;  // Dot.cpp
   mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;
 
  private:
   bool isCdna() const { return target_.warpSize == 64; }
   void waitForOwnAccesses(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible);
+  /// A fence that costs nothing: the code generator moves no access across it.
+  static void orderForWave(mlir::ImplicitLocOpBuilder& b, mlir::LLVM::AtomicOrdering ordering);
+  /// The address where the predicate holds, else that of 16 bytes of zeros.
+  mlir::Value orZeros(mlir::ImplicitLocOpBuilder& b, mlir::Value predicate, mlir::Value address);
   /// The address of a global of the module, which is made when it is asked for first.
   mlir::Value addressOf(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, unsigned space, bool isConstant);
 
   const gpu::Target& target_;
   int64_t waves_;
   mlir::ModuleOp module_;
+  bool copies_;
 };
+
+/// Says that no other access of LDS in a lowered kernel is to bytes that an asynchronous copy of it fills: waits see to that. (Copies.cpp)
+void keepApartFromCopies(mlir::func::FuncOp kernel);
 
 /// A call of an LLVM intrinsic with one result.
 mlir::Value intrinsic(mlir::ImplicitLocOpBuilder& b, llvm::StringRef name, mlir::Type type, mlir::ValueRange operands);

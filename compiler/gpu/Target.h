@@ -74,6 +74,7 @@ struct CopyEngine {
   bool fillsOutside = false;    ///< elements outside of the tensor become zero without a test in the kernel
   Issuer issuer = Issuer::Thread;
   Completion completion = Completion::Register;
+  int slotsOfTile = 0;  ///< of issue that a copy of a tile costs beside its instructions
   bool asynchronous() const { return kind != CopyKind::Register; }
 };
 

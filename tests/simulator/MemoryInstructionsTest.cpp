@@ -185,5 +185,35 @@ TEST_P(LoadsToLocalMemory, ReadsNeedAWaitEvenOfTheirOwnWave) {
       << text;
 }
 
+TEST_P(LoadsToLocalMemory, ABarrierIsNoWaitForThem) {
+  std::vector<std::uint32_t> in(256), out(256);
+  buffer("in", in);
+  buffer("out", out);
+  // Each wave brings 256 bytes, and reads the other one's.
+  auto kernel = [&](const std::string& wait) {
+    return makeKernels(chip(), {{.name = "f",
+                                 .body = "s_load_dwordx4 s[4:7], s[0:1], 0x0\n v_lshlrev_b32 v1, 2, v0\n v_xor_b32 v2, 256, v1\n"
+                                         "v_readfirstlane_b32 s8, v1\n s_mov_b32 m0, s8\n s_waitcnt lgkmcnt(0)\n"
+                                         "global_load_lds_dword v1, s[4:5]\n" +
+                                         wait + "s_barrier\n ds_read_b32 v10, v2\n s_waitcnt vmcnt(0) lgkmcnt(0)",
+                                 .ldsBytes = 4096}});
+  };
+  EXPECT_EQ(faultOf(*kernel("s_waitcnt vmcnt(0)\n"), "f", 128), "");
+  std::string text = faultOf(*kernel(""), "f", 128);
+  EXPECT_NE(text.find("may be on its way: a wait in that wave before the barrier is missing"), std::string::npos) << text;
+}
+
+class WideLoadsToLocalMemory : public MemoryInstructions {};
+INSTANTIATE_TEST_SUITE_P(Chips, WideLoadsToLocalMemory, testing::Values("gfx950"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(WideLoadsToLocalMemory, FillSixteenBytesALane) {
+  // Lanes fetch from the end on: the place is the lane's, whatever it fetches.
+  const std::string load =
+      "s_mov_b32 m0, 512\n v_sub_u32 v3, 0x3f0, v1\n global_load_lds_dwordx4 v3, s[4:5]\n s_waitcnt vmcnt(0)\n ds_read_b128 v[10:13], v1 "
+      "offset:512";
+  EXPECT_EQ(after(load, "", 5, 4), (Words{0xa3a2a1a0, 0xa7a6a5a4, 0xabaaa9a8, 0xafaeadac}));
+}
+
 }  // namespace
 }  // namespace fattn::test

@@ -95,6 +95,19 @@ Value BufferAccess::pointer(int64_t r) {
   return LLVM::GEPOp::create(b, base_.getType(), b.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(added)});
 }
 
+bool BufferAccess::lanesFollow(int64_t bytes) const {
+  return digits_.empty() &&
+         llvm::all_of(llvm::enumerate(laneImages_), [&](const auto& lane) { return lane.value() == bytes << lane.index(); });
+}
+
+Value BufferAccess::pointerOfWarp(int64_t r, Value warp) {
+  ImplicitLocOpBuilder& b = to_->b;
+  const int64_t flipped = offset(r) & threadBits_;
+  Value place = arith::XOrIOp::create(b, to_->linearMap(warp, warpImages_), to_->i32(flipped));
+  place = arith::AddIOp::create(b, place, to_->i32(offset(r) - flipped + start_));
+  return LLVM::GEPOp::create(b, base_.getType(), b.getI8Type(), base_, ArrayRef<LLVM::GEPArg>{place});
+}
+
 std::vector<std::vector<int64_t>> bufferVectors(const BufferAccess& access, int64_t elementBytes, int64_t maxBytes) {
   // The algebra's sharedVector() speaks of whole tiles; here the tile may be a box of the buffer's.
   std::map<int64_t, int64_t> byOffset;

@@ -28,6 +28,10 @@ class BufferAccess {
   /// What all threads' parts are multiples of; a power of two, at most 16.
   int64_t alignment() const;
   mlir::Value pointer(int64_t r);
+  /// Whether each lane's part lies so many bytes behind the lane's before.
+  bool lanesFollow(int64_t bytes) const;
+  /// The pointer in lane 0 of `warp` (i32), where no copies of warps are repeated an odd number of times.
+  mlir::Value pointerOfWarp(int64_t r, mlir::Value warp);
 
  private:
   BufferAccess(Lowering& to, layout::LinearLayout access) : to_(&to), access_(std::move(access)) {}

@@ -61,7 +61,8 @@ def PlaceCopiesPass : Pass<"tilegpu-place-copies", "::mlir::ModuleOp"> {
     Loads that lead to operands of dots become copies into buffers: boxes by the machine's copy engine where it has one and the addresses allow it,
     else vectors by all threads. The swizzle of a buffer is the one with the fewest bank conflicts of all its readers and its writer.
   }];
-  let options = [Option<"boxes", "boxes", "bool", "true", "engines may copy whole boxes">];
+  let options = [Option<"boxes", "boxes", "bool", "true", "engines may copy whole boxes">,
+                 Option<"ahead", "ahead", "int64_t", "1", "trips that loops will copy ahead">];
 }
 
 def VerifyLayoutsPass : Pass<"tilegpu-verify-layouts", "::mlir::ModuleOp"> {

@@ -83,7 +83,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createDeferReductionsPass());
 
   // Operands of dots go through shared memory, copied some trips ahead of their use.
-  pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes}));
+  pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes, .ahead = options.stages - 1}));
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
   if (owners) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangeOperandsPass());

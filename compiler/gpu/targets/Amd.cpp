@@ -35,7 +35,9 @@ MatrixInstruction inRuns(MatrixInstruction row, std::string_view name, std::stri
   return row;
 }
 
-/// [I] a wave's lanes write LDS directly, at consecutive addresses; buffer loads return zero outside of their range.
+/// [I] a wave's lanes write LDS directly, at consecutive addresses; buffer loads return zero outside of their range. A copy has a wait, a
+/// branch and a slot of its own, and its wait is for all loads: by the model of time that is worth it from four vectors a lane on, and not
+/// for two.
 CopyEngine directToShared(std::vector<int> bytes) {
   const int alignment = bytes.back();
   return {.kind = CopyKind::DirectToShared,
@@ -43,7 +45,8 @@ CopyEngine directToShared(std::vector<int> bytes) {
           .alignment = alignment,
           .fillsOutside = true,
           .issuer = Issuer::Warp,
-          .completion = Completion::Counter};
+          .completion = Completion::Counter,
+          .slotsOfTile = 3};
 }
 CopyEngine registerCopy() { return {.kind = CopyKind::Register, .bytes = {4, 8, 16}, .alignment = 16, .fillsOutside = true}; }
 

@@ -11,10 +11,11 @@
 // A load is moved where one of its uses leads, through convert_layout and tile.trans, to an operand of a dot; every use then reads the
 // buffer in the layout it has. The engine is asynchronous where the table has one, the proven alignment allows one of its sizes and what
 // lies outside is zero: one thread copies whole boxes (TensorMaps.h) for matrix units, which read the layouts that this engine writes, else
-// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). Where a
-// reader takes elements of several such vectors at once, a thread loads vectors that lie next to each other, if it has enough of them. The
-// buffer's swizzle is the one that all readers together and the writer need the fewest instructions and passes of the banks with; where a
-// matrix unit reads it by itself, one that the unit knows.
+// all threads copy vectors. Without an engine each thread loads vectors and stores them (store_buffer). An engine that puts lanes' vectors
+// next to each other is taken in loops that copy ahead, where it takes fewer slots of issue and of the banks (BufferLayout.h): which
+// elements a lane fetches then follows from the buffer's layout. Where a reader takes elements of several such vectors at once, a thread
+// loads vectors that lie next to each other, if it has enough of them. The buffer's swizzle is the one that all readers together and the
+// writer need the fewest instructions and passes of the banks with; where a matrix unit reads it by itself, one that the unit knows.
 //
 // Where boxes come for a loop's dots, rows (1 x n) that each trip loads and many threads need come as boxes, too.
 //
@@ -27,10 +28,10 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/copies/BufferLayout.h"
 #include "compiler/gpu/passes/copies/TensorMaps.h"
 #include "compiler/gpu/passes/lazy/ExactSides.h"
 #include "compiler/layout/Conversion.h"
-#include "compiler/layout/Swizzle.h"
 #include "compiler/layout/Tiling.h"
 #include "compiler/transforms/Divisibility.h"
 #include "fattn/Error.h"
@@ -81,41 +82,6 @@ void collectUses(Value value, ArrayRef<int> order, SmallVector<Use>& uses) {
   }
 }
 
-/// Layouts for a buffer that threads read in these ways.
-std::vector<layout::SharedLayout> candidateLayouts(ArrayRef<LinearLayout> reads, const LinearLayout& write, int bits,
-                                                   const layout::Banks& banks, int inOrder) {
-  std::vector<layout::SharedLayout> candidates;
-  // First those that keep the lines of global memory together: a copy engine moves 32 bytes and more at once, which passes do not tell.
-  layout::Coords shape = write.outputShape();
-  constexpr std::pair<int, int> kSwizzles[] = {{128, 16}, {128, 32}, {128, 64}, {64, 16}, {64, 32}, {32, 16}, {0, 16}};
-  for (auto [bytes, piece] : kSwizzles)
-    if (shape.size() == 2 && shape[1] * bits / 8 % std::max(16, bytes) == 0)
-      candidates.push_back(layout::swizzled(shape, bits, bytes, piece));
-  for (const LinearLayout& read : reads) candidates.push_back(layout::chooseSwizzle(read, write, bits, banks, inOrder).layout);
-  candidates.push_back(layout::rowMajor(shape));
-  return candidates;
-}
-
-/// The layout of the buffer: of all candidates that keep the elements in order that the writer moves at once, the one with the fewest
-/// instructions and passes of the banks for everybody.
-std::optional<LinearLayout> chooseLayout(ArrayRef<layout::SharedLayout> candidates, ArrayRef<LinearLayout> reads, const LinearLayout& write,
-                                         int bits, const layout::Banks& banks, int inOrder) {
-  const layout::SharedLayout* best = nullptr;
-  int64_t fewest = 0;
-  for (const layout::SharedLayout& candidate : candidates) {
-    if (!layout::keepsOrder(candidate, write, inOrder)) continue;
-    auto slots = [&](const LinearLayout& side) {  // of issue and of the banks
-      layout::BankReport report = layout::bankConflicts(side, candidate, bits, /*vector=*/0, banks);
-      return int64_t{1 + report.passes} * report.instructions;
-    };
-    int64_t sum = slots(write);
-    for (const LinearLayout& read : reads) sum += slots(read);
-    if (!best || sum < fewest) best = &candidate, fewest = sum;
-  }
-  if (!best) return std::nullopt;
-  return best->elements();
-}
-
 /// Elements along a dimension that follow each other in a thread's registers, in the widest of the layouts.
 int64_t longestRun(ArrayRef<LinearLayout> layouts, int d) {
   int64_t longest = 1;
@@ -143,15 +109,20 @@ Operation* loopBetween(Operation* op, Operation* user) {
 
 class Placer {
  public:
-  Placer(func::FuncOp func, bool boxes) : func(func), target(targetOf(func)), warps(warpsOf(func)), mayBoxes(boxes) {}
+  Placer(func::FuncOp func, bool boxes, int64_t ahead)
+      : func(func), target(targetOf(func)), warps(warpsOf(func)), mayBoxes(boxes), ahead(ahead) {}
 
   void run() {
     SmallVector<tile::LoadOp> loads;
     func.walk([&](tile::LoadOp load) { loads.push_back(load); });
+    for (tile::LoadOp load : loads)
+      if (load.getType().getRank() == 2 && isa<scf::ForOp>(load->getParentOp())) inLoops += bytesOf(load);
     for (tile::LoadOp load : loads) place(load);
   }
 
  private:
+  static int64_t bytesOf(tile::LoadOp load) { return load.getType().getNumElements() * elementBits(load.getType().getElementType()) / 8; }
+
   /// Three quarters of a thread's registers for what the loop carries, its largest product and these fragments; the last quarter is for
   /// addresses, operands of the current step and what arithmetic needs.
   bool fitsInRegisters(Operation* loop, Operation* user, Type fragment) {
@@ -189,9 +160,8 @@ class Placer {
     return layout::withVectors(copyLayout(type, contiguous, narrow), 1 - contiguous, run, /*amongWarps=*/true);
   }
 
-  /// Whether the asynchronous engine can move vectors of so many bytes, and fills with zeros as the load asks for.
-  bool canCopy(tile::LoadOp load, int64_t bytes) {
-    const gpu::CopyEngine* engine = target.copy(gpu::CopyKind::CpAsync);
+  /// Whether an asynchronous engine can move vectors of so many bytes, and fills with zeros as the load asks for.
+  static bool canCopy(const gpu::CopyEngine* engine, tile::LoadOp load, int64_t bytes) {
     if (!engine || !llvm::is_contained(engine->bytes, bytes)) return false;
     std::optional<Attribute> padding = load.getPadding();
     if (!padding || load.getBoundaryCheck().empty()) return true;
@@ -218,9 +188,9 @@ class Placer {
     std::vector<LinearLayout> reads = readsOf(uses, contiguous, bits);
     bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
     int64_t together = unitRowsOf(uses);
-    bool async = canCopy(load, bytes);
+    bool async = canCopy(target.copy(gpu::CopyKind::CpAsync), load, bytes);
     const layout::Banks banks = gpu::banksOf(target);
-    std::optional<LinearLayout> home;
+    std::optional<PricedLayout> home;
     auto choose = [&](int inOrder) {
       auto candidates =
           unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, banks, inOrder);
@@ -231,10 +201,29 @@ class Placer {
       async = false;
       write = registerLayout(type, contiguous, bytes, longestRun(reads, 1 - contiguous));
       home = choose(1);
+      const int64_t loads = type.getNumElements() * bits / 8 / bytes / (warps * target.warpSize);
+      const auto direct = unitReads ? std::nullopt : directCopy(load, reads, contiguous, bytes);
+      if (direct && direct->slots <= home->slots + loads) {
+        inLoops += ahead * bytesOf(load);
+        return emit(load, direct->write, direct->home, Engine::Vectors, {}, uses);
+      }
     }
     std::optional<BulkWindow> bulk;
-    if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, *home);
-    emit(load, write, *home, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
+    if (mayBoxes && unitReads && reads.empty() && target.copy(gpu::CopyKind::BulkTensor)) bulk = boxes(load, home->layout);
+    emit(load, write, home->layout, bulk ? Engine::Boxes : async ? Engine::Vectors : Engine::None, bulk, uses);
+  }
+
+  /// A copy by the engine that puts a warp's lanes' vectors next to each other in shared memory, as wide as loads are. It is for loops that
+  /// copy ahead: outside of them nothing is waited for in each trip. Two blocks still fit on an SM, or it is not worth the further slots.
+  /// Elements that a reader takes from several vectors are put in order on their way through registers.
+  std::optional<DirectCopy> directCopy(tile::LoadOp load, ArrayRef<LinearLayout> reads, int contiguous, int64_t bytes) {
+    const gpu::CopyEngine* engine = target.copy(gpu::CopyKind::DirectToShared);
+    const int64_t slots = ahead * bytesOf(load);
+    if (!canCopy(engine, load, bytes) || longestRun(reads, 1 - contiguous) > 1 || ahead == 0 || !isa<scf::ForOp>(load->getParentOp()) ||
+        (inLoops + slots) * 2 > target.shared.bytesPerSM || transforms::mayEndWithin(load.getPtr(), load.getBoundaryCheck(), bytes))
+      return std::nullopt;
+    const RankedTensorType type = load.getType();
+    return chooseDirectCopy(reads, copyLayout(type, contiguous, bytes), elementBits(type.getElementType()), bytes, warps, target);
   }
 
   /// How threads read the buffer for the uses that do, each once.
@@ -356,6 +345,8 @@ class Placer {
   const gpu::Target& target;
   int64_t warps;
   bool mayBoxes;
+  int64_t ahead;                               ///< trips that loops will copy ahead
+  int64_t inLoops = 0;                         ///< bytes of tiles that loops load, with the slots that copies ahead take
   llvm::DenseMap<Operation*, int64_t> heldIn;  // registers of fragments before a loop
 };
 
@@ -367,7 +358,7 @@ class PlaceCopiesPass : public impl::PlaceCopiesPassBase<PlaceCopiesPass> {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isDeclaration()) continue;
       try {
-        Placer(func, boxes).run();
+        Placer(func, boxes, ahead).run();
       } catch (const Error& error) {
         func.emitError() << error.what();
         return signalPassFailure();
