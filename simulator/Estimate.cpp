@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t kMostSamples = 5;
 // Clocks between the starts of workgroups: a device starts one after the other, and how far apart depends on what it did before. At some
-// distance waves may get in each other's way all along, which is neither usual nor avoidable, so that of several distances the middle counts.
+// distance waves may get in each other's way all along, which is neither usual nor avoidable, so that of several distances the middle
+// counts.
 constexpr std::array<std::int64_t, 5> kApart = {150, 400, 900, 1500, 2200};
 constexpr std::uint64_t kMostScheduled = 1'000'000;  // workgroups that are dealt out one by one
 
