@@ -35,6 +35,8 @@ void addHalfArithmetic(std::vector<Row>& rows) {
   rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return minimumHalf(minimumHalf(a, b), c); }>("v_min3_f16")));
   rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return maximumHalf(maximumHalf(a, b), c); }>("v_max3_f16")));
   rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return median(a, b, c); }>("v_med3_f16")));
+  rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return minimumHalf(maximumHalf(a, b), c); }>("v_maxmin_f16")));
+  rows.push_back(keepingHigh(laneRow<[](Half a, Half b, Half c) { return maximumHalf(minimumHalf(a, b), c); }>("v_minmax_f16")));
   rows.push_back(
       keepingHigh(laneRow<[](Half a, Half b, Half c) { return Half{fixQuotient(a.value, b.value, c.value)}; }>("v_div_fixup_f16")));
   rows.push_back(laneRow<[](Half a, std::int16_t b) { return Half{std::ldexp(a.value, b)}; }>("v_ldexp_f16"));

@@ -110,6 +110,8 @@ TEST_P(Instructions, FloatsOf16Bits) {
       {"v_sub_f16 v10, v2, v3", {kOne, kThree}, {kMinusTwo}, "-"},
       {"v_min3_f16 v10, v2, v3, v4", {kThree, kOne, kTwo}, {pair(kOne, 0xeeee)}, "v_min3_f16 v10.l, v2.l, v3.l, v4.l"},
       {"v_max3_f16 v10, v2, v3, v4", {kThree, kOne, kTwo}, {pair(kThree, 0xeeee)}, "v_max3_f16 v10.l, v2.l, v3.l, v4.l"},
+      {"v_maxmin_f16 v10.l, v2.l, v3.l, v4.l", {kThree, kOne, kTwo}, {pair(kTwo, 0xeeee)}, "", "-"},
+      {"v_minmax_f16 v10.l, v2.l, v3.l, v4.l", {kThree, kOne, kTwo}, {pair(kTwo, 0xeeee)}, "", "-"},
       {"v_med3_f16 v10, v2, v3, v4", {kThree, kOne, kTwo}, {pair(kTwo, 0xeeee)}, "v_med3_f16 v10.l, v2.l, v3.l, v4.l"},
       {"v_div_fixup_f16 v10, v2, v3, v4", {kTwo, 0, kOne}, {pair(0x7c00, 0xeeee)}, "v_div_fixup_f16 v10.l, v2.l, v3.l, v4.l"},
       {"v_sqrt_f16 v10, v2", {kFour}, {kTwo}, "-"},
