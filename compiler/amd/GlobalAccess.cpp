@@ -2,6 +2,7 @@
 // Memory under a condition, and atomic additions.
 //
 //   load  address if p, else zeros     =>  load select(p, address, @fattn_zeros)        16 bytes of zeros in the code object
+//   the same where all lanes agree     =>  load select(p, row, @fattn_row_of_zeros) + offset of the lane        in scalar registers
 //   store value if p                   =>  scf.if p { store }
 //
 // Loads have no branch: many are under way at once, where the code generator would wait for each at a branch's end. Stores have one, since
@@ -18,6 +19,8 @@ namespace {
 
 /// The most bytes of one access.
 constexpr unsigned kWidest = 16;
+/// Zeros that a wave's lanes read next to each other.
+constexpr int64_t kRowOfZeros = 1024;
 
 unsigned bytesOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
@@ -41,6 +44,11 @@ void guarded(ImplicitLocOpBuilder& b, Value predicate, llvm::function_ref<void()
 }
 
 }  // namespace
+
+Value Machine::zeros(ImplicitLocOpBuilder& b, int64_t bytes) {
+  if (bytes > kRowOfZeros) return {};
+  return addressOf(b, "fattn_row_of_zeros", LLVM::LLVMArrayType::get(b.getI8Type(), kRowOfZeros), 1, /*isConstant=*/true);
+}
 
 Value Machine::orZeros(ImplicitLocOpBuilder& b, Value predicate, Value address) {
   auto zeros = LLVM::LLVMArrayType::get(b.getI8Type(), kWidest);

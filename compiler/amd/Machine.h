@@ -36,6 +36,8 @@ class Machine final : public gpu::Machine {
   mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element, bool moderate) override;
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
   // GlobalAccess.cpp
+  bool addsLanesLast() const override { return true; }  // global_load_dword v0, v1, s[2:3]
+  mlir::Value zeros(mlir::ImplicitLocOpBuilder& b, int64_t bytes) override;
   mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                          mlir::Value other) override;
   bool prefersPredicates() const override { return true; }

@@ -54,16 +54,19 @@ class WindowLoad {
  public:
   WindowLoad(Lowering& to, tile::LoadOp op)
       : to_(to),
+        op_(op),
         element_(op.getResult().getType().getElementType()),
         layout_(*tilegpu::layoutOf(op.getResult().getType())),
         vectors_(windowVectors(op.getPtr(), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_, tilegpu::elementBits(element_))),
         access_(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout_) {
     if (op.getBoundaryCheck().empty() && !access_.isPadded() && !to.loadPredicate) return;
-    padding_ = registerConstant(to, op.getPadding().value_or(to.b.getZeroAttr(element_)), element_);
+    const Attribute padding = op.getPadding().value_or(to.b.getZeroAttr(element_));
+    padsWithZeros_ = padding == to.b.getZeroAttr(element_);
+    padding_ = registerConstant(to, padding, element_);
   }
 
   Registers emit() {
-    auto whole = [&](WindowAccess& access) { return vectors(access); };
+    auto whole = [&](WindowAccess& access) { return vectors(access, rows()); };
     auto each = [&](WindowAccess& access) { return elements(access); };
     SmallVector<Type> types(vectors_.groups.size(), memoryType(to_, element_, vectors_.width));
     SmallVector<Value> loaded = vectors_.mayBeCut ? branchWhereCut(to_, access_, vectors_, types, whole, each) : branchWhereInside(types);
@@ -86,7 +89,7 @@ class WindowLoad {
   /// each vector. Elsewhere the branch costs more registers than the looking costs time.
   SmallVector<Value> branchWhereInside(ArrayRef<Type> types) {
     Value inside = access_.isPadded() || !to_.machine.prefersPredicates() || !to_.loadPredicate ? Value() : access_.insideWhole();
-    if (!inside) return vectors(access_);
+    if (!inside) return vectors(access_, rows());
     WindowAccess checked = access_;
     auto branch = scf::IfOp::create(to_.b, types, both(to_.b, inside, to_.loadPredicate), /*addThenBlock=*/true, /*addElseBlock=*/true);
     to_.b.setInsertionPointToStart(branch.thenBlock());
@@ -95,19 +98,35 @@ class WindowLoad {
       loaded.push_back(to_.machine.loadGlobal(to_.b, access_.address(group[0]), type, Value(), Value()));
     scf::YieldOp::create(to_.b, loaded);
     to_.b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(to_.b, vectors(checked));
+    scf::YieldOp::create(to_.b, vectors(checked, std::nullopt));  // LLVM shares the loads of both sides, whose addresses are alike
     to_.b.setInsertionPointAfter(branch);
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  Value inside(WindowAccess& access, int64_t r) { return both(to_.b, to_.loadPredicate, access.inside(r)); }
+  /// For loads under a predicate, where the machine adds lanes' offsets by itself. Without one, addresses in lanes' registers, which a loop
+  /// advances, are as good.
+  std::optional<WindowAccess> rows() {
+    if (!padding_ || !to_.machine.addsLanesLast()) return std::nullopt;
+    return WindowAccess(to_, op_.getPtr().getType(), to_.window(op_.getPtr()), op_.getBoundaryCheck(), tilegpu::extentsOf(op_), layout_,
+                        /*lanesLast=*/true);
+  }
 
-  SmallVector<Value> vectors(WindowAccess& access) {
+  /// The `width` elements from register r on, or what stands for them.
+  Value loadAt(WindowAccess& access, std::optional<WindowAccess>& rows, int64_t r, int width, Type type, Value other) {
+    ImplicitLocOpBuilder& b = to_.b;
+    const Value predicate = both(b, to_.loadPredicate, access.inside(r));
+    const Value ofZeros = predicate && rows ? rows->addressOrZeros(r, predicate, width) : Value();
+    if (!ofZeros) return to_.machine.loadGlobal(b, access.address(r), type, predicate, other);
+    const Value loaded = to_.machine.loadGlobal(b, ofZeros, type, Value(), Value());
+    return padsWithZeros_ ? loaded : LLVM::SelectOp::create(b, predicate, loaded, other).getResult();
+  }
+
+  SmallVector<Value> vectors(WindowAccess& access, std::optional<WindowAccess> byRow) {
     SmallVector<Value> loaded;
     Type type = memoryType(to_, element_, vectors_.width);
     Value other = outside(vectors_.width);
     for (const std::vector<int64_t>& group : vectors_.groups)
-      loaded.push_back(to_.machine.loadGlobal(to_.b, access.address(group[0]), type, inside(access, group[0]), other));
+      loaded.push_back(loadAt(access, byRow, group[0], vectors_.width, type, other));
     return loaded;
   }
 
@@ -115,11 +134,11 @@ class WindowLoad {
     SmallVector<Value> loaded;
     Type type = memoryType(to_, element_, 1);
     Value other = outside(1);
+    std::optional<WindowAccess> byRow = rows();
     for (const std::vector<int64_t>& group : vectors_.groups) {
       Registers registers;
       for (int64_t r : group) {
-        Value value = to_.machine.loadGlobal(to_.b, access.address(r), type, inside(access, r), other);
-        registers.push_back(fromMemory(to_, value, element_, 1)[0]);
+        registers.push_back(fromMemory(to_, loadAt(access, byRow, r, 1, type, other), element_, 1)[0]);
       }
       loaded.push_back(toMemory(to_, registers, element_));
     }
@@ -127,11 +146,13 @@ class WindowLoad {
   }
 
   Lowering& to_;
+  tile::LoadOp op_;
   Type element_;
   const LinearLayout& layout_;
   WindowVectors vectors_;
   WindowAccess access_;
   Value padding_;
+  bool padsWithZeros_ = true;
 };
 
 LogicalResult load(Lowering& to, tile::LoadOp op) {

@@ -66,6 +66,10 @@ class Machine {
   // `predicate` (null: always) is false nothing is accessed; a load then gives `other`. No branch: what follows stays convergent.
   virtual mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,
                                  mlir::Value other) = 0;
+  /// Whether instructions add an offset of 32 bits that lanes differ in to an address that all lanes of a warp share.
+  virtual bool addsLanesLast() const { return false; }
+  /// The address of so many bytes of zeros, which a load may read where it is not to access its array; null where there are none.
+  virtual mlir::Value zeros(mlir::ImplicitLocOpBuilder& /*b*/, int64_t /*bytes*/) { return {}; }
   /// Whether a branch around a load becomes its predicate: where one behind the load would wait for the data.
   virtual bool prefersPredicates() const { return false; }
   /// Whether what the usual side of a select_lazy gives is computed before the branch, so that no block is left of that side.

@@ -17,12 +17,12 @@ using layout::kLane, layout::kWarp, layout::LinearLayout;
 
 namespace {
 
-/// The bits of coordinate d that lane or warp can set.
-int64_t threadBitsOf(const LinearLayout& layout, int d) {
+/// The bits of coordinate d that these inputs can set.
+int64_t bitsOf(const LinearLayout& layout, int d, std::initializer_list<std::string_view> inputs) {
   int shift = 0;
   for (int i = 0; i < d; ++i) shift += layout.outputs()[i].bits;
   layout::f2::Vector bits = 0;
-  for (std::string_view in : {kLane, kWarp})
+  for (std::string_view in : inputs)
     for (layout::f2::Vector column : layout.columns(in)) bits |= column;
   return static_cast<int64_t>(bits >> shift & ((layout::f2::Vector{1} << layout.outputs()[d].bits) - 1));
 }
@@ -47,14 +47,18 @@ Value moved(ImplicitLocOpBuilder& b, Type unit, Value pointer, Value elements) {
 }  // namespace
 
 WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, ArrayRef<int64_t> checked,
-                           ArrayRef<int64_t> extents, const LinearLayout& layout)
+                           ArrayRef<int64_t> extents, const LinearLayout& layout, bool lanesLast)
     : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
   ImplicitLocOpBuilder& b = to.b;
+  for (int d = 0; d < type.getRank(); ++d) {
+    threadBits_.push_back(bitsOf(layout, d, {kLane, kWarp}));
+    laneBits_.push_back(bitsOf(layout, d, {kLane}));
+    thread_.push_back(to.threadPart(layout, d));
+  }
+  if (lanesLast) splitOffLanes();
   Value ofThread, ofWindow;
   for (int d = 0; d < type.getRank(); ++d) {
-    threadBits_.push_back(threadBitsOf(layout, d));
-    thread_.push_back(to.threadPart(layout, d));
-    ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
+    if (!lanes_ || laneBits_[d] == 0) ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
     ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
@@ -64,6 +68,26 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
     isPadded_ = true;
     if (!llvm::is_contained(checked, static_cast<int64_t>(d))) checked_.push_back({static_cast<int>(d), extent, false});
   }
+}
+
+/// Where lanes differ along dimensions of known stride only: what is left of an address is the same in all lanes of a warp, in scalar
+/// registers, and instructions add the lanes' part, of 32 bits, by themselves.
+void WindowAccess::splitOffLanes() {
+  ImplicitLocOpBuilder& b = to_.b;
+  constexpr int64_t kMost = int64_t{1} << 30;
+  Value lanes;
+  for (int d = 0; d < static_cast<int>(laneBits_.size()); ++d) {
+    if (laneBits_[d] == 0) continue;
+    const auto stride = getConstantIntValue(window_.strides[d]);
+    const bool mixes = (threadBits_[d] & bitsOf(layout_, d, {layout::kRegister})) != 0;
+    const bool repeats =
+        llvm::any_of(layout_.repeats(), [&](const layout::Repeat& repeat) { return repeat.out == layout_.outputs()[d].name; });
+    if (!stride || *stride <= 0 || *stride > kMost / (threadBits_[d] + 1) || mixes || repeats) return;
+    const int64_t bytes = *stride * unit_.getIntOrFloatBitWidth() / 8;
+    mostLanes_ += threadBits_[d] * bytes;
+    lanes = plus(b, lanes, bytes == 1 ? thread_[d] : arith::MulIOp::create(b, thread_[d], to_.i32(bytes)).getResult());
+  }
+  if (mostLanes_ < kMost) lanes_ = lanes;
 }
 
 /// The coordinate of a register is compared as an immediate: sums with the thread's place would be kept in registers throughout a loop.
@@ -125,7 +149,7 @@ Value WindowAccess::rowAddress(const layout::Coords& row) {
   return rows_[row] = moved(to_.b, unit_, start, step);
 }
 
-Value WindowAccess::address(int64_t r) {
+std::pair<Value, int64_t> WindowAccess::rowOf(int64_t r) {
   layout::Coords coords = Lowering::registerPart(layout_, r), row = coords;
   int64_t constant = 0;
   for (auto [d, coordinate] : llvm::enumerate(coords)) {
@@ -134,8 +158,28 @@ Value WindowAccess::address(int64_t r) {
     row[d] = 0;
     constant += coordinate * *stride;
   }
-  Value pointer = rowAddress(row);
-  return constant ? moved(to_.b, unit_, pointer, to_.i64(constant)) : pointer;
+  return {rowAddress(row), constant};
+}
+
+Value WindowAccess::atLane(Value row, int64_t constant) {
+  ImplicitLocOpBuilder& b = to_.b;
+  if (lanes_) row = moved(b, b.getI8Type(), row, arith::ExtUIOp::create(b, b.getI64Type(), lanes_));
+  return constant ? moved(b, unit_, row, to_.i64(constant)) : row;
+}
+
+Value WindowAccess::address(int64_t r) {
+  auto [row, constant] = rowOf(r);
+  return atLane(row, constant);
+}
+
+Value WindowAccess::addressOrZeros(int64_t r, Value predicate, int64_t width) {
+  const bool ofWarp = lanes_ && llvm::all_of(checked_, [&](const Checked& checked) { return laneBits_[checked.dim] == 0; });
+  if (!ofWarp) return {};
+  auto [row, constant] = rowOf(r);
+  const Value zeros =
+      constant < 0 ? Value() : to_.machine.zeros(to_.b, mostLanes_ + (constant + width) * unit_.getIntOrFloatBitWidth() / 8);
+  if (!zeros) return {};
+  return atLane(LLVM::SelectOp::create(to_.b, predicate, row, zeros), constant);
 }
 
 Value WindowAccess::insideOf(const Bounds& bounds, int64_t coordinate) {

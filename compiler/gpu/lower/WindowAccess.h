@@ -16,11 +16,15 @@ namespace fattn::gpu {
 class WindowAccess {
  public:
   /// `checked` are the dimensions whose bounds count; `extents`, where there are any, the part of the window that exists (extentsOf).
+  /// `lanesLast`: what lanes differ in is added last, where that can be, so that addressOrZeros() can be.
   WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& window, llvm::ArrayRef<int64_t> checked,
-               llvm::ArrayRef<int64_t> extents, const layout::LinearLayout& layout);
+               llvm::ArrayRef<int64_t> extents, const layout::LinearLayout& layout, bool lanesLast = false);
 
   /// Of the element in register r.
   mlir::Value address(int64_t r);
+  /// The same where the predicate holds, else of zeros; null where the machine has none for this, or lanes may differ in more than an
+  /// offset of 32 bits, or in the predicate of inside(r).
+  mlir::Value addressOrZeros(int64_t r, mlir::Value predicate, int64_t width);
   /// Whether that element lies inside the array and the extents (i1); null where no dimension is checked. What all elements share is
   /// computed where this is called first, and has to dominate the other calls.
   mlir::Value inside(int64_t r);
@@ -50,6 +54,10 @@ class WindowAccess {
   Bounds boundsOf(const Checked& checked);
   mlir::Value insideOf(const Bounds& bounds, int64_t coordinate);
   void computeBounds();
+  void splitOffLanes();
+  /// The address of register r without what is the same for all registers and constant.
+  std::pair<mlir::Value, int64_t> rowOf(int64_t r);
+  mlir::Value atLane(mlir::Value row, int64_t constant);
   mlir::Value product(int d, int64_t coordinate);
   mlir::Value rowAddress(const layout::Coords& row);
   bool overlaps(int d, int64_t constant) const { return (threadBits_[d] & constant) != 0; }
@@ -60,7 +68,10 @@ class WindowAccess {
   mlir::Type unit_;  ///< what addresses count
   llvm::SmallVector<mlir::Value, 3> thread_;
   llvm::SmallVector<int64_t, 3> threadBits_;  ///< of a coordinate, that lane or warp can set
-  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0
+  llvm::SmallVector<int64_t, 3> laneBits_;    ///< that lane can set
+  mlir::Value origin_;                        ///< the address of register 0 where its coordinates are 0; without `lanes_`
+  mlir::Value lanes_;                         ///< bytes (i32) that lanes are apart, where all other offsets are a warp's; else null
+  int64_t mostLanes_ = 0;                     ///< the most of these
   llvm::SmallVector<Checked, 3> checked_;
   llvm::SmallVector<Bounds, 3> bounds_;  ///< of these
   bool isPadded_ = false;

@@ -101,3 +101,29 @@ func.func @under_a_condition(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, 
   tile.store %out, %x : !tile.block_ptr<256xf32>, tensor<256xf32, #v>
   return
 }
+
+// -----
+
+#rows = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (2,0); lane: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32); warp: 1 | dim0: 4, dim1: 64">
+
+// Rows that all lanes read together lie inside or outside for all of them: a row of zeros stands for one outside, by an address in scalar
+// registers, to which the load adds the lane's offset.
+// CHECK: llvm.mlir.global internal constant @fattn_row_of_zeros() {addr_space = 1 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
+// CHECK-LABEL: func.func @rows_of_lanes(
+// CHECK: %[[ROW:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[ZEROS:.*]] : i1, !llvm.ptr<1>
+// CHECK: %[[LANES:.*]] = arith.extui %{{.*}} : i32 to i64
+// CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[ROW]][%[[LANES]]] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+// CHECK: llvm.load %[[FIRST]] {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK: %[[NEXT:.*]] = llvm.select %{{.*}}, %{{.*}}, %[[ZEROS]] : i1, !llvm.ptr<1>
+// CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[NEXT]][%[[LANES]]]
+// CHECK: llvm.load %[[SECOND]]
+func.func @rows_of_lanes(%p: !tile.ptr<f32>, %q: !tile.ptr<f32>, %n: i64, %stride: i64, %row: i64) attributes {tile.kernel, tilegpu.target = "amd:gfx942", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %in = tile.make_block_ptr %p, shape [%n, %c64], strides [%stride, %c1], offsets [%row, %c0] : !tile.ptr<f32> -> !tile.block_ptr<4x64xf32>
+  %out = tile.make_block_ptr %q, shape [%n, %c64], strides [%stride, %c1], offsets [%row, %c0] : !tile.ptr<f32> -> !tile.block_ptr<4x64xf32>
+  %x = tile.load %in {boundary_check = array<i64: 0>} : !tile.block_ptr<4x64xf32> -> tensor<4x64xf32, #rows>
+  tile.store %out, %x : !tile.block_ptr<4x64xf32>, tensor<4x64xf32, #rows>
+  return
+}
