@@ -171,6 +171,7 @@ void compileForNvidia(Job& job) {
                                   .verify = job.options.verify,
                                   .checkOrder = job.options.verify,
                                   .boxes = job.options.boxes,
+                                  .marks = job.options.marks,
                                   .watchdog = job.options.watchdog};
   job.run([&](OpPassManager& pm) { nvidia::buildPipeline(pm, options); });
   job.binary.threads = config.warps * target.warpSize;

@@ -37,6 +37,7 @@ struct CompileOptions {
   bool boxes = true;  ///< engines copy whole boxes where the chip has some: code that Module::accepts() does not launch on everything
   std::int64_t watchdog = 0;  ///< NVIDIA: milliseconds that a wait for a copy or a slot may last before the kernel says which and ends with
                               ///< an error; 0 = for ever. For debugging: waits and registers cost more
+  bool marks = false;         ///< NVIDIA: the launch's first block notes what its warp groups do and when, for fattn-dump --trace
   bool lineTables = false;    ///< the binary says which source lines its code comes from; the code is the same
   bool verify = kVerifyAlways;  ///< the IR is verified after every pass, and layouts after those that rebuild much
 };

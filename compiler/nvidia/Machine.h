@@ -58,6 +58,7 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult warpLeast(gpu::Lowering& to, tilegpu::WarpLeastOp op) override;                                  // Roles.cpp
   mlir::LogicalResult groupLast(gpu::Lowering& to, tilegpu::GroupLastOp op) override;                                  // Roles.cpp
   mlir::LogicalResult setRegisters(gpu::Lowering& to, tilegpu::SetRegistersOp op) override;                            // Roles.cpp
+  mlir::LogicalResult mark(gpu::Lowering& to, tilegpu::MarkOp op) override;                                            // Marks.cpp
   mlir::LogicalResult turnWait(gpu::Lowering& to, tilegpu::TurnWaitOp op) override;                                    // Roles.cpp
   mlir::LogicalResult turnPass(gpu::Lowering& to, tilegpu::TurnPassOp op) override;                                    // Roles.cpp
   mlir::LogicalResult slotAcquire(gpu::Lowering& to, tilegpu::SlotAcquireOp op) override;                              // Owners.cpp
@@ -73,6 +74,7 @@ class Machine final : public gpu::Machine {
  private:
   mlir::LogicalResult storeByMatrices(gpu::Lowering& to, tilegpu::StoreBufferOp op);  // SharedMemory.cpp
 
+  std::array<mlir::Value, 2> markPlaces_;  ///< where the thread's next mark goes, in a role that computes and in one that copies
   int capability_ = 80;
   int addedBytes_ = 4;          ///< Target::addedBytes
   int64_t barrierThreads_ = 0;  ///< 0: all of the block

@@ -26,6 +26,7 @@ compiler::CompileOptions optionsOf(const ProgramJob& job) {
   options.config = job.tile;
   options.boxes = job.boxes;
   options.watchdog = cache::watchdogMilliseconds();
+  options.marks = !cache::traceFolder().empty();
   const char* directory = std::getenv("FATTN_DUMP_DIR");
   if (directory == nullptr || *directory == '\0') return options;
   // A folder for each kernel, so that several compilations do not overwrite each other's stages.

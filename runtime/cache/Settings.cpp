@@ -86,4 +86,6 @@ std::int64_t watchdogMilliseconds() {
   return 0;
 }
 
+std::string traceFolder() { return std::string(setting("FATTN_TRACE")); }
+
 }  // namespace fattn::cache

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace fattn::cache {
@@ -31,6 +32,10 @@ double tuneBudgetSeconds();
 /// For debugging: milliseconds that a GPU's kernel may wait for a copy or a slot before it says which and ends with an error, where it is
 /// compiled for an NVIDIA chip: FATTN_WATCHDOG, else 0, for ever.
 std::int64_t watchdogMilliseconds();
+
+/// For debugging: the folder for what warp groups note of their time, where a kernel is compiled for an NVIDIA chip; fattn-dump --trace draws
+/// it. FATTN_TRACE, else empty: they note nothing.
+std::string traceFolder();
 
 }  // namespace fattn::cache
 

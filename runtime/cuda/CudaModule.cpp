@@ -81,6 +81,7 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
     requireResources();
     countResidentBlocks();
     if (counts_) device_.makeCounters();
+    roleTrace_ = RoleTrace::find(device_.driver(), module_, binary.entry, binary.target, device_.attributes().name);
     if (binary.repeats)
       mostBlocks_ = std::int64_t{std::max(resources_.residentBlocks, 1)} * std::max(device_.attributes().multiprocessors, 1);
   } catch (...) {

@@ -8,6 +8,7 @@
 
 #include "fattn/Device.h"
 #include "runtime/cuda/Linker.h"
+#include "runtime/cuda/RoleTrace.h"
 #include "runtime/cuda/TensorMaps.h"
 #include "runtime/gpu/ArgumentLayout.h"
 
@@ -62,6 +63,8 @@ class CudaModule final : public Module {
   int cluster() const { return cluster_; }
   /// Whether a launch lets it start before the kernel in front of it in its stream has ended.
   bool overlaps() const { return overlaps_; }
+  /// What its warp groups note of their time, which a launch is followed by; mostly null.
+  RoleTrace* roleTrace() const { return roleTrace_.get(); }
 
  private:
   void loadImage(const compiler::Binary& binary);
@@ -81,6 +84,7 @@ class CudaModule final : public Module {
   Resources resources_;
   std::int64_t mostBlocks_ = 0;
   bool overlaps_ = false;
+  std::unique_ptr<RoleTrace> roleTrace_;
 };
 
 }  // namespace fattn::cuda

@@ -203,6 +203,7 @@ static_assert(sizeof(LaunchConfig) == 56);
   X(UserObjectCreate, cuUserObjectCreate, (UserObject * object, void* data, void (*destroy)(void*), unsigned references, unsigned flags)) \
   X(UserObjectRelease, cuUserObjectRelease, (UserObject object, unsigned references))                                                     \
   X(GraphRetainUserObject, cuGraphRetainUserObject, (Graph graph, UserObject object, unsigned references, unsigned flags))                \
+  X(ModuleGetGlobal, cuModuleGetGlobal_v2, (Address * memory, std::size_t* bytes, ModuleHandle module, const char* name))                 \
   X(FuncLoad, cuFuncLoad, (Function function))                                                                                            \
   X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                         \
     (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box,    \

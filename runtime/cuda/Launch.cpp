@@ -99,6 +99,8 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
                         bytes == 0 || maps ? nullptr : extra);
   if (result != kSuccess) [[unlikely]]
     failLaunch(result, loaded, grid);
+  if (RoleTrace* trace = loaded.roleTrace()) [[unlikely]]
+    trace->launched(static_cast<StreamHandle>(stream.native));
 }
 
 void CudaDevice::encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const {

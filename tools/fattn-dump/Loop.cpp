@@ -107,13 +107,17 @@ void addLoop(const ScheduledLoop& loop, int number, LinedText& text) {
 
 }  // namespace
 
-compiler::Stage scheduleStage(const std::vector<ScheduledLoop>& loops) {
+compiler::Stage scheduleStage(const std::vector<ScheduledLoop>& loops, const std::string& measured) {
   compiler::Stage stage{kScheduleStage, "txt", "", {}};
   LinedText text(stage);
   if (loops.empty()) text.add("no loop is scheduled: none has dots or copies ahead");
   for (std::size_t i = 0; i < loops.size(); ++i) {
     if (i > 0) text.add("");
     addLoop(loops[i], static_cast<int>(i) + 1, text);
+  }
+  if (!measured.empty()) {
+    text.add("");
+    text.addLines(measured);
   }
   return stage;
 }

@@ -14,7 +14,8 @@ inline constexpr const char* kScheduleStage = "schedule";
 
 /// Of each loop its nodes with their costs, who needs whom, the schedule taken, the best of the search, and a drawing. A node's line is
 /// tied to the source lines that the node stands for.
-compiler::Stage scheduleStage(const std::vector<gpu::ScheduledLoop>& loops);
+/// `measured`: lines that follow, of when the kernel ran; or empty.
+compiler::Stage scheduleStage(const std::vector<gpu::ScheduledLoop>& loops, const std::string& measured = "");
 
 }  // namespace fattn::dump
 

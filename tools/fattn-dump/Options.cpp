@@ -95,6 +95,11 @@ void declare(CLI::App& app, Text& text, Options& options) {
   app.add_option("-o,--output", options.folder, "write numbered files into this folder instead of standard output")
       ->type_name("DIR")
       ->group("Output");
+  app.add_option(
+         "--trace", options.trace,
+         "draw what warp groups did when the kernel ran below the schedule; programs that run with FATTN_TRACE=FOLDER write such files")
+      ->type_name("FILE.json")
+      ->group("Output");
   app.add_flag("--html", options.html, "one self-contained page (index.html with -o)")->group("Output");
   app.add_flag("--remarks", options.remarks,
                "say by source line how wide memory is accessed, where banks conflict and registers spill, and what limits occupancy")
@@ -170,8 +175,12 @@ void interpretOutput(const Text& text, Options& options) {
   if (options.remarks && (wantsStages || !options.folder.empty()))
     fail("--remarks is printed alone", "leave --emit, --after, --all-passes, --html and -o out");
   const bool wantsDefault = !wantsStages && !options.remarks;
-  kindsOf(options.target);  // says what is wrong with the target
-  if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? "tile" : text.emit, options.target);
+  const std::vector<Kind> legal = kindsOf(options.target);  // says what is wrong with the target
+  if (!options.trace.empty() && std::ranges::find(legal, Kind::Schedule) == legal.end())
+    fail(fmt::format("--trace is drawn with the schedule, and compiling for {} has none", options.target),
+         "name the GPU's target, for example --target nvidia:sm_90a");
+  const std::string usual = options.trace.empty() ? "tile" : "schedule";
+  if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? usual : text.emit, options.target);
   if (options.html && options.folder.empty() && (!options.emit.empty() || showsPasses(options)))
     fail("--html holds every stage; --emit, --after and --all-passes go with it only where there is a folder", "give one with -o");
 }

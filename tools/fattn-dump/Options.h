@@ -36,6 +36,7 @@ struct Options {
   std::string after;       ///< a pass
   bool allPasses = false, diff = false, html = false, lineTables = false, remarks = false;
   std::string folder;  ///< empty: standard output
+  std::string trace;   ///< a timeline of warp groups that is drawn with the schedule; or empty
 
   std::string text;  ///< not empty for --help and the like: print this and do nothing else
 };

@@ -21,6 +21,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/cache/Settings.h"
 #include "tools/fattn-dump/Loop.h"
+#include "tools/fattn-dump/RoleTrace.h"
 #include "tools/fattn-dump/Sources.h"
 #include "tools/fattn-dump/Time.h"
 #include "tools/io/MlirText.h"
@@ -179,11 +180,12 @@ Compilation compileStages(const Options& options) {
     result.config = options.config;
     input = parse(options.file);
   }
+  const std::string measured = options.trace.empty() ? "" : drawRoleTrace(readRoleTrace(options.trace));
   const auto keep = [&](Stage stage) {
     if (result.stages.empty()) result.stages.push_back(sourceStage(stage));
     const bool scheduled = stage.name == "tilegpu-schedule-loops";
     result.stages.push_back(std::move(stage));
-    if (scheduled) result.stages.push_back(scheduleStage(result.loops));
+    if (scheduled) result.stages.push_back(scheduleStage(result.loops, measured));
   };
   if (!needsCompiler(options)) {
     compiler::StageDump("", keep).write("tile.mlir", input.module());
@@ -191,6 +193,7 @@ Compilation compileStages(const Options& options) {
   }
   compiler::CompileOptions compile;
   compile.watchdog = cache::watchdogMilliseconds();
+  compile.marks = !cache::traceFolder().empty();
   compile.target = options.target;
   compile.config = result.config;
   compile.lineTables = options.lineTables || options.html || options.remarks;

@@ -101,6 +101,8 @@ inline constexpr llvm::StringLiteral kWavesAttr = "tilegpu.waves";
 inline constexpr llvm::StringLiteral kDieOrderAttr = "tilegpu.die_order";
 /// Milliseconds that a wait for a copy or a slot may last; for debugging.
 inline constexpr llvm::StringLiteral kWatchdogAttr = "tilegpu.watchdog";
+/// On a function: what its marks (tilegpu.mark) stand for, by their numbers; texts such as "begin wait k" (-tilegpu-place-marks).
+inline constexpr llvm::StringLiteral kMarksAttr = "tilegpu.marks";
 /// On tilegpu.alloc, by -tilegpu-allocate-shared: the buffer is filled once a program, and the programs of a block take its slots in turns
 /// (-tilegpu-repeat-programs). How many slots there are is a power of two.
 inline constexpr llvm::StringLiteral kSlotByProgramAttr = "tilegpu.slot_by_program";

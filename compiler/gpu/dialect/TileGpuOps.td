@@ -386,6 +386,17 @@ def TileGpu_TurnWaitOp : TileGpu_Op<"turn_wait", [MemoryEffects<[TileGpu_SharedR
   let assemblyFormat = "attr-dict";
 }
 
+def TileGpu_MarkOp : TileGpu_Op<"mark", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "a warp group notes what it does, and when";
+  let description = [{
+    The first thread of each warp group in the launch's first block writes `event`, a number in the function's list `tilegpu.marks`, and the multiprocessor's
+    clock. For debugging: inserted by `-tilegpu-place-marks`, whose events are read by `fattn-dump --trace`.
+  }];
+  let arguments = (ins I64Attr:$event);
+  let assemblyFormat = "$event attr-dict";
+}
+
 def TileGpu_TurnPassOp : TileGpu_Op<"turn_pass", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>, TileGpu_Synchronizes]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "it is the next warp group's turn";

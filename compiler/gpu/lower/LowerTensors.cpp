@@ -55,6 +55,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::WarpLeastOp least) { return to.machine.warpLeast(to, least); })
       .Case([&](tilegpu::GroupLastOp last) { return to.machine.groupLast(to, last); })
       .Case([&](tilegpu::SetRegistersOp set) { return to.machine.setRegisters(to, set); })
+      .Case([&](tilegpu::MarkOp mark) { return to.machine.mark(to, mark); })
       .Case([&](tilegpu::TurnWaitOp turn) { return to.machine.turnWait(to, turn); })
       .Case([&](tilegpu::TurnPassOp turn) { return to.machine.turnPass(to, turn); })
       .Case([&](tilegpu::SlotAcquireOp slot) { return to.machine.slotAcquire(to, slot); })
@@ -134,6 +135,7 @@ LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return miss
 LogicalResult Machine::warpLeast(Lowering&, tilegpu::WarpLeastOp op) { return missing(op); }
 LogicalResult Machine::groupLast(Lowering&, tilegpu::GroupLastOp op) { return missing(op); }
 LogicalResult Machine::setRegisters(Lowering&, tilegpu::SetRegistersOp op) { return missing(op); }
+LogicalResult Machine::mark(Lowering&, tilegpu::MarkOp op) { return missing(op); }
 LogicalResult Machine::turnWait(Lowering&, tilegpu::TurnWaitOp op) { return missing(op); }
 LogicalResult Machine::turnPass(Lowering&, tilegpu::TurnPassOp op) { return missing(op); }
 LogicalResult Machine::slotAcquire(Lowering&, tilegpu::SlotAcquireOp op) { return missing(op); }

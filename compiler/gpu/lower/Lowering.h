@@ -112,6 +112,7 @@ class Machine {
   virtual mlir::LogicalResult warpLeast(Lowering& to, tilegpu::WarpLeastOp op);
   virtual mlir::LogicalResult groupLast(Lowering& to, tilegpu::GroupLastOp op);
   virtual mlir::LogicalResult setRegisters(Lowering& to, tilegpu::SetRegistersOp op);
+  virtual mlir::LogicalResult mark(Lowering& to, tilegpu::MarkOp op);
   virtual mlir::LogicalResult turnWait(Lowering& to, tilegpu::TurnWaitOp op);
   virtual mlir::LogicalResult turnPass(Lowering& to, tilegpu::TurnPassOp op);
   virtual mlir::LogicalResult slotAcquire(Lowering& to, tilegpu::SlotAcquireOp op);

@@ -223,6 +223,13 @@ def PlaceBarriersPass : Pass<"tilegpu-place-barriers", "::mlir::ModuleOp"> {
   }];
 }
 
+def PlaceMarksPass : Pass<"tilegpu-place-marks", "::mlir::func::FuncOp"> {
+  let summary = "Let warp groups note when they wait, and issue dots and copies";
+  let description = [{
+    For debugging: what is written is a timeline of each role, as `fattn-dump --trace` draws it beside the search's. Last of the passes on tiles.
+  }];
+}
+
 def SplitWaitsPass : Pass<"tilegpu-split-waits", "::mlir::func::FuncOp"> {
   let summary = "Wait for a copy in front of the last barrier before its data is needed";
   let description = [{

@@ -107,6 +107,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   if (options.roles) addRoles(pm, words);
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
   if (words.dies) pm.addNestedPass<func::FuncOp>(tilegpu::createGatherProgramsPass());
+  if (options.marks) pm.addNestedPass<func::FuncOp>(tilegpu::createPlaceMarksPass());
 }
 
 }  // namespace fattn::gpu

@@ -29,6 +29,7 @@ struct PipelineOptions {
   bool checkOrder = false;        ///< it is proven that scheduling, waits and barriers keep the program (gpu/check/CheckOrder.h)
   bool boxes = true;              ///< engines may copy whole boxes
   bool roles = true;              ///< where copies may be made by warps of their own, they are
+  bool marks = false;             ///< warp groups note what they do and when, for debugging
   int64_t watchdog = 0;           ///< milliseconds that a wait on a barrier object may last, for debugging; 0 = for ever
   bool repeat = false;            ///< with roles, a block takes one program after another
   bool dynamic = false;           ///< these are handed out while the kernel runs

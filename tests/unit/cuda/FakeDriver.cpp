@@ -49,6 +49,7 @@ void resetState(FakeDriver& driver) {
   driver.freeBytes = 1 << 20;
   driver.infoLog = driver.errorLog = driver.ptx = driver.image = "";
   driver.entries = {"kernel"};
+  driver.globals.clear();
   driver.retained = driver.modules = driver.streams = driver.events = driver.pools = driver.links = driver.maxDynamicSharedBytes = 0;
   driver.blocksPerMultiprocessor = 2;
   driver.launches.clear();
@@ -358,6 +359,14 @@ FAKE(cuModuleGetFunction, (Function * function, ModuleHandle, const char* name))
   static int functions[1];
   if (!state().entries.contains(name)) return kNotFound;
   *function = reinterpret_cast<Function>(functions);
+  return kSuccess;
+}
+FAKE(cuModuleGetGlobal_v2, (Address * memory, std::size_t* bytes, ModuleHandle, const char* name)) {
+  BEGIN(true);
+  auto found = state().globals.find(name);
+  if (found == state().globals.end()) return kNotFound;
+  *memory = reinterpret_cast<Address>(found->second.data());
+  *bytes = found->second.size();
   return kSuccess;
 }
 FAKE(cuFuncGetAttribute, (int* value, int attribute, Function)) {

@@ -52,6 +52,7 @@ struct FakeDriver {
   bool endsInZero = false;              // whether it ended as the driver wants
   std::string image;                    // of the last module
   std::set<std::string, std::less<>> entries;
+  std::map<std::string, std::string, std::less<>> globals;  // content of modules' symbols, by name
   int modules = 0, streams = 0, events = 0, pools = 0, links = 0;
   int maxDynamicSharedBytes = 0, blocksPerMultiprocessor = 2;
   std::vector<FakeLaunch> launches;

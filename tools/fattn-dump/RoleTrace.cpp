@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/fattn-dump/RoleTrace.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "compiler/gpu/schedule/Canvas.h"
+#include "fattn/Error.h"
+
+namespace fattn::dump {
+namespace {
+
+using Role = RoleTrace::Role;
+
+struct Span {
+  std::string what;
+  double begin, end;
+};
+
+/// What a role did, from its marks.
+struct Activity {
+  std::vector<Span> waits, dots, copies;
+};
+
+bool starts(const std::string& text, std::string_view with, std::string& rest) {
+  if (!text.starts_with(with)) return false;
+  rest = text.substr(with.size());
+  return true;
+}
+
+/// A dot is in flight from its issue, and behind the group's dots before it, to the end of the wait for it.
+Activity activityOf(const Role& role) {
+  Activity result;
+  std::map<std::string, double> begun;
+  std::map<std::string, std::vector<double>> issued;
+  double lastDot = 0;
+  for (const auto& [event, time] : role.events) {
+    std::string what, dot;
+    if (starts(event, "issue ", what)) {
+      issued[what].push_back(time);
+    } else if (starts(event, "begin ", what)) {
+      begun[what] = time;
+    } else if (starts(event, "end ", what) && begun.contains(what)) {
+      const bool copies = starts(what, "copy ", dot);
+      if (!copies) starts(what, "wait ", dot);
+      (copies ? result.copies : result.waits).push_back({dot.empty() ? what : dot, begun[what], time});
+      auto flight = issued.find(dot);
+      if (copies || flight == issued.end() || flight->second.empty()) continue;
+      result.dots.push_back({dot, std::max(flight->second.front(), lastDot), time});
+      lastDot = time;
+      flight->second.erase(flight->second.begin());
+    }
+  }
+  return result;
+}
+
+/// The times at which a group begins trips of its loop: those of the event that it noted most often.
+std::vector<double> tripsOf(const Role& role) {
+  std::map<std::string, std::vector<double>> times;
+  for (const auto& [event, time] : role.events)
+    if (!event.starts_with("end ")) times[event].push_back(time);
+  std::vector<double> most;
+  for (const auto& [event, at] : role.events)
+    if (auto found = times.find(event); found != times.end() && found->second.size() > most.size()) most = found->second;
+  return most;
+}
+
+double median(std::vector<double> numbers) {
+  std::ranges::nth_element(numbers, numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2));
+  return numbers[numbers.size() / 2];
+}
+
+/// Two trips that are as long as usual, as near to the middle as there are.
+std::pair<double, double> windowOf(const std::vector<double>& trips, double usual) {
+  const auto count = static_cast<std::ptrdiff_t>(trips.size());
+  auto isUsual = [&](std::ptrdiff_t at) { return std::fabs(trips[at + 1] - trips[at] - usual) < 0.2 * usual; };
+  for (std::ptrdiff_t away = 0; away < count; ++away)
+    for (const std::ptrdiff_t at : {count / 2 - away, count / 2 + away})
+      if (at >= 0 && at + 2 < count && isUsual(at) && isUsual(at + 1)) return {trips[at], trips[at + 2]};
+  return {trips.front(), trips.back()};
+}
+
+/// What is spent on each of these in a trip of usual length.
+std::string sharesOf(const std::vector<Span>& spans, double begin, double end, double trips) {
+  std::map<std::string, double> sums;
+  for (const Span& span : spans)
+    if (const double part = std::min(span.end, end) - std::max(span.begin, begin); part > 0) sums[span.what] += part;
+  std::vector<std::string> texts;
+  for (const auto& [what, sum] : sums)
+    if (sum >= trips) texts.push_back(fmt::format("{} {:.0f}", what, sum / trips));
+  return texts.empty() ? "nothing" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+void drawRole(const Role& role, double begin, double end, double usual, int width, std::string& text) {
+  const gpu::Canvas canvas(begin, end, width);
+  const Activity activity = activityOf(role);
+  const bool copies = role.name == "copies";
+  auto add = [&](const std::string& name, const std::string& row) { text += fmt::format("{:>8} {}\n", name, row); };
+  if (!activity.dots.empty()) {
+    std::string row;
+    for (const Span& dot : activity.dots) canvas.draw(row, dot.begin, dot.end, dot.what, '=');
+    add("dots", row);
+  }
+  std::string row(static_cast<std::size_t>(width), copies ? ' ' : '-');
+  for (const Span& span : copies ? activity.copies : activity.waits) canvas.draw(row, span.begin, span.end, span.what, copies ? '=' : '.');
+  add(role.name, row);
+  const double trips = (end - begin) / usual;
+  text += fmt::format("{:>8} {} {}\n", "", copies ? "copying, and waiting for slots, in a trip:" : "waits in a trip:",
+                      sharesOf(copies ? activity.copies : activity.waits, begin, end, trips));
+}
+
+}  // namespace
+
+RoleTrace readRoleTrace(const std::string& file) try {
+  std::ifstream stream(file);
+  if (!stream) throw Error(ErrorCode::InvalidArgument, "cannot read the timeline '" + file + "'");
+  const nlohmann::json json = nlohmann::json::parse(stream);
+  RoleTrace trace{
+      .kernel = json.at("kernel"), .target = json.at("target"), .device = json.at("device"), .launch = json.at("launch"), .roles = {}};
+  for (const auto& role : json.at("roles")) {
+    Role& into = trace.roles.emplace_back(Role{.name = role.at("name"), .full = role.at("full"), .events = {}});
+    for (const auto& event : role.at("events")) into.events.emplace_back(event.at(0), event.at(1));
+  }
+  return trace;
+} catch (const nlohmann::json::exception& error) {
+  throw Error(ErrorCode::InvalidArgument, "'" + file + "' is no timeline of warp groups: " + error.what(),
+              "a program that runs with FATTN_TRACE=FOLDER writes some there, one for each kernel that it launches on an NVIDIA GPU");
+}
+
+std::string drawRoleTrace(const RoleTrace& trace, int width) {
+  std::string text = fmt::format("measured: kernel '{}' for {} on {}, launch {}, its first block\n", trace.kernel, trace.target,
+                                 trace.device, trace.launch);
+  if (trace.roles.empty()) return text + "  no role noted anything\n";
+  const std::vector<double> trips = tripsOf(trace.roles.front());
+  if (trips.size() < 3) return text + "  no loop had three trips\n";
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < trips.size(); ++i) lengths.push_back(trips[i] - trips[i - 1]);
+  const double usual = std::max(median(lengths), 1.0);
+  const auto [begin, end] = windowOf(trips, usual);
+  text += fmt::format(
+      "  {:.0f} cycles a trip, the median of {}; {:.0f} cycles in {} columns; dots: in flight, until they are waited for;\n"
+      "  group rows: |what it waits for..., - everything else; copies: |name and = until it is issued\n",
+      usual, lengths.size(), end - begin, width);
+  for (const Role& role : trace.roles) drawRole(role, begin, end, usual, width, text);
+  for (const Role& role : trace.roles)
+    if (role.full) text += fmt::format("  {} noted more, for which there was no room\n", role.name);
+  return text;
+}
+
+}  // namespace fattn::dump
