@@ -11,8 +11,9 @@
 //                                               %t = dot_wait %s
 //                                               mark 4          // "end wait q*k"
 //
-// Dots are named by the arguments that their operands in shared memory come from ("*v" has its other operand in registers), waits for copies
-// and copies by that of the buffer. What lies between marks is arithmetic. Not marked is what select_lazy does again, and warps that copy without one thread of their own.
+// Dots are named by the arguments that their operands in shared memory come from ("*v" has its other operand in registers), waits for
+// copies and copies by that of the buffer. What lies between marks is arithmetic. Not marked is what select_lazy does again, and warps
+// that copy without one thread of their own.
 //
 // Test: tests/lit/gpu/place-marks.mlir.
 #include "compiler/gpu/passes/Buffers.h"
