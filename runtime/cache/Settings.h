@@ -33,8 +33,8 @@ double tuneBudgetSeconds();
 /// compiled for an NVIDIA chip: FATTN_WATCHDOG, else 0, for ever.
 std::int64_t watchdogMilliseconds();
 
-/// For debugging: the folder for what warp groups note of their time, where a kernel is compiled for an NVIDIA chip; fattn-dump --trace draws
-/// it. FATTN_TRACE, else empty: they note nothing.
+/// For debugging: the folder for what warp groups note of their time, where a kernel is compiled for an NVIDIA chip; fattn-dump --trace
+/// draws it. FATTN_TRACE, else empty: they note nothing.
 std::string traceFolder();
 
 }  // namespace fattn::cache

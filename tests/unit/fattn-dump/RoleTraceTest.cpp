@@ -15,8 +15,11 @@ namespace {
 
 /// A group whose trips take 1000 cycles: a dot of 400 from 100 on, for which it waits from 200 on; and a copier.
 RoleTrace example() {
-  RoleTrace trace{
-      .kernel = "forward", .target = "nvidia:sm_90a", .device = "a GPU", .launch = 8, .roles = {{.name = "group 0"}, {.name = "copies"}}};
+  RoleTrace trace{.kernel = "forward",
+                  .target = "nvidia:sm_90a",
+                  .device = "a GPU",
+                  .launch = 8,
+                  .roles = {{.name = "group 0", .events = {}}, {.name = "copies", .events = {}}}};
   for (int trip = 0; trip < 9; ++trip) {
     const double at = 1000 * trip + (trip > 6 ? 5000 : 0);
     for (auto [event, time] :
