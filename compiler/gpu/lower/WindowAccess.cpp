@@ -50,16 +50,20 @@ WindowAccess::WindowAccess(Lowering& to, tile::BlockPtrType type, const Window& 
                            ArrayRef<int64_t> extents, const LinearLayout& layout, bool lanesLast)
     : to_(to), window_(window), layout_(layout), unit_(to.b.getIntegerType(tilegpu::elementBits(type.getElementType()))) {
   ImplicitLocOpBuilder& b = to.b;
+  Value ofThread, ofWindow;
+  auto add = [&](int d) {
+    if (!lanes_ || laneBits_[d] == 0) ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
+    ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
+  };
   for (int d = 0; d < type.getRank(); ++d) {
     threadBits_.push_back(bitsOf(layout, d, {kLane, kWarp}));
     laneBits_.push_back(bitsOf(layout, d, {kLane}));
     thread_.push_back(to.threadPart(layout, d));
+    if (!lanesLast) add(d);
   }
-  if (lanesLast) splitOffLanes();
-  Value ofThread, ofWindow;
-  for (int d = 0; d < type.getRank(); ++d) {
-    if (!lanes_ || laneBits_[d] == 0) ofThread = plus(b, ofThread, times(b, extended(b, thread_[d]), window.strides[d]));
-    ofWindow = plus(b, ofWindow, times(b, window.offsets[d], window.strides[d]));
+  if (lanesLast) {
+    splitOffLanes();
+    for (int d = 0; d < type.getRank(); ++d) add(d);
   }
   origin_ = moved(b, unit_, moved(b, unit_, window.base, ofThread), ofWindow);
   for (int64_t d : checked) checked_.push_back({static_cast<int>(d), extents.empty() ? type.getShape()[d] : extents[d], true});
