@@ -72,7 +72,10 @@ Estimate::Estimate(const Chip& chip, const std::vector<TimedInstruction>& code, 
 void Estimate::add(const Trace& trace, const Place& place) {
   const std::vector<const Trace*> groups(static_cast<std::size_t>(resident_), &trace);
   std::vector<Timing> timings;
-  for (const std::int64_t apart : kApart) timings.push_back(timingOf(chip_, code_, groups, apart));
+  for (const std::int64_t apart : kApart) {
+    timings.push_back(timingOf(chip_, code_, groups, apart));
+    if (resident_ == 1) break;  // nothing to be apart from
+  }
   const auto middle = timings.begin() + timings.size() / 2;
   std::ranges::nth_element(timings, middle, {}, &Timing::clocks);
   Timing& timing = *middle;

@@ -34,8 +34,8 @@ using gpu::BufferAccess, gpu::Lowering;
 
 namespace {
 
-// The fields of s_waitcnt: all ones but for the counter that is waited for.
-constexpr uint32_t kLocalOfGfx9 = 0xc07f, kLoadsOfGfx9 = 0x0f70;
+// The fields of s_waitcnt: all ones but for the loads.
+constexpr uint32_t kLoadsOfGfx9 = 0x0f70;
 // Nothing moves across such a sched.barrier. Fences do not hold permutations of lanes by LDS, which access no memory.
 constexpr uint32_t kNothing = 0;
 
@@ -83,7 +83,7 @@ LogicalResult Machine::copyAsync(Lowering& to, tilegpu::CopyAsyncOp op) {
   gpu::WindowAccess global(to, op.getPtr().getType(), to.window(op.getPtr()), op.getBoundaryCheck(), tilegpu::extentsOf(op), layout);
   const int64_t bytes = op.getBuffer().getType().getElementBytes() * static_cast<int64_t>(groups[0].size());
   orderForWave(b, LLVM::AtomicOrdering::release);
-  ROCDL::SWaitcntOp::create(b, kLocalOfGfx9);
+  waitForOwnAccesses(b, gpu::Visible::Shared);
   ROCDL::SchedBarrier::create(b, kNothing);
   for (const std::vector<int64_t>& group : groups) {
     Value from = global.address(group[0]);

@@ -3,12 +3,14 @@
 
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "runtime/base/Log.h"
@@ -38,7 +40,7 @@ std::optional<std::string> read(const Driver& driver, Address from, std::size_t 
 
 }  // namespace
 
-std::string roleTraceText(const std::string& head, std::string_view names, const std::vector<std::uint32_t>& words) {
+std::string roleTraceText(const TracedLaunch& launch, std::string_view names, const std::vector<std::uint32_t>& words) {
   constexpr std::size_t kRoleWords = kRoleTraceBytes / sizeof(std::uint32_t);
   std::istringstream lines{std::string(names)};
   std::size_t groups = 0, roles = 0;
@@ -58,7 +60,7 @@ std::string roleTraceText(const std::string& head, std::string_view names, const
   std::optional<std::uint32_t> first;
   for (std::size_t r = 0; r < roles; ++r)
     if (auto marks = marksOf(r); !marks.empty() && (!first || static_cast<std::int32_t>(marks[1] - *first) < 0)) first = marks[1];
-  ordered_json file = ordered_json::parse(head);
+  ordered_json file = {{"kernel", launch.kernel}, {"target", launch.target}, {"device", launch.device}, {"launch", launch.number}};
   file["roles"] = ordered_json::array();
   for (std::size_t r = 0; r < roles; ++r) {
     ordered_json list = ordered_json::array();
@@ -86,9 +88,8 @@ std::unique_ptr<RoleTrace> RoleTrace::find(const Driver& driver, ModuleHandle mo
   std::optional<std::string> names = read(driver, text, textBytes, nullptr);
   if (!names) return nullptr;
   const Address start = (memory + kRoleTraceBytes - 1) / kRoleTraceBytes * kRoleTraceBytes;
-  const ordered_json head = {{"kernel", entry}, {"target", target}, {"device", device}};
-  return std::unique_ptr<RoleTrace>(
-      new RoleTrace(driver, start, memory + bytes - start, std::move(*names), head.dump(), fileOf(folder, entry)));
+  return std::unique_ptr<RoleTrace>(new RoleTrace(driver, start, memory + bytes - start, std::move(*names),
+                                                  {.kernel = entry, .target = target, .device = device}, fileOf(folder, entry)));
 }
 
 void RoleTrace::launched(StreamHandle stream) {
@@ -104,13 +105,13 @@ void RoleTrace::launched(StreamHandle stream) {
   if (!content) return;  // the launch itself has failed, which who synchronizes is told
   std::vector<std::uint32_t> words(content->size() / sizeof(std::uint32_t));
   std::memcpy(words.data(), content->data(), words.size() * sizeof(std::uint32_t));
-  ordered_json head = ordered_json::parse(head_);
-  head["launch"] = launch;
-  const std::string text = roleTraceText(head.dump(), names_, words);
+  TracedLaunch traced = launch_;
+  traced.number = launch;
+  const std::string text = roleTraceText(traced, names_, words);
   std::ofstream(file_) << text;
   std::ifstream check(file_);
   if (!text.empty() && check.peek() != std::ifstream::traits_type::eof()) return;
-  log::write(log::Level::Warning, "cannot write what the warp groups of kernel '" + std::string(head["kernel"]) + "' did to '" + file_ +
+  log::write(log::Level::Warning, "cannot write what the warp groups of kernel '" + launch_.kernel + "' did to '" + file_ +
                                       "': FATTN_TRACE has to name a folder that exists and may be written to");
 }
 

@@ -20,9 +20,15 @@ namespace fattn::cuda {
 /// Of each role, from a multiple of them on.
 inline constexpr std::size_t kRoleTraceBytes = 32768;
 
+/// What a file says first.
+struct TracedLaunch {
+  std::string kernel, target, device;
+  std::uint64_t number = 0;  ///< which of the kernel's launches, from 1 on
+};
+
 /// The text of the file, from what the two symbols of a module hold: `words` from the first role's on. Empty where they do not fit each
-/// other. `head` has the first fields.
-std::string roleTraceText(const std::string& head, std::string_view names, const std::vector<std::uint32_t>& words);
+/// other.
+std::string roleTraceText(const TracedLaunch& launch, std::string_view names, const std::vector<std::uint32_t>& words);
 
 /// All calls need the context current. Thread-safe.
 class RoleTrace {
@@ -36,13 +42,15 @@ class RoleTrace {
   void launched(StreamHandle stream);
 
  private:
-  RoleTrace(const Driver& driver, Address memory, std::size_t bytes, std::string names, std::string head, std::string file)
-      : driver_(driver), memory_(memory), bytes_(bytes), names_(std::move(names)), head_(std::move(head)), file_(std::move(file)) {}
+  RoleTrace(const Driver& driver, Address memory, std::size_t bytes, std::string names, TracedLaunch launch, std::string file)
+      : driver_(driver), memory_(memory), bytes_(bytes), names_(std::move(names)), launch_(std::move(launch)), file_(std::move(file)) {}
 
   const Driver& driver_;
   Address memory_;
   std::size_t bytes_;
-  std::string names_, head_, file_;
+  std::string names_;
+  TracedLaunch launch_;  ///< but for its number
+  std::string file_;
   std::atomic<std::uint64_t> launches_ = 0;
 };
 

@@ -181,6 +181,9 @@ void interpretOutput(const Text& text, Options& options) {
          "name the GPU's target, for example --target nvidia:sm_90a");
   const std::string usual = options.trace.empty() ? "tile" : "schedule";
   if (!text.emit.empty() || wantsDefault) options.emit = parseEmit(wantsDefault ? usual : text.emit, options.target);
+  if (!options.trace.empty() && !options.html && std::ranges::find(options.emit, Kind::Schedule) == options.emit.end())
+    fail("--trace is drawn with the schedule, which is not among what is asked for",
+         "add schedule to --emit, or leave the other options out");
   if (options.html && options.folder.empty() && (!options.emit.empty() || showsPasses(options)))
     fail("--html holds every stage; --emit, --after and --all-passes go with it only where there is a folder", "give one with -o");
 }

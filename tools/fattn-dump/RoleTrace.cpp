@@ -9,7 +9,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "compiler/gpu/schedule/Canvas.h"
 #include "fattn/Error.h"
@@ -61,14 +60,18 @@ Activity activityOf(const Role& role) {
   return result;
 }
 
-/// The times at which a group begins trips of its loop: those of the event that it noted most often.
+bool isDot(const std::string& event) { return event.starts_with("issue ") || event.starts_with("begin dot "); }
+
+/// The times at which a group begins trips of its loop: those of the dot that it does most often, the first of them in a trip. A barrier or
+/// a turn may be waited for twice in a trip.
 std::vector<double> tripsOf(const Role& role) {
+  const bool hasDots = std::ranges::any_of(role.events, [](const auto& event) { return isDot(event.first); });
   std::map<std::string, std::vector<double>> times;
   for (const auto& [event, time] : role.events)
-    if (!event.starts_with("end ")) times[event].push_back(time);
+    if (hasDots ? isDot(event) : event.starts_with("begin ")) times[event].push_back(time);
   std::vector<double> most;
-  for (const auto& [event, at] : role.events)
-    if (auto found = times.find(event); found != times.end() && found->second.size() > most.size()) most = found->second;
+  for (const auto& [event, at] : times)
+    if (at.size() > most.size() || (at.size() == most.size() && at.front() < most.front())) most = at;
   return most;
 }
 

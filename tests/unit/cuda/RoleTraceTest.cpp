@@ -111,7 +111,7 @@ TEST_F(RoleTrace, AFolderThatIsNotThereIsSaid) {
 }
 
 TEST_F(RoleTrace, ClocksWrapAndWhatDoesNotFitGivesNoText) {
-  const std::string head = R"({"kernel":"k"})";
+  const cuda::TracedLaunch head{.kernel = "k", .target = "nvidia:sm_90a", .device = "a GPU", .number = 1};
   const std::string early = cuda::roleTraceText(head, kNames, words(100));
   EXPECT_EQ(cuda::roleTraceText(head, kNames, words(0xffffffff - 50)), early);
   EXPECT_EQ(cuda::roleTraceText(head, "1 3\na\nb\n", words(100)), "") << "other roles than there is memory for";

@@ -13,7 +13,7 @@
 namespace fattn::dump {
 namespace {
 
-/// A group whose trips take 1000 cycles: a dot of 400 from 100 on, for which it waits from 200 on; and a copier.
+/// A group whose trips take 1000 cycles: a dot of 400 from 100 on, for which it waits from 200 on, and two barriers; and a copier.
 RoleTrace example() {
   RoleTrace trace{.kernel = "forward",
                   .target = "nvidia:sm_90a",
@@ -25,6 +25,8 @@ RoleTrace example() {
     for (auto [event, time] :
          {std::pair("begin wait k", 0), {"end wait k", 50}, {"issue q*k", 100}, {"begin wait q*k", 200}, {"end wait q*k", 500}})
       trace.roles[0].events.emplace_back(event, at + time);
+    for (const double again : {610, 620})
+      for (const char* event : {"begin barrier", "end barrier"}) trace.roles[0].events.emplace_back(event, at + again);
     trace.roles[1].events.emplace_back("begin copy k", at + 600);
     trace.roles[1].events.emplace_back("end copy k", at + 700);
   }
@@ -37,10 +39,10 @@ TEST(RoleTraceTest, DrawsTwoUsualTripsAndWhatIsWaitedFor) {
             "measured: kernel 'forward' for nvidia:sm_90a on a GPU, launch 8, its first block\n"
             "  1000 cycles a trip, the median of 8; 2000 cycles in 40 columns; dots: in flight, until they are waited for;\n"
             "  group rows: |what it waits for..., - everything else; copies: |name and = until it is issued\n"
-            "    dots   |q*k====            |q*k====          \n"
-            " group 0 |---|q*k..----------|---|q*k..----------\n"
+            "    dots |q*k====            |q*k====            \n"
+            " group 0 --|q*k..----------|---|q*k..----------|-\n"
             "         waits in a trip: k 50, q*k 300\n"
-            "  copies             |k                  |k      \n"
+            "  copies           |k                  |k        \n"
             "         copying, and waiting for slots, in a trip: k 100\n"
             "  copies noted more, for which there was no room\n");
 }
@@ -92,6 +94,13 @@ TEST(RoleTraceOptions, ATimelineIsDrawnWithTheScheduleOfAGpu) {
   const auto options = parseCommandLine({"--target", "nvidia:sm_90a", "--trace", "k.json"});
   ASSERT_TRUE(options);
   EXPECT_EQ(options->emit, std::vector{Kind::Schedule});
+  for (const std::vector<std::string>& others : {std::vector<std::string>{"--emit", "ptx"}, {"--remarks"}, {"--all-passes"}}) {
+    std::vector<std::string> arguments = {"--target", "nvidia:sm_90a", "--trace", "k.json"};
+    arguments.insert(arguments.end(), others.begin(), others.end());
+    const auto elsewhere = parseCommandLine(arguments);
+    ASSERT_FALSE(elsewhere) << others[0];
+    EXPECT_EQ(elsewhere.error().hint, "add schedule to --emit, or leave the other options out");
+  }
   const auto host = parseCommandLine({"--trace", "k.json"});
   ASSERT_FALSE(host);
   EXPECT_NE(host.error().message.find("--trace is drawn with the schedule, and compiling for host has none"), std::string::npos)

@@ -75,7 +75,7 @@ class Marks {
     if (auto dot = dyn_cast<DotAsyncOp>(op)) return mark(op, false, "issue " + nameOf(dot));
     if (auto wait = dyn_cast<DotWaitOp>(op))
       if (auto dot = wait.getValue().getDefiningOp<DotAsyncOp>(); dot && !wait.getCovered()) return around(op, "wait " + nameOf(dot));
-    if (isa<tile::DotOp>(op)) return around(op, "dot");
+    if (isa<tile::DotOp>(op)) return around(op, "dot " + std::to_string(++dots_));
     if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
       auto made = op->getAttrOfType<StringAttr>("tilegpu.made");
       if (!made || made.getValue() != "elsewhere") around(op, "copy " + nameOf(copy.getBuffer()));
@@ -112,6 +112,7 @@ class Marks {
     MarkOp::create(b, op->getLoc(), std::distance(texts_.begin(), known));
   }
 
+  int dots_ = 0;  ///< those that a warp waits for at once, which have numbers
   std::vector<std::string> texts_;
   llvm::DenseMap<Value, size_t> buffers_;
 };
