@@ -3,10 +3,13 @@
 //
 //   %x = load_buffer %b[0] : 64x64xf16        =>        %v = load %b + ... : vector<4xi32>        // 8 neighbours of a row
 //
+// Lanes whose stores would meet in the same banks store their registers in different orders (layout/Stagger.h).
+//
 // Test: tests/lit/nvidia/shared.mlir.
 #include "compiler/gpu/lower/BufferAccess.h"
 #include "compiler/gpu/lower/SharedRows.h"
 #include "compiler/gpu/lower/WindowAccess.h"
+#include "compiler/layout/Stagger.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -37,18 +40,33 @@ LogicalResult Machine::loadBuffer(Lowering& to, tilegpu::LoadBufferOp op) {
   return success();
 }
 
+/// The registers as they stand behind the swaps.
+static Registers swapped(Lowering& to, Registers registers, ArrayRef<layout::Swap> swaps) {
+  for (const layout::Swap& swap : swaps) {
+    Value bit = arith::AndIOp::create(to.b, to.lane, to.i32(int64_t{1} << swap.laneBit));
+    Value other = arith::CmpIOp::create(to.b, arith::CmpIPredicate::ne, bit, to.i32(0));
+    Registers next = registers;
+    for (size_t r = 0; r < registers.size(); ++r)
+      next[r] = arith::SelectOp::create(to.b, other, registers[r ^ size_t{1} << swap.registerBit], registers[r]);
+    registers = std::move(next);
+  }
+  return registers;
+}
+
 LogicalResult Machine::storeBuffer(Lowering& to, tilegpu::StoreBufferOp op) {
   if (!op.getExtents().empty()) return storeRows(to, op);
   RankedTensorType type = op.getValue().getType();
   const LinearLayout& layout = *tilegpu::layoutOf(type);
   Type element = type.getElementType();
-  const Registers& registers = to.registers(op.getValue());
-  FailureOr<BufferAccess> access = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), layout, {});
+  const layout::SharedLayout home(op.getBuffer().getType().getLayout().getLayout());
+  const layout::Staggered order = layout::staggered(layout, home, tilegpu::elementBits(element), tilegpu::banksOf(op));
+  FailureOr<BufferAccess> access = BufferAccess::create(to, op, op.getBuffer(), op.getSlot(), order.layout, {});
   if (failed(access)) return failure();
   int64_t bytes = tilegpu::elementBits(element) / 8;
   OpBuilder::InsertionGuard behind(to.b);
   if (Value holder = isHolder(to, layout::holdersOf(layout)))
     to.b.setInsertionPointToStart(scf::IfOp::create(to.b, holder, /*withElseRegion=*/false).thenBlock());
+  const Registers registers = swapped(to, to.registers(op.getValue()), order.swaps);
   for (const std::vector<int64_t>& group : bufferVectors(*access, bytes)) {
     SmallVector<Value> elements;
     for (int64_t r : group) elements.push_back(registers[static_cast<size_t>(r)]);

@@ -120,3 +120,27 @@ func.func @across(%p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu.target = 
   %x = tilegpu.load_buffer %buffer[%slot] {offsets = array<i64: 32>} : !tilegpu.buffer<1 x 80xf32, #shared> -> tensor<32xf32, #half>
   return
 }
+
+// -----
+
+#f32 = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 32">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,4), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0) | dim0: 16, dim1: 32">
+
+// Rows 0 and 1 of f32 fragments would meet in the same banks: every other pair of lanes stores the other 16 columns first.
+// CHECK-LABEL: func.func @staggered
+// CHECK: %[[BIT:.*]] = arith.andi %{{.*}}, %c2_i32 : i32
+// CHECK: %[[ODD:.*]] = arith.cmpi ne, %[[BIT]], %c0_i32 : i32
+// CHECK: arith.select %[[ODD]], %[[X8:[a-z0-9]+]], %[[X0:[a-z0-9]+]] : f32
+// CHECK: arith.select %[[ODD]], %[[X0]], %[[X8]] : f32
+// CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 8 : i64}
+func.func @staggered(%p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 1 : i64} {
+  %slot = arith.constant 0 : i32
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c32 = arith.constant 32 : i64
+  %pa = tile.make_block_ptr %p, shape [%c32, %c32], strides [%c32, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<16x32xf32>
+  %x = tile.load %pa : !tile.block_ptr<16x32xf32> -> tensor<16x32xf32, #f32>
+  %buffer = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 16x32xf32, #rows>
+  tilegpu.store_buffer %x, %buffer[%slot] : tensor<16x32xf32, #f32>, !tilegpu.buffer<1 x 16x32xf32, #rows>
+  return
+}
