@@ -63,7 +63,7 @@ void Memory::waitDots(const Step& step, Report report) {
     if (ended(dot)) note({dot.step, dot.slot, /*write=*/false});
   std::erase_if(dots, ended);
   if (!watched) return;
-  mlir::Operation* waitedFor = wait.getValue().getDefiningOp();
+  mlir::Operation* waitedFor = tilegpu::dotOf(wait.getValue());
   if (llvm::any_of(dots, [&](const Dot& dot) { return dot.step->op == waitedFor; }))
     report(wait.getCovered() ? Hazard::CoveredByNothing : Hazard::WaitLeavesDot, nullptr, &step);
 }

@@ -117,6 +117,9 @@ llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, til
 llvm::SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most = SIZE_MAX);
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
 inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
+/// On tile.dot and tilegpu.dot_async of a loop, by -tilegpu-schedule-loops: nothing waits for the dot before the next trip does, and what
+/// it reads of shared memory stays until then. -tilegpu-place-waits lets it run on when its trip ends.
+inline constexpr llvm::StringLiteral kRunsOnAttr = "tilegpu.runs_on";
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-pad-tiles: how much of its depth, and how many of its columns, are no padding. Behind
 /// that depth both operands are zeros; behind those columns the result may be anything, such as the accumulator. Neither needs to be
 /// multiplied.
@@ -143,6 +146,9 @@ int64_t copierWarpsOf(mlir::Operation* op);
 
 /// Registers the dialect and those whose operations stand beside it.
 void registerTileGpuDialects(mlir::DialectRegistry& registry);
+
+/// The dot that a value in flight is the result of, in the trip before where a loop carries it; null of any other value.
+DotAsyncOp dotOf(mlir::Value inFlight);
 
 }  // namespace fattn::tilegpu
 

@@ -172,6 +172,43 @@ static SmallVector<int64_t> operandShape(BufferType buffer, bool transposed) {
   return shape;
 }
 
+/// Where a loop carries the operand: what the trips see, and the loop's result.
+static SmallVector<Value, 2> carriedAs(OpOperand& use) {
+  Operation* owner = use.getOwner();
+  auto around = dyn_cast<LoopLikeOpInterface>(owner->hasTrait<OpTrait::IsTerminator>() ? owner->getParentOp() : owner);
+  if (!around || around->getNumRegions() != 1) return {};
+  for (auto [i, argument] : llvm::enumerate(around.getRegionIterArgs()))
+    if (&around.getInitsMutable()[i] == &use || &(*around.getYieldedValuesMutable())[i] == &use) return {argument, around->getResult(i)};
+  return {};
+}
+
+/// What uses a dot in flight, or what a loop carries of it, otherwise than to wait for it, or as a dot's accumulator; null where nothing
+/// does.
+static Operation* otherUser(Value inFlight) {
+  llvm::SmallSetVector<Value, 4> names;
+  names.insert(inFlight);
+  for (size_t i = 0; i < names.size(); ++i)
+    for (OpOperand& use : names[i].getUses()) {
+      Operation* user = use.getOwner();
+      auto dot = dyn_cast<DotAsyncOp>(user);
+      if (isa<DotWaitOp>(user) || (dot && use.get() == dot.getAcc())) continue;
+      SmallVector<Value, 2> carried = carriedAs(use);
+      if (carried.empty()) return user;
+      names.insert(carried.begin(), carried.end());
+    }
+  return nullptr;
+}
+
+DotAsyncOp dotOf(Value value) {
+  if (auto dot = value.getDefiningOp<DotAsyncOp>()) return dot;
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = dyn_cast_or_null<LoopLikeOpInterface>(argument ? argument.getOwner()->getParentOp() : value.getDefiningOp());
+  if (!loop || loop->getNumRegions() != 1) return {};
+  for (auto [i, carried] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (value == carried || value == loop->getResult(i)) return loop.getYieldedValues()[i].getDefiningOp<DotAsyncOp>();
+  return {};
+}
+
 LogicalResult DotAsyncOp::verify() {
   auto bufferA = dyn_cast<BufferType>(getA().getType());
   if (!bufferA && failed(verifyHome(*this, getA().getType()))) return failure();
@@ -188,14 +225,13 @@ LogicalResult DotAsyncOp::verify() {
   if (a.size() != 2 || b.size() != 2 || c.size() != 2 || a[1] != b[0] || c[0] != a[0] || c[1] != b[1])
     return emitOpError() << "needs a of m x k, b of k x n and acc of m x n, but got " << tile::formatShape(a) << ", "
                          << tile::formatShape(b) << " and " << tile::formatShape(c);
-  for (OpOperand& use : getResult().getUses())
-    if (Operation* user = use.getOwner(); !isa<DotWaitOp>(user) && !(isa<DotAsyncOp>(user) && use.get() == cast<DotAsyncOp>(user).getAcc()))
-      return emitOpError() << "is in flight until tilegpu.dot_wait, but its result is used by " << user->getName();
+  if (Operation* user = otherUser(getResult()))
+    return emitOpError() << "is in flight until tilegpu.dot_wait, but its result is used by " << user->getName();
   return success();
 }
 
 LogicalResult DotWaitOp::verify() {
-  if (getValue().getDefiningOp<DotAsyncOp>()) return success();
+  if (dotOf(getValue())) return success();
   return emitOpError() << "waits for the result of tilegpu.dot_async, but got another value";
 }
 

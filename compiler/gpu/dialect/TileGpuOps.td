@@ -454,17 +454,18 @@ def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminato
   let description = [{
     The warp group whose number is `turn` modulo the number of computing groups executes the region, and the others go on. A tile in the region has
     a layout of as many warps as a group has. What the region does to barrier objects counts for all warps, as if each had executed it.
-    With `drained` no dot is in flight when it begins: -tilegpu-place-waits moves no wait beyond it. With `met` all groups have come to it:
-    -tilegpu-place-barriers places a barrier before it. Inserted by `-tilegpu-assign-owners`.
+    With `drained` no dot is in flight when the owner begins: -tilegpu-place-waits moves no wait beyond it, and says with `waits` that one is in
+    flight nevertheless, from trip to trip; then the owner waits first. With `met` all groups have come to it: -tilegpu-place-barriers places
+    a barrier before it. Inserted by `-tilegpu-assign-owners`.
 
     Constraints:
     - C1: the function's machine has warp groups, and the function two or more of them.
     - C2: the region has no result, and none of its operations needs warps of other groups.
     - C3: it does not stand in another one.
   }];
-  let arguments = (ins I32:$turn, UnitAttr:$drained, UnitAttr:$met);
+  let arguments = (ins I32:$turn, UnitAttr:$drained, UnitAttr:$waits, UnitAttr:$met);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$turn (`drained` $drained^)? (`met` $met^)? $body attr-dict";
+  let assemblyFormat = "$turn (`drained` $drained^)? (`waits` $waits^)? (`met` $met^)? $body attr-dict";
   let hasVerifier = 1;
 }
 
@@ -533,7 +534,7 @@ def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
     - C1: `a` is a tile of m x k, or a buffer of m x k (k x m with `transposed_a`) with a slot; `b` is a buffer of k x n (n x k with
       `transposed_b`); `acc` is m x n.
     - C2: `instruction` reads `b` from shared memory, and `a` exactly if it is a buffer.
-    - C3: the only users of the result are `tilegpu.dot_wait`, and `tilegpu.dot_async` as its accumulator.
+    - C3: the only users of the result are `tilegpu.dot_wait`, and `tilegpu.dot_async` as its accumulator; a loop may carry it to them.
     - C4: what threads have written into the slots is visible to the matrix unit: behind the writes stands `tilegpu.fence_async`, and
       behind that a barrier (`-tilegpu-place-barriers`).
   }];
@@ -555,7 +556,7 @@ def TileGpu_DotWaitOp : TileGpu_Op<"dot_wait", [SameOperandsAndResultType, Memor
     `covered` says that the dot is complete by then, as a wait before this one was for it as well; then this one waits for nothing.
 
     Constraints:
-    - C1: the value is the result of `tilegpu.dot_async`.
+    - C1: the value is the result of `tilegpu.dot_async`, or what a loop carries and each trip leaves as one.
   }];
   let arguments = (ins Tile_Tile:$value, OptionalAttr<I64Attr>:$pending, UnitAttr:$covered);
   let results = (outs Tile_Tile:$result);

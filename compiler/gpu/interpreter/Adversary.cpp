@@ -352,6 +352,7 @@ std::vector<Fault> check(ModuleOp module, const std::vector<interpreter::Argumen
     try {
       for (const interpreter::Grid& id : blocksOf(code, run)) {
         std::ranges::fill(sharedBytes, static_cast<char>(0xff));
+        shared.shadow.clear();
         Execution(code, run, id, data).finish();
       }
     } catch (const Error& error) {

@@ -52,6 +52,8 @@ class Shadow {
   Shadow(std::string name, int64_t bytes, int64_t granule)
       : name_(std::move(name)), granule_(granule), cells_(static_cast<std::size_t>((bytes + granule - 1) / granule)) {}
 
+  /// Nobody has touched anything: a block begins.
+  void clear() { cells_.assign(cells_.size(), Cell()); }
   void read(int64_t at, int64_t bytes, const Access& now, Log& log);
   void write(int64_t at, int64_t bytes, const Access& now, Log& log, bool atomic = false);
   /// A copy that writes these bytes, or reads them, begins, or is complete for its thread.

@@ -64,7 +64,7 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
     return {{.buffer = copy.getBuffer(), .write = true, .copy = true, .released = copy.isBulk() && isReleased(copy.getBuffer())}};
   SmallVector<BufferAccess, 2> accesses;
   auto dot = dyn_cast<DotAsyncOp>(op);
-  if (auto wait = dyn_cast<DotWaitOp>(op)) dot = wait.getValue().getDefiningOp<DotAsyncOp>();
+  if (auto wait = dyn_cast<DotWaitOp>(op)) dot = dotOf(wait.getValue());
   if (dot) {
     accesses.push_back({.buffer = dot.getB(), .dot = true});
     if (isa<BufferType>(dot.getA().getType())) accesses.push_back({.buffer = dot.getA(), .dot = true, .bySlot = isCommitted(dot.getA())});

@@ -21,9 +21,9 @@ namespace {
 
 void verifyNode(const Node& node) {
   const auto legal = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-  if (node.name.empty() || !std::ranges::all_of(node.name, legal) || std::isdigit(static_cast<unsigned char>(node.name.back())) != 0)
+  if (node.name.empty() || !std::ranges::all_of(node.name, legal) || std::isalpha(static_cast<unsigned char>(node.name.back())) == 0)
     fail(fmt::format("a node is called '{}'", node.name),
-         "a name is letters, digits and '_', and does not end in a digit, where a schedule writes the stage");
+         "a name is letters, digits and '_', and ends in a letter, behind which a schedule writes the stage and `_`");
   const auto& w = node.work;
   const double figures[] = {
       w.exp2, w.fma, w.add, w.convert, w.shuffle, w.sharedBytes, w.latency, node.bytes, double(node.registers), double(node.shared)};

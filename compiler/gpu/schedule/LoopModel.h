@@ -36,7 +36,7 @@ struct ArithmeticWork {
 };
 
 struct Node {
-  std::string name;  ///< a word that does not end in a digit: behind it, a schedule writes the stage
+  std::string name;  ///< a word that ends in a letter: behind it, a schedule writes the stage, and `_`
   NodeKind kind = NodeKind::Arithmetic;
   DotWork dot = {};          ///< of a Dot
   ArithmeticWork work = {};  ///< of an Arithmetic node

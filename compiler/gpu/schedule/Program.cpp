@@ -62,7 +62,7 @@ class TripWriter {
   void addWaitForLastDot() {
     for (int place = schedule_.size - 1; place >= 0; --place) {
       const int node = schedule_.order[place];
-      if (!loop_.nodes[node].queued || loop_.nodes[node].copy) continue;
+      if (!loop_.nodes[node].queued || loop_.nodes[node].copy || schedule_.runsOn[node]) continue;
       if (covered_.add(false, place)) add(StepKind::Wait, node);
       return;
     }

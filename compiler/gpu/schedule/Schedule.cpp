@@ -25,12 +25,35 @@ std::string printNodes(const Schedule& schedule, NameOf nameOf) {
     if (place != 0) text += ' ';
     text += nameOf(node);
     if (schedule.stage[node] != 0) text += std::to_string(schedule.stage[node]);
+    if (schedule.runsOn[node]) text += '_';
   }
   return text;
 }
 
 [[noreturn]] void fail(std::string_view text, std::string what, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: {}", text, what), std::move(hint));
+}
+
+/// A dot that runs on: nothing in its trip or the next one uses its result but itself, and the next trip waits for a dot before it is
+/// issued again.
+void checkRunsOn(const CostedLoop& loop, const Schedule& schedule, std::string_view text) {
+  const auto isDot = [&](int node) { return loop.nodes[node].queued && !loop.nodes[node].copy; };
+  for (int place = 0; place < schedule.size; ++place) {
+    const int node = schedule.order[place];
+    if (!schedule.runsOn[node]) continue;
+    const std::string& name = loop.names[node];
+    if (!isDot(node))
+      fail(text, fmt::format("{} cannot run on: no matrix unit computes it by itself", name), "`_` stands behind such dots");
+    for (const Edge& edge : loop.edges)
+      if (edge.from == node && edge.to != node && !edge.order)
+        fail(text, fmt::format("{} cannot run on: {} uses it", name, loop.names[edge.to]), "only dots that add to what they carry run on");
+    const bool waited = std::ranges::any_of(loop.edges, [&](const Edge& edge) {
+      const auto placeOf = [&](int n) { return std::ranges::find(schedule.order, n) - schedule.order.begin(); };
+      return isDot(edge.from) && edge.to != edge.from && !edge.order && edge.distance == 0 &&
+             schedule.stage[edge.from] == schedule.stage[edge.to] && placeOf(edge.to) < place;
+    });
+    if (!waited) fail(text, fmt::format("{} cannot run on: nothing in front of it waits for a dot of its trip", name), "leave `_` out");
+  }
 }
 
 }  // namespace
@@ -54,6 +77,8 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
   std::array<bool, kMaxNodes> seen{};
   std::istringstream words{std::string(text)};
   for (std::string word; words >> word;) {
+    const bool runsOn = word.size() > 1 && word.back() == '_';
+    if (runsOn) word.pop_back();
     const std::string name = word.substr(0, word.find_last_not_of("0123456789") + 1), digits = word.substr(name.size());
     const auto node = findNode(loop, name);
     if (!node) fail(text, fmt::format("there is no node '{}'", name), fmt::format("the nodes are {}", fmt::join(loop.names, ", ")));
@@ -62,6 +87,7 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
     if (seen[*node]) fail(text, fmt::format("{} stands there twice", name), "every node is issued once a trip");
     seen[*node] = true;
     result.stage[*node] = static_cast<std::uint8_t>(stage);
+    result.runsOn[*node] = runsOn;
     result.order[result.size++] = static_cast<std::uint8_t>(*node);
   }
   for (int node = 0; node < loop.size(); ++node)
@@ -104,6 +130,7 @@ Schedule canonical(const std::array<int, kMaxNodes>& at, int size) {
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text) {
   Schedule schedule = parseSchedule(loop, text);
   if (const auto error = illegalEdge(loop, schedule)) throw Error(*error);
+  checkRunsOn(loop, schedule, text);
   const std::uint8_t least = schedule.size == 0 ? 0 : *std::min_element(schedule.stage.begin(), schedule.stage.begin() + schedule.size);
   for (int node = 0; node < schedule.size; ++node) schedule.stage[node] -= least;
   return schedule;

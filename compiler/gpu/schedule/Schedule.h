@@ -2,7 +2,9 @@
 // A schedule of a loop's nodes: in which order one trip issues them, and of which iteration.
 //
 // A node of stage s works, in trip t, on iteration t - s. As one line: the names in the order of issue, each followed by its stage
-// where that is not 0: `S PV1 E L` issues S of this iteration, PV of the one before, then E and L.
+// where that is not 0: `S PV1 E L` issues S of this iteration, PV of the one before, then E and L. `_` behind a dot that only adds to what
+// the loop carries, as in `S E L W_`, lets it run on when its trip ends: it is waited for in the next trip, where an earlier dot of that
+// trip is.
 //
 // Legal: for an edge u -> v of distance d, either s(v) + d > s(u), or s(v) + d == s(u) and u comes before v. With the absolute position
 // a(n) = s(n) * size + place, that is a(u) < a(v) + d * size: legality does not change when every a moves by the same amount. Such moves
@@ -27,6 +29,7 @@ struct Schedule {
   int size = 0;
   std::array<std::uint8_t, kMaxNodes> order{};  ///< order[place] is a node
   std::array<std::uint8_t, kMaxNodes> stage{};  ///< stage[node]
+  std::array<bool, kMaxNodes> runsOn{};         ///< runsOn[node]: a dot that ends in the trip behind the one that issues it
 
   /// a(node) for every node.
   std::array<int, kMaxNodes> positions() const;
@@ -49,7 +52,7 @@ Schedule canonical(const Schedule& schedule);
 Schedule canonical(const std::array<int, kMaxNodes>& at, int size);
 
 /// Parses and checks a schedule forced by the user. It keeps its rotation, which decides how long a dot may run: one that ends a trip is
-/// waited for there, before what it reads is released; one that begins a trip runs beside the dots behind it.
+/// waited for there, before what it reads is released, unless it runs on; one that begins a trip runs beside the dots behind it.
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text);
 
 }  // namespace fattn::gpu

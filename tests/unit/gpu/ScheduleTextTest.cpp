@@ -2,7 +2,10 @@
 // Schedules forced from text and loop models out of range: every message, word by word.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/gpu/schedule/OrderWords.h"
+#include "compiler/gpu/schedule/Program.h"
 #include "compiler/gpu/schedule/Resources.h"
 #include "compiler/gpu/schedule/Schedule.h"
 #include "compiler/gpu/schedule/ScheduledLoop.h"
@@ -58,6 +61,36 @@ TEST(ScheduleText, WhatIsNoScheduleIsRefused) {
   EXPECT_EQ(forced("S E L PV12"), "schedule `S E L PV12`: PV has stage 12\n  hint: stages are 0 to 3");
 }
 
+std::string backwardForced(const char* text) {
+  const CostedLoop loop = cost(backwardLoop(128, 64, 2), findTarget("nvidia:sm_90a"));
+  std::string printed;
+  const std::string error = errorOf([&] { printed = print(loop, forceSchedule(loop, text)); });
+  return printed.empty() ? error : printed;
+}
+
+TEST(ScheduleText, ADotRunsOnWhereNothingUsesItAndAnEarlierOneIsWaitedFor) {
+  EXPECT_EQ(backwardForced("S dP P dV dS dQ Qo dK_"), "S dP P dV dS dQ Qo dK_");
+  EXPECT_EQ(forced("S E L PV_"), "schedule `S E L PV_`: PV cannot run on: L uses it\n  hint: only dots that add to what they carry run on");
+  EXPECT_EQ(forced("S E_ L PV"),
+            "schedule `S E_ L PV`: E cannot run on: no matrix unit computes it by itself\n  hint: `_` stands behind such dots");
+  EXPECT_EQ(
+      backwardForced("dK1_ S dP P dV dS dQ Qo"),
+      "schedule `dK1_ S dP P dV dS dQ Qo`: dK cannot run on: nothing in front of it waits for a dot of its trip\n  hint: leave `_` out");
+  EXPECT_EQ(forced("S E L PV__"), "schedule `S E L PV__`: there is no node 'PV_'\n  hint: the nodes are S, E, L, PV");
+}
+
+TEST(ScheduleText, ADotThatRunsOnIsNotWaitedForInItsTrip) {
+  LoopModel model = backwardLoop(128, 64, 2);
+  model.dotsEndInTrip = true;
+  const CostedLoop loop = cost(model, findTarget("nvidia:sm_90a"));
+  const auto waitsFor = [&](const char* text, std::string_view node) {
+    const Program program = makeProgram(loop, forceSchedule(loop, text), false);
+    return std::ranges::count_if(program, [&](const Step& step) { return step.kind == StepKind::Wait && loop.names[step.node] == node; });
+  };
+  EXPECT_EQ(waitsFor("S dP P dV dS dQ Qo dK", "dK"), 1);
+  EXPECT_EQ(waitsFor("S dP P dV dS dQ Qo dK_", "dK"), 0);
+}
+
 TEST(ScheduleResources, RegistersOfTheForwardOrders) {
   const CostedLoop loop = forward();
   EXPECT_EQ(resources(loop, forceSchedule(loop, "S PV1 E L")).registers, 184);
@@ -86,9 +119,9 @@ TEST(LoopModelVerify, NamesWhatIsWrong) {
   EXPECT_EQ(verified(loop), "no error");
   LoopModel bad = loop;
   bad.nodes[1].name = "E1";
-  EXPECT_EQ(
-      verified(bad),
-      "a node is called 'E1'\n  hint: a name is letters, digits and '_', and does not end in a digit, where a schedule writes the stage");
+  EXPECT_EQ(verified(bad),
+            "a node is called 'E1'\n  hint: a name is letters, digits and '_', and ends in a letter, behind which a schedule writes the "
+            "stage and `_`");
   bad = loop;
   bad.nodes[1].name = "S";
   EXPECT_EQ(verified(bad), "two nodes are called S");

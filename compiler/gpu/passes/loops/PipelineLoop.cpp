@@ -22,7 +22,8 @@
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
-// - Behind the last reader of a buffer that an engine fills in boxes the slot is released.
+// - Behind the last reader of a buffer that an engine fills in boxes the slot is released; in the next trip, where that is a dot that runs
+//   on. Such a buffer's copies run one trip less ahead, or there is a slot more.
 // - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
@@ -51,7 +52,7 @@ class Pipeliner {
  public:
   Pipeliner(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute)
       : loop(loop), fetches(fetches), ahead(fetches.empty() ? 0 : ahead), waits(waits), order(std::move(compute)) {
-    for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0;
+    for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0 || op->hasAttr(kRunsOnAttr);
   }
 
   FailureOr<scf::ForOp> run() {
@@ -79,7 +80,7 @@ class Pipeliner {
     int64_t trips = std::max<int64_t>(0, llvm::divideCeil(std::max<int64_t>(0, *upper - *lower), *step));
     if (trips < 2 && lateStages) {
       lateStages = false;
-      for (auto& entry : order) entry.second = 0, stage[entry.first] = 0;
+      for (auto& [op, s] : order) s = 0, stage[op] = 0, op->removeAttr(kRunsOnAttr);
       llvm::sort(order, [](auto& a, auto& b) { return a.first->isBeforeInBlock(b.first); });
     }
     ahead = std::min(ahead, std::max<int64_t>(0, trips - 1));
@@ -130,13 +131,19 @@ class Pipeliner {
     auto store = copy ? StoreBufferOp() : cast<StoreBufferOp>(*fetch->user_begin());
     unsigned first = readStages(bufferOf(fetch)).first;
     Operation* meeting = refills.lookup(fetch);
-    unsigned when = first - static_cast<unsigned>(copy ? ahead + (meeting ? 1 : 0) : std::min<int64_t>(ahead, 1));
+    unsigned when = first - static_cast<unsigned>(copy ? distanceOf(copy) + (meeting ? 1 : 0) : std::min<int64_t>(ahead, 1));
     SmallVector<Operation*> ops = separate(fetch, when);
     ops.push_back(fetch);
     for (Operation* op : ops) stage[op] = when;
     if (earlyAddresses.contains(fetch)) loadEarlier(ops, when - 1);
     if (meeting) return insert(ops, after(meeting));
     insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
+  }
+
+  /// Trips that a copy runs ahead of its first reader. A dot that runs on takes one of several, so that the buffer has no slot more.
+  int64_t distanceOf(CopyAsyncOp copy) {
+    auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
+    return ahead > 1 && copy.isBulk() && alloc && lastRunsOn(alloc) ? ahead - 1 : ahead;
   }
 
   /// What follows from carried values is computed once for all fetches, in the first one's stage: those stay together.
@@ -257,7 +264,7 @@ class Pipeliner {
   void giveSlots(Operation* fill) {
     auto copy = dyn_cast<CopyAsyncOp>(fill);
     auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
-    unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second);
+    unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second) + (lastRunsOn(alloc) ? 1 : 0);
     int64_t slots = std::max(static_cast<int64_t>(last) - when + (refills.contains(fill) ? 0 : 1), alloc.getResult().getType().getSlots());
     if (copy && copy.isBulk()) release(alloc, slots);
     if (slots == 1) return;
@@ -298,17 +305,28 @@ class Pipeliner {
     return last;
   }
 
+  /// Whether a dot reads the buffer in the last stage that runs on when its trip ends.
+  bool lastRunsOn(AllocOp alloc) {
+    const unsigned last = readStages(alloc).second;
+    return llvm::any_of(alloc.getResult().getUsers(), [&](Operation* user) {
+      auto load = dyn_cast<LoadBufferOp>(user);
+      return load && llvm::any_of(readersOf(load), [&](Operation* op) { return op->hasAttr(kRunsOnAttr) && stage.at(op) == last; });
+    });
+  }
+
   /// Behind the last reader of the last stage the slot is free for the engine.
   void release(AllocOp alloc, int64_t slots) {
     unsigned last = readStages(alloc).second;
     Place reader = lastReader(alloc, last);
     if (reader == order.end()) return;
+    const bool runsOn = lastRunsOn(alloc);
+    if (runsOn) ++last;
     OpBuilder b(loop.getBody()->getTerminator());
     auto op = ReleaseOp::create(b, alloc.getLoc(), alloc.getResult(), arith::ConstantIntOp::create(b, alloc.getLoc(), 0, 32));
     Operation* zero = op.getSlot().getDefiningOp();
     zero->moveBefore(loop);
     stage[op] = last;
-    order.insert(std::next(reader), {op, last});
+    order.insert(runsOn ? order.begin() : std::next(reader), {op, last});
     op.getSlotMutable().assign(counter(last, slots));
   }
 

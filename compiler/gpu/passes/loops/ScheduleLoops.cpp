@@ -179,6 +179,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     StagedOps compute;
     if (choice.schedule && keepsText(graph, *choice.schedule)) choice.schedule.reset();
     if (choice.schedule) {
+      if (failed(markThoseThatRunOn(loop, graph, *choice.schedule))) return failure();
       compute = stagedOps(graph, *choice.schedule);
       for (auto& entry : compute)
         if (entry.second > 1) return loop.emitError() << "schedule " << choice.text << " has more than two stages, 0 and 1";
@@ -189,6 +190,27 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     if (!choice.text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice.text));
     Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
     if (failed(pipelineLoop(loop, fetches, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
+    return success();
+  }
+
+  /// Only slots that an engine fills wait for what still reads them.
+  LogicalResult markThoseThatRunOn(scf::ForOp loop, const LoopGraph& graph, const gpu::Schedule& order) {
+    for (auto [node, operations] : llvm::enumerate(graph.operations)) {
+      if (!order.runsOn[node]) continue;
+      for (Operation* op : operations) {
+        auto load = dyn_cast<LoadBufferOp>(op);
+        const bool filled = load && llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
+                              auto copy = dyn_cast<CopyAsyncOp>(user);
+                              return loop->isAncestor(user) && (copy ? !copy.isBulk() : isa<StoreBufferOp>(user));
+                            });
+        if (filled && advice) return success();
+        if (filled)
+          return loop.emitError() << "schedule " << forced.getValue() << ": " << graph.model.nodes[node].name
+                                  << " cannot run on, as threads fill what it reads of shared memory; leave `_` out";
+      }
+      for (Operation* op : operations)
+        if (isa<tile::DotOp>(op)) op->setAttr(kRunsOnAttr, UnitAttr::get(op->getContext()));
+    }
     return success();
   }
 

@@ -134,7 +134,8 @@ class OwnerAssigner {
     SmallVector<ReleaseOp> releases = releasesBetween(dot, add);
     Location loc = dot.getLoc();
     OpBuilder b(add);
-    auto region = OwnerOnlyOp::create(b, loc, dot.getASlot(), /*drained=*/needsRegisters(dot), /*met=*/!knowsLastOwner(dot));
+    auto region =
+        OwnerOnlyOp::create(b, loc, dot.getASlot(), /*drained=*/needsRegisters(dot), /*waits=*/false, /*met=*/!knowsLastOwner(dot));
     OwnerOnlyOp::ensureTerminator(region.getBody(), b, loc);
     Operation* end = region.getBody().front().getTerminator();
     b.setInsertionPoint(end);

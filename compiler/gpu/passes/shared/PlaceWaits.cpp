@@ -16,13 +16,15 @@
 //
 // A wait for a dot moves down its block to the first operation that uses its result, that writes a buffer which the dot reads, that
 // computes what takes over the registers of an operand in the next trip, or that nothing may be in flight beyond (tilegpu.owner_only).
-// Releases of these buffers on the way come along: the dot reads them until then.
+// Releases of these buffers on the way come along: the dot reads them until then. A dot that runs on when its trip ends is waited for in
+// the next one (RunOn.h); an owner beyond which nothing may be in flight waits for it first, alone.
 //
 // `pending` is the number of copies that are younger than those waited for on every path to the wait (Waits.h).
 //
 // Test: tests/lit/gpu/place-waits.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/shared/RunOn.h"
 #include "compiler/gpu/passes/shared/Waits.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -87,7 +89,7 @@ llvm::SmallPtrSet<Operation*, 4> successorsOf(Value operand) {
 
 void sink(DotWaitOp wait) {
   llvm::SmallSetVector<Value, 4> buffers;
-  llvm::SmallPtrSet<Operation*, 4> successors = successorsOf(wait.getValue().getDefiningOp<DotAsyncOp>().getA());
+  llvm::SmallPtrSet<Operation*, 4> successors = successorsOf(dotOf(wait.getValue()).getA());
   for (const BufferAccess& access : accessesOf(wait)) buffers.insert(access.buffer);
   auto uses = [&](Operation* op) { return llvm::any_of(wait->getUsers(), [&](Operation* user) { return op->isAncestor(user); }); };
   auto writes = [&](Operation* op) {
@@ -130,9 +132,10 @@ class PlaceWaitsPass : public impl::PlaceWaitsPassBase<PlaceWaitsPass> {
       transforms::Aliasing aliasing;
       for (CopyWaitOp wait : llvm::reverse(waits)) sink(wait, aliasing);
       for (CopyWaitOp wait : waits) merge(wait);
-      SmallVector<DotWaitOp> dots;
-      func.walk([&](DotWaitOp wait) { dots.push_back(wait); });
+      SmallVector<DotWaitOp> dots, late;
+      func.walk([&](DotWaitOp wait) { (canRunOn(wait) ? late : dots).push_back(wait); });
       for (DotWaitOp wait : llvm::reverse(dots)) sink(wait);
+      for (DotWaitOp wait : llvm::reverse(late)) sink(runOn(wait));
       countPending(func);
     }
   }

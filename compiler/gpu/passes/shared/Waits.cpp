@@ -71,6 +71,10 @@ class AgeFlow {
       visitFor(loop, ages);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       visitWhile(loop, ages);
+    } else if (auto owner = dyn_cast<OwnerOnlyOp>(op); owner && owner.getDrained()) {
+      owner.setWaits(
+          llvm::any_of(ages, [](const auto& entry) { return !isa<TokenType>(entry.first.getType()) && entry.second < kComplete; }));
+      visitBranches(op, ages);
     } else if (op->getNumRegions() != 0) {
       visitBranches(op, ages);
     }
