@@ -42,6 +42,10 @@ struct KeySums {
   Tile dk, dv;  ///< [N, D], [N, Dv]
 };
 
+/// Whether P is kept as dV takes it, rounded to the type, until dP is there. A thread has no registers for P in f32 beside dP where a block
+/// has more queries than this; dQ and dK are then less exact (docs/backward.md).
+bool keepsRounded(std::int64_t queries) { return queries > 64; }
+
 /// Adds to the sums what the queries of one head give.
 KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& batch, const Scalar& head, std::int64_t M,
                 const KeySums& before) {
@@ -65,8 +69,10 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
     if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
     const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
-    const Tile ds = cast(p * (dot(block.v, trans(dout)) - delta), type);
-    const Tile dvNext = dot(cast(p, type), dout, dv), dkNext = dot(ds, q, dk);
+    const Tile rounded = cast(p, type);
+    const Tile weights = keepsRounded(M) ? cast(rounded, DType::F32) : p;
+    const Tile ds = cast(weights * (dot(block.v, trans(dout)) - delta), type);
+    const Tile dvNext = dot(rounded, dout, dv), dkNext = dot(ds, q, dk);
     if (a.sums) atomic_add(advance(*sums, {m, 0}), dot(trans(ds), block.k), check);
     return carry(dkNext, dvNext);
   });

@@ -17,8 +17,8 @@ bool hasUnit(const Parameters& parameters, const Machine& machine) {
   return machine.warp_groups && sizeInBytes(parameters.dtype("dtype")) == 2;
 }
 
-TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::string schedule = "") {
-  return {.block_m = m, .block_n = n, .stages = 2, .warps = warps, .schedule = std::move(schedule)};
+TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::string schedule = "", std::int32_t stages = 2) {
+  return {.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = std::move(schedule)};
 }
 
 // The engine copies aligned rows, and the unit makes all products.
@@ -32,28 +32,35 @@ bool hasWholeRows(const Parameters& parameters) {
   return hasBoxes(parameters) && (width == 64 || width == 128 || width == 256);
 }
 
-// What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, or in the next one.
-constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAndLateKeys = "D1 A B a C b c d E1 e1 owners";
+// What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, in the next one, or from one into the other.
+constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAndLateKeys = "D1 A B a C b c d E1 e1 owners",
+                     *kOwnersAndRunningKeys = "A B a C b c d D_ E1 e1 owners";
 
-// Orders of the loop over queries that measured best: scores and their gradients begin together, and dV while dS is computed. What is added
-// to dQ is one warp group's, and comes a trip later, when the other group's part of dS is old. With 64 columns there are registers to
-// begin dK in the next trip, so that the scores do not wait for it. With 256 columns two groups of warps share the columns of dK and dV,
-// and exchange P and dS (docs/backward.md).
-TileConfig wholeRowsTile(const Parameters& parameters) {
-  const bool sums = parameters.flag("sums");
-  if (widthOf(parameters) <= 64) return tileOf(64, 128, 8, sums ? kOwnersAndLateKeys : "D1 A B a C b c");
-  if (widthOf(parameters) <= 128) return tileOf(64, 128, 8, sums ? kOwnersInTrip : "A B a C b c D");
-  return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
+// Tiles and orders of the loop over queries that measured best (docs/backward.md): scores and their gradients begin together, and dV while
+// dS is computed. With sums, what is added to dQ is one warp group's, and comes a trip later, when the other group's part of dS is old. Up
+// to 64 columns 128 queries a trip halve what is read and added for a key; beyond, a third slot lets the two groups be most of a trip
+// apart.
+TileConfig tileWithSums(std::int64_t width) {
+  return width <= 64 ? tileOf(128, 128, 8, kOwnersInTrip) : tileOf(64, 128, 8, kOwnersInTrip, 3);
 }
 
-// Other widths: the order of 128 columns. Below 16 the loop has other nodes, and the search decides.
+// Without sums dK runs on, or begins in the next trip, where there are registers, so that the scores do not wait for it. With 256 columns
+// two groups of warps share the columns of dK and dV, and exchange P and dS.
+TileConfig wholeRowsTile(const Parameters& parameters) {
+  const bool sums = parameters.flag("sums");
+  const std::int64_t width = widthOf(parameters);
+  if (width > 128) return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
+  if (sums) return tileWithSums(width);
+  if (width > 64) return tileOf(64, 128, 8, "A B a C b c D");
+  return parameters.flag("causal") ? tileOf(64, 128, 8, "D1 A B a C b c") : tileOf(64, 128, 8, "A B a C b c D_", 3);
+}
+
+// Other widths. Below 16 the loop has other nodes, and the search decides.
 TileConfig otherRowsTile(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
   const bool sums = parameters.flag("sums");
-  const bool named = hasBoxes(parameters) && width >= 16;
-  if (!named) return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
-  if (!sums) return tileOf(64, 128, 8, "A B a C b c D");
-  return tileOf(64, 128, 8, kOwnersInTrip);
+  if (hasBoxes(parameters) && width >= 16) return sums ? tileWithSums(width) : tileOf(64, 128, 8, "A B a C b c D");
+  return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
 }
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
@@ -134,12 +141,10 @@ TileConfig rowsTile(const Parameters&, const Machine& machine) {
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine) {
   std::vector<TileConfig> space = loopSpace(keysTile(parameters, machine), machine);
   if (!parameters.flag("sums") || !hasUnit(parameters, machine) || !hasBoxes(parameters)) return space;
-  for (const char* order : {kOwnersInTrip, kOwnersAndLateKeys})
-    for (const std::int32_t stages : {2, 3}) {
-      TileConfig tile = tileOf(64, 128, 8, order);
-      tile.stages = stages;
-      if (tile != space.front()) space.push_back(tile);
-    }
+  for (const char* order : {kOwnersInTrip, kOwnersAndLateKeys, kOwnersAndRunningKeys})
+    for (const std::int32_t stages : {2, 3})
+      if (const TileConfig tile = tileOf(64, 128, 8, order, stages); tile != space.front()) space.push_back(tile);
+  if (const TileConfig tile = tileOf(128, 128, 8, kOwnersInTrip); tile != space.front()) space.push_back(tile);
   return space;
 }
 
