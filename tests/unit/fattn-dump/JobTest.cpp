@@ -342,5 +342,24 @@ TEST(Dump, SassSaysWhichProgramsAreMissing) {
   EXPECT_EQ(cubin, "a cubin needs NVIDIA's assembler ptxas, which is not in PATH");
 }
 
+// The addresses are followed in the code itself. What the copy engine reads, the lanes' stores have to suit (layout/Stagger.h).
+TEST(Dump, DefaultKernelsHaveNoBankConflicts) {
+  std::vector<std::string> kernels;
+  for (const char* width : {"64", "128", "256"})
+    for (const char* chip : {"sm_80", "sm_90a"}) {
+      kernels.push_back(fmt::format("--head-dim {} --target nvidia:{}", width, chip));
+      for (const char* name : {"attention_backward_keys --param sums=true", "attention_backward_queries"})
+        if (std::string_view(chip) == "sm_90a")
+          kernels.push_back(fmt::format("--template {} --param dtype=bf16 --param head_dim={} --param head_dim_v={} --target nvidia:{}",
+                                        name, width, width, chip));
+    }
+  kernels.push_back("--template gemm --param dtype=bf16 --target nvidia:sm_80");
+  for (const std::string& kernel : kernels) {
+    const Result result = run(kernel + " --remarks");
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find("kernel: bank conflicts: none of "), std::string::npos) << kernel << "\n" << result.out;
+  }
+}
+
 }  // namespace
 }  // namespace fattn::dump
