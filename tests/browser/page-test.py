@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fattn-dump --html in a headless Chromium: it opens without an error and without the network, within a second; a click on a line
 highlights the lines it came from and became; search finds; light and dark. `page-test.py FATTN-DUMP [SCREENSHOTS]`."""
+import json
 import os
 import re
 import subprocess
@@ -243,7 +244,7 @@ class GpuPage(unittest.TestCase):
     def test_a_node_of_the_schedule_leads_to_its_lines(self):
         self.assertTrue(self.browser.evaluate("!document.getElementById('chart').hidden"))
         place = self.browser.evaluate("""(() => {
-            const dot = [...document.querySelectorAll('#chart .span')].find(g => data.chart.nodes[g.dataset.node].name === 'B');
+            const dot = [...document.querySelectorAll('#chart .span')].find(g => data.charts[0].nodes[g.dataset.node].name === 'B');
             const box = dot.getBoundingClientRect();
             return [box.left + box.width / 2, box.top + box.height / 2];
         })()""")
@@ -253,6 +254,30 @@ class GpuPage(unittest.TestCase):
         self.assertTrue(self.browser.evaluate("document.querySelectorAll('#chart .span.lit').length") > 0)
         if SCREENSHOTS:
             self.browser.screenshot(os.path.join(SCREENSHOTS, "schedule.png"))
+
+
+class MeasuredTimeline(unittest.TestCase):
+    def test_stands_below_the_prediction(self):
+        events = [[f"{what}", 1000 * trip + at] for trip in range(5)
+                  for what, at in (("issue q*k", 100), ("begin wait q*k", 200), ("end wait q*k", 500))]
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            with open(trace, "w") as file:
+                json.dump({"kernel": "forward", "target": "nvidia:sm_90", "device": "a GPU", "launch": 1,
+                           "roles": [{"name": "group 0", "full": False, "events": events}]}, file)
+            dump("--html", "-o", folder, "--trace", trace, kernel=GPU)
+            browser = devtools.Browser(devtools.find())
+            try:
+                browser.open("file://" + os.path.join(folder, "index.html"))
+                titles = browser.evaluate("[...document.querySelectorAll('#chart h2')].map(h => h.textContent)")
+                self.assertEqual(len(titles), 2)
+                self.assertTrue(titles[0].startswith("Schedule "))
+                self.assertRegex(titles[1], "^Measured .*kernel 'forward' .* 1000 cycles a trip")
+                spans = browser.evaluate("[...document.querySelectorAll('#chart [data-chart=\"1\"]')].length")
+                self.assertEqual(spans, len(browser.evaluate("data.charts[1].spans")))
+                self.assertEqual(browser.errors(), [])
+            finally:
+                browser.close()
 
 
 if __name__ == "__main__":

@@ -58,6 +58,7 @@ std::optional<Chart> makeChart(const gpu::CostedLoop& loop, const gpu::Schedule&
   const auto cycles = gpu::simulate(loop, gpu::makeProgram(loop, schedule, turns), {}, 0, &timeline);
   if (!cycles || timeline.end <= timeline.begin) return std::nullopt;
   Chart chart;
+  chart.title = "Schedule";
   chart.schedule = gpu::print(loop, schedule);
   chart.note =
       fmt::format("predicted: {:.0f} cycles a trip of {} group{}; the busiest unit, {}, works {:.0f}% of them", *cycles, loop.groups,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The schedule of a loop as a Gantt chart: which node occupies which unit of the machine when, as the compiler's simulator sees it.
+// Two trips of a loop as a Gantt chart: which node occupies which unit of the machine when, as the compiler's simulator sees it, or what
+// warp groups did when the kernel ran (RoleTrace.h).
 #ifndef FATTN_TOOLS_FATTN_DUMP_CHART_H
 #define FATTN_TOOLS_FATTN_DUMP_CHART_H
 
@@ -24,8 +25,9 @@ struct Chart {
     double begin = 0, end = 0;
     double part = 1;  ///< of the row's unit that the node takes
   };
+  std::string title;     ///< "Schedule"
   std::string schedule;  ///< "S PV1 E L"
-  std::string note;      ///< cycles a trip and how much of them the busiest unit works
+  std::string note;      ///< cycles a trip, and of a prediction how much of them the busiest unit works
   std::vector<Node> nodes;
   std::vector<std::string> rows;
   std::vector<Span> spans;

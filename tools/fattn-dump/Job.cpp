@@ -18,6 +18,7 @@
 #include "tools/fattn-dump/LineTables.h"
 #include "tools/fattn-dump/Page.h"
 #include "tools/fattn-dump/Remarks.h"
+#include "tools/fattn-dump/RoleTrace.h"
 #include "tools/fattn-dump/Sass.h"
 #include "tools/fattn-dump/Time.h"
 #include "tools/io/File.h"
@@ -151,8 +152,13 @@ void print(const std::vector<const Stage*>& stages) {
 
 std::string pageOf(const Options& options, const Compilation& compilation, const std::optional<Usage>& usage) {
   const gpu::ScheduledLoop* loop = gpu::busiest(compilation.loops);
-  const std::optional<Chart> chart = loop != nullptr ? chartOf(*loop) : std::nullopt;
-  return makePage(options, compilation, collectFacts(options, compilation, usage), chart);
+  std::vector<Chart> charts;
+  const auto add = [&](std::optional<Chart> chart) {
+    if (chart) charts.push_back(std::move(*chart));
+  };
+  if (loop != nullptr) add(chartOf(*loop));
+  if (!options.trace.empty()) add(chartOf(readRoleTrace(options.trace)));
+  return makePage(options, compilation, collectFacts(options, compilation, usage), charts);
 }
 
 void execute(const Options& options, tool::Progress& progress) {

@@ -176,7 +176,8 @@ std::vector<int> firstPanes(const Compilation& compilation, const std::vector<St
 }
 
 json chartOf(const Chart& chart, Ties& ties) {
-  json result = {{"schedule", chart.schedule}, {"note", chart.note}, {"rows", chart.rows}, {"begin", chart.begin}, {"end", chart.end}};
+  json result = {{"title", chart.title}, {"schedule", chart.schedule}, {"note", chart.note},
+                 {"rows", chart.rows},   {"begin", chart.begin},       {"end", chart.end}};
   result["nodes"] = json::array();
   for (const Chart::Node& node : chart.nodes)
     result["nodes"].push_back({{"name", node.name}, {"what", node.what}, {"sources", ties.numbersOf(node.sources)}});
@@ -263,7 +264,7 @@ std::string escaped(const std::string& text) {
 }  // namespace
 
 std::string makePage(const Options& options, const Compilation& compilation, const std::vector<Fact>& facts,
-                     const std::optional<Chart>& chart, std::size_t limit) {
+                     const std::vector<Chart>& charts, std::size_t limit) {
   std::vector<Stage> stages = textStages(compilation);
   const int leftOut = leaveOut(stages, limit);
   Ties ties;
@@ -294,7 +295,8 @@ std::string makePage(const Options& options, const Compilation& compilation, con
                              {"tone", fact.tone == Tone::Good  ? "good"
                                       : fact.tone == Tone::Bad ? "bad"
                                                                : ""}});
-  if (chart) data["chart"] = chartOf(*chart, ties);
+  data["charts"] = json::array();
+  for (const Chart& chart : charts) data["charts"].push_back(chartOf(chart, ties));
   ties.write(data);
   // `<` would end the script element in `</script`; in JSON it can be written as \u003c.
   std::string text = data.dump(-1, ' ', false, json::error_handler_t::replace), safe;

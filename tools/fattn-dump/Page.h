@@ -16,7 +16,7 @@ namespace fattn::dump {
 inline constexpr std::size_t kPageBytes = 4'000'000;
 
 std::string makePage(const Options& options, const Compilation& compilation, const std::vector<Fact>& facts,
-                     const std::optional<Chart>& chart = {}, std::size_t limit = kPageBytes);
+                     const std::vector<Chart>& charts = {}, std::size_t limit = kPageBytes);
 
 }  // namespace fattn::dump
 

@@ -81,13 +81,35 @@ double median(std::vector<double> numbers) {
 }
 
 /// Two trips that are as long as usual, as near to the middle as there are.
-std::pair<double, double> windowOf(const std::vector<double>& trips, double usual) {
+std::pair<double, double> usualTrips(const std::vector<double>& trips, double usual) {
   const auto count = static_cast<std::ptrdiff_t>(trips.size());
   auto isUsual = [&](std::ptrdiff_t at) { return std::fabs(trips[at + 1] - trips[at] - usual) < 0.2 * usual; };
   for (std::ptrdiff_t away = 0; away < count; ++away)
     for (const std::ptrdiff_t at : {count / 2 - away, count / 2 + away})
       if (at >= 0 && at + 2 < count && isUsual(at) && isUsual(at + 1)) return {trips[at], trips[at + 2]};
   return {trips.front(), trips.back()};
+}
+
+/// What is drawn.
+struct Window {
+  double begin, end;
+  double usual;       ///< cycles of a trip
+  std::size_t trips;  ///< of which that is the median
+};
+
+/// Nothing where the first role has no loop of three trips.
+std::optional<Window> windowOf(const RoleTrace& trace) {
+  const std::vector<double> trips = trace.roles.empty() ? std::vector<double>{} : tripsOf(trace.roles.front());
+  if (trips.size() < 3) return std::nullopt;
+  std::vector<double> lengths;
+  for (std::size_t i = 1; i < trips.size(); ++i) lengths.push_back(trips[i] - trips[i - 1]);
+  const double usual = std::max(median(lengths), 1.0);
+  const auto [begin, end] = usualTrips(trips, usual);
+  return Window{.begin = begin, .end = end, .usual = usual, .trips = lengths.size()};
+}
+
+std::string headOf(const RoleTrace& trace) {
+  return fmt::format("kernel '{}' for {} on {}, launch {}, its first block", trace.kernel, trace.target, trace.device, trace.launch);
 }
 
 /// What is spent on each of these in a trip of usual length.
@@ -119,6 +141,54 @@ void drawRole(const Role& role, double begin, double end, double usual, int widt
                       sharesOf(copies ? activity.copies : activity.waits, begin, end, trips));
 }
 
+/// Rows for the dots, the waits and the work of each group, and for the copies.
+class ChartWriter {
+ public:
+  explicit ChartWriter(const Window& window) {
+    chart_.title = "Measured";
+    chart_.begin = window.begin, chart_.end = window.end;
+  }
+
+  void add(const Role& role) {
+    const Activity activity = activityOf(role);
+    if (!activity.dots.empty()) {
+      row("dots of " + role.name);
+      for (const Span& dot : activity.dots) span(dot, "dot " + dot.what + ", in flight until it is waited for", false);
+    }
+    row(role.name);
+    for (const Span& copy : activity.copies) span(copy, "copy " + copy.what + ", from the wait for its slot to its issue", false);
+    if (!activity.copies.empty()) return;
+    double worked = chart_.begin;
+    for (const Span& wait : activity.waits) {
+      span({"work", worked, wait.begin}, "everything between waits", false);
+      span(wait, "", true);
+      worked = std::max(worked, wait.end);
+    }
+    span({"work", worked, chart_.end}, "everything between waits", false);
+  }
+
+  Chart take() { return std::move(chart_); }
+
+ private:
+  void row(std::string name) { chart_.rows.push_back(std::move(name)); }
+
+  void span(const Span& span, const std::string& what, bool waits) {
+    const double begin = std::max(span.begin, chart_.begin), end = std::min(span.end, chart_.end);
+    if (end <= begin) return;
+    const int row = static_cast<int>(chart_.rows.size()) - 1;
+    chart_.spans.push_back({.row = row, .node = nodeOf(span.what, what), .waits = waits, .begin = begin, .end = end});
+  }
+
+  int nodeOf(const std::string& name, const std::string& what) {
+    const auto [known, fresh] = nodes_.try_emplace({name, what}, static_cast<int>(chart_.nodes.size()));
+    if (fresh) chart_.nodes.push_back({.name = name, .what = what, .sources = {}});
+    return known->second;
+  }
+
+  Chart chart_;
+  std::map<std::pair<std::string, std::string>, int> nodes_;
+};
+
 }  // namespace
 
 RoleTrace readRoleTrace(const std::string& file) try {
@@ -138,23 +208,29 @@ RoleTrace readRoleTrace(const std::string& file) try {
 }
 
 std::string drawRoleTrace(const RoleTrace& trace, int width) {
-  std::string text = fmt::format("measured: kernel '{}' for {} on {}, launch {}, its first block\n", trace.kernel, trace.target,
-                                 trace.device, trace.launch);
+  std::string text = "measured: " + headOf(trace) + "\n";
   if (trace.roles.empty()) return text + "  no role noted anything\n";
-  const std::vector<double> trips = tripsOf(trace.roles.front());
-  if (trips.size() < 3) return text + "  no loop had three trips\n";
-  std::vector<double> lengths;
-  for (std::size_t i = 1; i < trips.size(); ++i) lengths.push_back(trips[i] - trips[i - 1]);
-  const double usual = std::max(median(lengths), 1.0);
-  const auto [begin, end] = windowOf(trips, usual);
+  const std::optional<Window> window = windowOf(trace);
+  if (!window) return text + "  no loop had three trips\n";
+  const auto [begin, end, usual, count] = *window;
   text += fmt::format(
       "  {:.0f} cycles a trip, the median of {}; {:.0f} cycles in {} columns; dots: in flight, until they are waited for;\n"
       "  group rows: |what it waits for..., - everything else; copies: |name and = until it is issued\n",
-      usual, lengths.size(), end - begin, width);
+      usual, count, end - begin, width);
   for (const Role& role : trace.roles) drawRole(role, begin, end, usual, width, text);
   for (const Role& role : trace.roles)
     if (role.full) text += fmt::format("  {} noted more, for which there was no room\n", role.name);
   return text;
+}
+
+std::optional<Chart> chartOf(const RoleTrace& trace) {
+  const std::optional<Window> window = windowOf(trace);
+  if (!window) return std::nullopt;
+  ChartWriter writer(*window);
+  for (const Role& role : trace.roles) writer.add(role);
+  Chart chart = writer.take();
+  chart.note = fmt::format("{}: {:.0f} cycles a trip, the median of {}", headOf(trace), window->usual, window->trips);
+  return chart;
 }
 
 }  // namespace fattn::dump

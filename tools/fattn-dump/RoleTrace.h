@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the warp groups of a kernel did when it ran (runtime/cuda/RoleTrace.h), as a drawing like that of the search's prediction.
+// What the warp groups of a kernel did when it ran (runtime/cuda/RoleTrace.h), drawn like the search's prediction: as text, and as a chart.
 #ifndef FATTN_TOOLS_FATTN_DUMP_ROLETRACE_H
 #define FATTN_TOOLS_FATTN_DUMP_ROLETRACE_H
 
@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tools/fattn-dump/Chart.h"
 
 namespace fattn::dump {
 
@@ -27,6 +29,9 @@ RoleTrace readRoleTrace(const std::string& file);
 /// Two trips in the middle of the loop that runs most often, `width` characters wide, and what each role waits for in a trip. Lines, each
 /// with its end.
 std::string drawRoleTrace(const RoleTrace& trace, int width = 96);
+
+/// The same two trips. Nothing where no loop had three trips.
+std::optional<Chart> chartOf(const RoleTrace& trace);
 
 }  // namespace fattn::dump
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "fattn/Error.h"
 #include "tools/fattn-dump/Options.h"
@@ -47,10 +48,30 @@ TEST(RoleTraceTest, DrawsTwoUsualTripsAndWhatIsWaitedFor) {
             "  copies noted more, for which there was no room\n");
 }
 
+TEST(RoleTraceTest, ChartsTheSameTrips) {
+  const std::optional<Chart> chart = chartOf(example());
+  ASSERT_TRUE(chart);
+  EXPECT_EQ(chart->title, "Measured");
+  EXPECT_EQ(chart->note, "kernel 'forward' for nvidia:sm_90a on a GPU, launch 8, its first block: 1000 cycles a trip, the median of 8");
+  EXPECT_EQ(chart->rows, (std::vector<std::string>{"dots of group 0", "group 0", "copies"}));
+  EXPECT_EQ(chart->end - chart->begin, 2000);
+  // Cycles of each row in two trips: a dot in flight, work between waits, waits for k, the dot and barriers, and the copies.
+  std::map<std::pair<int, bool>, double> cycles;
+  for (const Chart::Span& span : chart->spans) {
+    EXPECT_GE(span.begin, chart->begin);
+    EXPECT_LE(span.end, chart->end);
+    cycles[{span.row, span.waits}] += span.end - span.begin;
+  }
+  EXPECT_EQ(cycles, (std::map<std::pair<int, bool>, double>{{{0, false}, 800}, {{1, false}, 1300}, {{1, true}, 700}, {{2, false}, 200}}));
+  for (const Chart::Span& span : chart->spans)
+    if (span.row == 0) EXPECT_EQ(chart->nodes[span.node].what, "dot q*k, in flight until it is waited for");
+}
+
 TEST(RoleTraceTest, AKernelWithoutALoopSaysSo) {
   RoleTrace trace = example();
   trace.roles[0].events.resize(5);
   EXPECT_TRUE(drawRoleTrace(trace).ends_with("\n  no loop had three trips\n"));
+  EXPECT_FALSE(chartOf(trace));
   trace.roles.clear();
   EXPECT_TRUE(drawRoleTrace(trace).ends_with("\n  no role noted anything\n"));
 }

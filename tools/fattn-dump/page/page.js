@@ -296,12 +296,10 @@ const svg = (tag, attributes, ...children) => {
   element.append(...children);
   return element;
 };
-const drawChart = () => {
-  const chart = data.chart;
-  if (!chart) return;
-  const left = 76, width = 1400, row = 24, top = 4, height = top + chart.rows.length * row + 18;
+const drawChart = (chart, number) => {
+  const left = Math.max(76, 8 + 7 * Math.max(...chart.rows.map(name => name.length))), width = 1400, row = 24, top = 4, height = top + chart.rows.length * row + 18;
   const x = cycle => left + (cycle - chart.begin) / (chart.end - chart.begin) * (width - left - 8);
-  const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Which node occupies which unit, over two trips' });
+  const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${chart.title}: which node occupies which unit, over two trips` });
   const step = 10 ** Math.floor(Math.log10((chart.end - chart.begin) / 4)) * 2;
   for (let cycle = 0; cycle <= chart.end - chart.begin; cycle += step) {
     drawing.append(svg('line', { class: 'grid', x1: x(chart.begin + cycle), x2: x(chart.begin + cycle), y1: top, y2: height - 16 }),
@@ -313,7 +311,7 @@ const drawChart = () => {
     if (to <= from) continue;
     const node = chart.nodes[span.node], y = top + span.row * row;
     const label = svg('text', { x: from + 5, y: y + 15 }, span.part > 0.4 && to - from > 9 * (node?.name.length ?? 0) + 8 && !span.wait ? node.name : '');
-    const group = svg('g', { class: span.wait ? 'wait' : 'span', 'data-node': span.node },
+    const group = svg('g', { class: span.wait ? 'wait' : 'span', 'data-chart': number, 'data-node': span.node },
       svg('rect', { x: from, y: y + (span.wait ? 10 : 2), width: Math.max(1, to - from - 1), height: span.wait ? 4 : row - 5, rx: span.wait ? 2 : 4, ...(span.wait ? {} : { fill: `hsl(${span.node * 67 % 360} 48% 37%)`, 'fill-opacity': Math.max(0.12, span.part) }) }), label);
     const what = span.wait ? `waits${node ? ' for ' + node.name : ' for its turn'}` : node.name + (node.what ? ': ' + node.what : '');
     group.addEventListener('mousemove', e => showTip(e, `${what}\n${chart.rows[span.row]}, ${Math.round(span.end - span.begin).toLocaleString('en')} cycles${span.part < 1 ? `, ${Math.round(100 * span.part)}% of the unit` : ''}`));
@@ -321,13 +319,12 @@ const drawChart = () => {
     if (!span.wait && node.sources.length) group.addEventListener('click', () => setPinned(node.sources, null, node.what.startsWith('dot') ? /dot|mma/i : /^/));
     drawing.append(group);
   }
-  $('chart').append(make('h2', {}, 'Schedule ', make('code', { textContent: chart.schedule }), make('span', { textContent: '  ' + chart.note })), drawing);
+  $('chart').append(make('h2', {}, chart.title + ' ', make('code', { textContent: chart.schedule }), make('span', { textContent: '  ' + chart.note })), drawing);
   $('chart').hidden = false;
 };
 const lightChart = () => {
-  if (!data.chart) return;
   const pinned = new Set(state.pinned ?? []);
-  for (const group of $('chart').querySelectorAll('.span')) group.classList.toggle('lit', data.chart.nodes[group.dataset.node].sources.some(s => pinned.has(s)));
+  for (const group of $('chart').querySelectorAll('.span')) group.classList.toggle('lit', data.charts[group.dataset.chart].nodes[group.dataset.node].sources.some(s => pinned.has(s)));
 };
 // ---- The mix of instructions ----
 const drawMix = () => {
@@ -375,7 +372,7 @@ $('title').textContent = data.title;
 $('subtitle').textContent = data.subtitle;
 for (const fact of data.facts)
   $('facts').append(make('div', { className: 'fact ' + (fact.tone ?? ''), title: fact.note ?? '' }, make('b', { textContent: fact.value }), make('span', { textContent: fact.label })));
-drawChart();
+data.charts.forEach(drawChart);
 drawMix();
 const asked = recall();
 const usual = innerWidth > 1500 || data.panes.length < 4 ? data.panes : data.panes.filter((_, i) => i !== data.panes.length - 2);
