@@ -109,6 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
                     // dK runs on when its trip ends; an owner that has no registers for its operand beside dQ waits for it alone.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D_ E1 e1 owners",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 64, 330, 330},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D_ E1 e1 owners dynamic",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, false, 0, 64, 200, 330},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=3,WARPS=8,SCHEDULE=A B a C b c d D_ E1 e1 owners",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, false, 0, 128, 330, 130},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=3,WARPS=8,SCHEDULE=A B a C b c D_",
