@@ -47,8 +47,8 @@ DotWaitOp runOn(DotWaitOp wait) {
   auto loop = cast<scf::ForOp>(wait->getParentOp());
   auto carried = cast<BlockArgument>(dot.getAcc());
   DotWaitOp covering = firstWait(loop);
-  auto waitFor = [&](OpBuilder b, Value value) {
-    return DotWaitOp::create(b, wait.getLoc(), value.getType(), value, IntegerAttr(), UnitAttr());
+  auto waitFor = [loc = wait.getLoc()](OpBuilder b, Value value) {
+    return DotWaitOp::create(b, loc, value.getType(), value, IntegerAttr(), UnitAttr());
   };
 
   OpBuilder b(wait.getContext());
