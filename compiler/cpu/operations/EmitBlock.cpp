@@ -145,6 +145,14 @@ LogicalResult emitOp(Emission& e, Operation* op) {
 
 }  // namespace
 
+bool emitScalar(Emission& e, Operation* op) {
+  const bool pointers = isa<tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp, tile::AssumeDivisibleOp>(op);
+  if (pointers) return emitWithoutFlush(e, op);
+  if (isElementwise(op) || op->getNumRegions() != 0 || op->getDialect()->getNamespace() == "tile") return false;
+  emitScalarOp(e, op);
+  return true;
+}
+
 LogicalResult emitBlock(Emission& e, Block& block) {
   for (Operation& op : block.without_terminator()) {
     e.b.setLoc(op.getLoc());

@@ -83,6 +83,8 @@ void emitLoad(Emission& e, tile::LoadOp op) {
   RankedTensorType type = op.getResult().getType();
   View view = windowOf(e.b, ptr, type.getShape());
   view.readsOn = readsOnAlong(op);
+  if (view.readsOn < 0 && type.getRank() == 2)
+    if (view.next = nextWindow(e, op); view.next) view.readsOn = 0;
   bool snapshot = e.liveness.overwrittenBeforeUse(op);
   if (!op.getBoundaryCheck().empty()) view = loadBoundary(e, op, ptr, view);
   if (snapshot) {

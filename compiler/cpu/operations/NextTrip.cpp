@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cpu/operations/NextTrip.h"
 
+#include "compiler/cpu/builder/Convert.h"
+#include "compiler/cpu/builder/Window.h"
+#include "compiler/cpu/operations/Operations.h"
+#include "compiler/cpu/state/Emission.h"
 #include "compiler/transforms/AffineTiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -41,6 +47,70 @@ std::optional<int64_t> growth(Value offset, scf::ForOp loop, int64_t step, Uncha
   return bounds->coefficientOf(loop.getInductionVar()) * step;
 }
 
+/// A number that is loaded, by a pointer that is no tile.
+bool isLoadedNumber(Operation* op) {
+  auto gather = dyn_cast<tile::GatherOp>(op);
+  return gather && !tile::isTile(gather.getResult().getType()) && gather.getResult().getType().isIntOrIndex();
+}
+
+/// The body's operations that a value follows from, in their order; empty where these are not only scalars, or nothing is loaded.
+SmallVector<Operation*> scalarsOf(Value v, scf::ForOp loop) {
+  llvm::SmallSetVector<Operation*, 16> found;
+  SmallVector<Value> work = {v};
+  bool loads = false;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar()) continue;
+    Operation* op = value.getDefiningOp();
+    const bool loaded = op && isLoadedNumber(op);
+    if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || tile::isTile(value.getType())) return {};
+    if (!loaded && !isPure(op)) return {};
+    loads |= loaded;
+    if (found.insert(op)) llvm::append_range(work, op->getOperands());
+  }
+  SmallVector<Operation*> ops = found.takeVector();
+  llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
+  return loads ? ops : SmallVector<Operation*>();
+}
+
+/// The number, or what stands for it where the mask does not hold.
+Value loadNumber(Emission& e, tile::GatherOp op) {
+  HostBuilder& b = e.b;
+  Type element = op.getResult().getType(), memory = memoryType(element);
+  auto load = [&] { return fromMemory(b, LLVM::LoadOp::create(b, memory, e.scalar(op.getPtr()), bytesOf(element)), element); };
+  if (!op.getMask()) return load();
+  auto guarded = scf::IfOp::create(b, TypeRange{element}, e.scalar(op.getMask()), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value loaded = load();
+  scf::YieldOp::create(b, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
+  Value other = op.getOther() ? e.scalar(op.getOther()) : arith::ConstantOp::create(b, b.getZeroAttr(element)).getResult();
+  scf::YieldOp::create(b, other);
+  return guarded.getResult(0);
+}
+
+/// What values of the source have become, until the end of the scope.
+class OtherScalars {
+ public:
+  explicit OtherScalars(Emission& e) : e(e) {}
+  OtherScalars(const OtherScalars&) = delete;
+  OtherScalars& operator=(const OtherScalars&) = delete;
+  ~OtherScalars() {
+    for (auto [value, was] : saved) e.scalars.map(value, was);
+    for (auto& [value, was] : pointers) e.blockPtrs[value] = was;
+  }
+  void save(Value v) {
+    if (Value was = e.scalar(v)) saved.emplace_back(v, was);
+    if (auto it = e.blockPtrs.find(v); it != e.blockPtrs.end()) pointers.emplace_back(v, it->second);
+  }
+
+ private:
+  Emission& e;
+  SmallVector<std::pair<Value, Value>> saved;
+  SmallVector<std::pair<Value, BlockPtr>> pointers;
+};
+
 }  // namespace
 
 int readsOnAlong(tile::LoadOp load) {
@@ -59,6 +129,26 @@ int readsOnAlong(tile::LoadOp load) {
     along = static_cast<int>(d);
   }
   return along;
+}
+
+Value nextWindow(Emission& e, tile::LoadOp load) {
+  auto loop = load->getParentOfType<scf::ForOp>();
+  SmallVector<Operation*> ops = loop && load->getBlock() == loop.getBody() ? scalarsOf(load.getPtr(), loop) : SmallVector<Operation*>();
+  if (ops.empty()) return {};
+  HostBuilder& b = e.b;
+  OtherScalars others(e);
+  Value trip = e.scalar(loop.getInductionVar()), next = arith::AddIOp::create(b, trip, e.scalar(loop.getStep()));
+  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, e.scalar(loop.getUpperBound()));
+  others.save(loop.getInductionVar());
+  e.scalars.map(loop.getInductionVar(), arith::SelectOp::create(b, exists, next, trip).getResult());
+  for (Operation* op : ops) {
+    for (Value result : op->getResults()) others.save(result);
+    if (auto gather = dyn_cast<tile::GatherOp>(op))
+      e.scalars.map(gather.getResult(), loadNumber(e, gather));
+    else if (!emitScalar(e, op))
+      return {};
+  }
+  return windowOf(b, e.blockPtrs.at(load.getPtr()), load.getResult().getType().getShape()).base;
 }
 
 }  // namespace fattn::cpu

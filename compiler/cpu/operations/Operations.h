@@ -12,6 +12,8 @@ struct Emission;
 
 // EmitBlock.cpp: the walk over a block, which also emits scalars and pointers. Everything that stands in the block is emitted afterwards.
 mlir::LogicalResult emitBlock(Emission& e, mlir::Block& block);
+// One that makes scalars or pointers of others, as they are mapped now. False: it is none of them.
+bool emitScalar(Emission& e, mlir::Operation* op);
 
 // EmitLoad.cpp, EmitStore.cpp: through block pointers.
 void emitLoad(Emission& e, tile::LoadOp op);

@@ -83,11 +83,20 @@ void askAhead(HostBuilder& b, const Factor& factor, Value k, Value other, int64_
   constexpr int32_t kRead = 0, kAllLevels = 3, kData = 1;
   const View& view = factor.view;
   if (view.readsOn < 0 || view.readsOn == view.lane) return;
-  int64_t rowBytes = view.shape[1 - view.readsOn] * bytesOf(view.element);
-  Stride rows = b.getI64IntegerAttr(llvm::divideCeil(bytes, rowBytes));
+  int64_t rowBytes = view.shape[1 - view.readsOn] * bytesOf(view.element), window = view.shape[view.readsOn];
+  int64_t rows = llvm::divideCeil(bytes, rowBytes);
   Value& row = view.readsOn == factor.k ? k : other;
-  row = b.toValue(b.add(row, rows));
-  LLVM::Prefetch::create(b, addressAt(b, factor, k, other), kRead, kAllLevels, kData);
+  Factor there = factor;
+  if (!view.next) {
+    row = b.toValue(b.add(row, b.getI64IntegerAttr(rows)));
+  } else {
+    row = b.toValue(b.add(row, b.getI64IntegerAttr(std::min(rows, window))));
+    Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, b.i64(window));
+    there.view.base = arith::SelectOp::create(b, inside, view.base, view.next);
+    Value behind = arith::SubIOp::create(b, row, b.i64(window));
+    row = arith::SelectOp::create(b, inside, row, behind);
+  }
+  LLVM::Prefetch::create(b, addressAt(b, there, k, other), kRead, kAllLevels, kData);
 }
 
 void forBlocks(HostBuilder& b, int64_t total, int64_t step, int64_t unit, function_ref<void(Value, int64_t)> block) {

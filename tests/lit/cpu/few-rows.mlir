@@ -92,3 +92,45 @@ func.func @rows_of_pairs(%a: !tile.ptr<bf16>, %b: !tile.ptr<bf16>, %c: !tile.ptr
   tile.store %cp, %d : !tile.block_ptr<4x64xf32>, tensor<4x64xf32>
   return
 }
+
+// The next trip's rows lie where a table says: its number is loaded before the product, of the same trip where it is the last one, and behind this
+// window's rows those of the next one are asked for.
+// CHECK-LABEL: func.func @pages
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: %[[SUM:.*]] = arith.addi %[[I]], %{{.*}} : i32
+// CHECK: %[[MORE:.*]] = arith.cmpi slt, %[[SUM]], %{{.*}} : i32
+// CHECK: %[[NEXT:.*]] = arith.select %[[MORE]], %[[SUM]], %[[I]] : i32
+// CHECK: %[[THERE:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+// CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[ROW:.*]], %{{.*}} : i64
+// CHECK: %[[BASE:.*]] = arith.select %[[INSIDE]], %{{.*}}, %{{.*}} : !llvm.ptr
+// CHECK: %[[AT:.*]] = arith.select %[[INSIDE]], %[[ROW]], %{{.*}} : i64
+// CHECK: %[[LINE:.*]] = llvm.getelementptr %[[BASE]]
+// CHECK: "llvm.intr.prefetch"(%[[LINE]])
+func.func @pages(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>, %table: !tile.ptr<i32>, %pages: i32, %page: i64) attributes {tile.kernel} {
+  %zero = arith.constant dense<0.0> : tensor<4x64xf32>
+  %o = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %k = arith.constant 128 : i64
+  %n = arith.constant 64 : i64
+  %first = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %ap = tile.make_block_ptr %a, shape[%four, %k], strides[%k, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<4x128xf32>
+  %at = tile.load %ap : !tile.block_ptr<4x128xf32> -> tensor<4x128xf32>
+  scf.for %i = %first to %pages step %step : i32 {
+    %there = tile.addptr %table, %i : !tile.ptr<i32>, i32
+    %number = tile.gather %there : !tile.ptr<i32> -> i32
+    %wide = arith.extsi %number : i32 to i64
+    %offset = arith.muli %wide, %page : i64
+    %rows = tile.addptr %b, %offset : !tile.ptr<f32>, i64
+    %bp = tile.make_block_ptr %rows, shape[%n, %k], strides[%k, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<64x128xf32>
+    %j = arith.extsi %i : i32 to i64
+    %column = arith.muli %j, %n : i64
+    %cp = tile.make_block_ptr %c, shape[%four, %page], strides[%page, %one], offsets[%o, %column] : !tile.ptr<f32> -> !tile.block_ptr<4x64xf32>
+    %bt = tile.load %bp : !tile.block_ptr<64x128xf32> -> tensor<64x128xf32>
+    %t = tile.trans %bt, [1, 0] : tensor<64x128xf32> -> tensor<128x64xf32>
+    %d = tile.dot %at, %t, %zero : tensor<4x128xf32>, tensor<128x64xf32> -> tensor<4x64xf32>
+    tile.store %cp, %d : !tile.block_ptr<4x64xf32>, tensor<4x64xf32>
+  }
+  return
+}
