@@ -20,10 +20,10 @@ struct View {
   llvm::SmallVector<Stride> strides;
   int lane = -1;
   bool padded = false;
-  int slot = -1;        ///< the scratch slot it owns, -1 if it owns none
-  bool shared = false;  ///< although it owns a slot it may lie in the caller's array: never written
-  int readsOn = -1;     ///< the dimension along which a loop's next trip reads on where this window ends (-1: none is known)
-  mlir::Value next;     ///< where the next trip reads on, if not there: the first element of its window (null: there)
+  int slot = -1;          ///< the scratch slot it owns, -1 if it owns none
+  bool shared = false;    ///< although it owns a slot it may lie in the caller's array: never written
+  int readsOn = -1;       ///< the dimension along which a loop's next trip reads on where this window ends (-1: none is known)
+  mlir::Value next = {};  ///< where the next trip reads on, if not there: the first element of its window (null: there)
 };
 
 /// A block pointer taken apart.
