@@ -58,9 +58,7 @@ LogicalResult Machine::ownerOnly(Lowering& to, tilegpu::OwnerOnlyOp op) {
   to.lane = computedHere(to, lane);
   to.uniformWarp = computedHere(to, arith::RemUIOp::create(to.b, uniformWarp, to.i32(groupWarps)));
   to.warp = to.uniformWarp, to.ownerBranch = branch;
-  if (op.getWaits())
-    LLVM::InlineAsmOp::create(to.b, TypeRange(), ValueRange(), "wgmma.wait_group.sync.aligned 0;", "~{memory}", /*has_side_effects=*/true,
-                              /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  if (op.getWaits()) assembly(to, {}, {}, "wgmma.wait_group.sync.aligned 0;", "~{memory}");
   LogicalResult result = to.lowerBlock(op.getBody().front());
   to.lane = lane, to.warp = warp, to.uniformWarp = uniformWarp, to.ownerBranch = nullptr;
   return result;

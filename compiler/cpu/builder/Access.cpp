@@ -5,6 +5,7 @@
 #include "compiler/dialect/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -108,6 +109,16 @@ void storeAt(HostBuilder& b, const View& view, const Point& p, Value v) {
 
 Value lanesBelow(HostBuilder& b, const Point& p, int64_t size) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, b.laneIndices(p.index[p.lane], p.width), b.splat(b.i64(size), p.width));
+}
+
+Value loadOrPad(HostBuilder& b, Value at, Value mask, Value padding, int64_t bytes) {
+  auto guarded = scf::IfOp::create(b, TypeRange{padding.getType()}, mask, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  scf::YieldOp::create(b, LLVM::LoadOp::create(b, padding.getType(), at, bytes).getResult());
+  b.setInsertionPointToStart(guarded.elseBlock());
+  scf::YieldOp::create(b, padding);
+  return guarded.getResult(0);
 }
 
 }  // namespace fattn::cpu

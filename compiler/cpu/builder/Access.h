@@ -23,6 +23,9 @@ void storeAt(HostBuilder& b, const View& view, const Point& p, mlir::Value v);
 /// Lanes of a point that lie inside a dimension of `size` elements.
 mlir::Value lanesBelow(HostBuilder& b, const Point& p, int64_t size);
 
+/// An element as it lies in memory, or the padding where the mask does not hold.
+mlir::Value loadOrPad(HostBuilder& b, mlir::Value at, mlir::Value mask, mlir::Value padding, int64_t bytes);
+
 }  // namespace fattn::cpu
 
 #endif

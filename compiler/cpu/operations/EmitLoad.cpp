@@ -15,17 +15,6 @@ using namespace mlir;
 namespace fattn::cpu {
 namespace {
 
-/// An element as it lies in memory, or the padding where the mask does not hold.
-Value loadOrPad(HostBuilder& b, Value at, Value mask, Value padding, int64_t bytes) {
-  auto guarded = scf::IfOp::create(b, TypeRange{padding.getType()}, mask, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  scf::YieldOp::create(b, LLVM::LoadOp::create(b, padding.getType(), at, bytes).getResult());
-  b.setInsertionPointToStart(guarded.elseBlock());
-  scf::YieldOp::create(b, padding);
-  return guarded.getResult(0);
-}
-
 Value paddingOf(HostBuilder& b, tile::LoadOp op, Type element) {
   auto attr = dyn_cast_or_null<TypedAttr>(op.getPaddingAttr());
   return toMemory(b, arith::ConstantOp::create(b, attr ? attr : b.getZeroAttr(element)), element);

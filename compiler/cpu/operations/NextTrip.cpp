@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/cpu/operations/NextTrip.h"
 
+#include "compiler/cpu/builder/Access.h"
 #include "compiler/cpu/builder/Convert.h"
 #include "compiler/cpu/builder/Window.h"
 #include "compiler/cpu/operations/Operations.h"
@@ -53,41 +54,38 @@ bool isLoadedNumber(Operation* op) {
   return gather && !tile::isTile(gather.getResult().getType()) && gather.getResult().getType().isIntOrIndex();
 }
 
-/// The body's operations that a value follows from, in their order; empty where these are not only scalars, or nothing is loaded.
+/// The body's operations that a value follows from, in their order; empty where these are not only scalars, or nothing is loaded. Nothing
+/// is loaded from where another loaded number says: what this trip writes may change that number, and the next trip's is read before.
 SmallVector<Operation*> scalarsOf(Value v, scf::ForOp loop) {
   llvm::SmallSetVector<Operation*, 16> found;
   SmallVector<Value> work = {v};
-  bool loads = false;
   while (!work.empty()) {
     Value value = work.pop_back_val();
     if (loop.isDefinedOutsideOfLoop(value) || value == loop.getInductionVar()) continue;
     Operation* op = value.getDefiningOp();
-    const bool loaded = op && isLoadedNumber(op);
     if (!op || op->getBlock() != loop.getBody() || op->getNumRegions() != 0 || tile::isTile(value.getType())) return {};
-    if (!loaded && !isPure(op)) return {};
-    loads |= loaded;
+    if (!isLoadedNumber(op) && !isPure(op)) return {};
     if (found.insert(op)) llvm::append_range(work, op->getOperands());
   }
   SmallVector<Operation*> ops = found.takeVector();
   llvm::sort(ops, [](Operation* x, Operation* y) { return x->isBeforeInBlock(y); });
-  return loads ? ops : SmallVector<Operation*>();
+  llvm::SmallPtrSet<Operation*, 16> loaded;  // numbers, and what follows from them
+  for (Operation* op : ops) {
+    const bool follows = llvm::any_of(op->getOperands(), [&](Value operand) { return loaded.contains(operand.getDefiningOp()); });
+    if (follows && isLoadedNumber(op)) return {};
+    if (follows || isLoadedNumber(op)) loaded.insert(op);
+  }
+  return loaded.empty() ? SmallVector<Operation*>() : ops;
 }
 
 /// The number, or what stands for it where the mask does not hold.
 Value loadNumber(Emission& e, tile::GatherOp op) {
   HostBuilder& b = e.b;
-  Type element = op.getResult().getType(), memory = memoryType(element);
-  auto load = [&] { return fromMemory(b, LLVM::LoadOp::create(b, memory, e.scalar(op.getPtr()), bytesOf(element)), element); };
-  if (!op.getMask()) return load();
-  auto guarded = scf::IfOp::create(b, TypeRange{element}, e.scalar(op.getMask()), /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  Value loaded = load();
-  scf::YieldOp::create(b, loaded);
-  b.setInsertionPointToStart(guarded.elseBlock());
+  Type element = op.getResult().getType();
+  Value at = e.scalar(op.getPtr());
+  if (!op.getMask()) return fromMemory(b, LLVM::LoadOp::create(b, memoryType(element), at, bytesOf(element)), element);
   Value other = op.getOther() ? e.scalar(op.getOther()) : arith::ConstantOp::create(b, b.getZeroAttr(element)).getResult();
-  scf::YieldOp::create(b, other);
-  return guarded.getResult(0);
+  return fromMemory(b, loadOrPad(b, at, e.scalar(op.getMask()), toMemory(b, other, element), bytesOf(element)), element);
 }
 
 /// What values of the source have become, until the end of the scope.

@@ -193,20 +193,23 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     return success();
   }
 
+  /// Whether threads fill a buffer in the loop that the operation reads.
+  static bool readsWhatThreadsFill(Operation* op, scf::ForOp loop) {
+    auto load = dyn_cast<LoadBufferOp>(op);
+    return load && llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
+             auto copy = dyn_cast<CopyAsyncOp>(user);
+             return loop->isAncestor(user) && (copy ? !copy.isBulk() : isa<StoreBufferOp>(user));
+           });
+  }
+
   /// Only slots that an engine fills wait for what still reads them.
   LogicalResult markThoseThatRunOn(scf::ForOp loop, const LoopGraph& graph, const gpu::Schedule& order) {
     for (auto [node, operations] : llvm::enumerate(graph.operations)) {
       if (!order.runsOn[node]) continue;
-      for (Operation* op : operations) {
-        auto load = dyn_cast<LoadBufferOp>(op);
-        const bool filled = load && llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
-                              auto copy = dyn_cast<CopyAsyncOp>(user);
-                              return loop->isAncestor(user) && (copy ? !copy.isBulk() : isa<StoreBufferOp>(user));
-                            });
-        if (filled && advice) return success();
-        if (filled)
-          return loop.emitError() << "schedule " << forced.getValue() << ": " << graph.model.nodes[node].name
-                                  << " cannot run on, as threads fill what it reads of shared memory; leave `_` out";
+      if (llvm::any_of(operations, [&](Operation* op) { return readsWhatThreadsFill(op, loop); })) {
+        if (advice) continue;
+        return loop.emitError() << "schedule " << forced.getValue() << ": " << graph.model.nodes[node].name
+                                << " cannot run on, as threads fill what it reads of shared memory; leave `_` out";
       }
       for (Operation* op : operations)
         if (isa<tile::DotOp>(op)) op->setAttr(kRunsOnAttr, UnitAttr::get(op->getContext()));

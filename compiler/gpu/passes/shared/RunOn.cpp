@@ -38,6 +38,8 @@ bool canRunOn(DotWaitOp wait) {
   if (!carried || carried.getOwner() != loop.getBody() || !carried.hasOneUse() || carried == loop.getInductionVar()) return false;
   if (!wait->hasOneUse() || !dot->hasOneUse() || loop.getTiedLoopYieldedValue(carried)->get() != wait.getResult()) return false;
   if (isa<BlockArgument>(dot.getA()) && tile::isTile(dot.getA().getType())) return false;
+  for (auto store : loop.getBody()->getOps<StoreBufferOp>())
+    if (store.getBuffer() == dot.getA() || store.getBuffer() == dot.getB()) return false;
   DotWaitOp first = firstWait(loop);
   return first && first->isBeforeInBlock(dot);
 }

@@ -8,7 +8,7 @@
 namespace fattn::tilegpu {
 
 /// Whether the wait is for a dot that may run on when its trip ends: the loop carries its result as its accumulator and nothing else uses
-/// it, no operand in registers is carried, and a trip waits for another dot before.
+/// it, no operand in registers is carried, no trip stores what it reads, and a trip waits for another dot before.
 bool canRunOn(DotWaitOp wait);
 
 /// Carries the dot's result in flight. It is waited for behind the first wait for a dot of the next trip, which covers it, and what it read

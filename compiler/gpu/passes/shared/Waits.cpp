@@ -29,6 +29,10 @@ bool join(Ages& into, const Ages& other) {
   return changed;
 }
 
+bool anyInFlight(const Ages& ages) {
+  return llvm::any_of(ages, [](const auto& entry) { return !isa<TokenType>(entry.first.getType()) && entry.second < kComplete; });
+}
+
 class AgeFlow {
  public:
   void block(Block& block, Ages& ages) {
@@ -71,11 +75,8 @@ class AgeFlow {
       visitFor(loop, ages);
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       visitWhile(loop, ages);
-    } else if (auto owner = dyn_cast<OwnerOnlyOp>(op); owner && owner.getDrained()) {
-      owner.setWaits(
-          llvm::any_of(ages, [](const auto& entry) { return !isa<TokenType>(entry.first.getType()) && entry.second < kComplete; }));
-      visitBranches(op, ages);
     } else if (op->getNumRegions() != 0) {
+      if (auto owner = dyn_cast<OwnerOnlyOp>(op)) owner.setWaits(owner.getDrained() && anyInFlight(ages));
       visitBranches(op, ages);
     }
   }
