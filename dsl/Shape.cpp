@@ -101,6 +101,16 @@ Tile broadcast(const Tile& x, const Shape& shape, Loc loc) {
   return Tile(step.wrap(broadcastTo(step, step.use(x), shape, "the operand")));
 }
 
+Scalar unsplat(const Tile& x, Loc loc) {
+  Step step("unsplat", loc);
+  mlir::Value input = step.use(x);
+  auto type = typeOf(input);
+  if (type.getNumElements() != 1)
+    step.fail(fmt::format("the tile must have one element; got {}", spell(type)), "reduce it along its dimensions first");
+  if (mlir::isa<tile::PtrType>(type.getElementType())) step.fail(fmt::format("the element must be a number; got {}", spell(type)));
+  return Scalar(step.wrap(step.create<tile::UnsplatOp>(type.getElementType(), input)));
+}
+
 Tile join(const Tile& a, const Tile& b, Loc loc) {
   Step step("join", loc);
   mlir::Value first = step.use(a), second = step.use(b);

@@ -120,6 +120,16 @@ OpFoldResult SplatOp::fold(FoldAdaptor adaptor) {
   return reshapeSplat(input, getType());
 }
 
+OpFoldResult UnsplatOp::fold(FoldAdaptor adaptor) {
+  if (auto dense = dyn_cast_or_null<DenseElementsAttr>(adaptor.getInput())) return dense.getSplatValue<Attribute>();
+  Operation* from = getInput().getDefiningOp();
+  if (auto splat = dyn_cast_or_null<SplatOp>(from); splat && !isTile(splat.getInput().getType())) return splat.getInput();
+  // What only gives the one element another shape.
+  if (!isa_and_nonnull<SplatOp, BroadcastOp, ExpandDimsOp, TransOp, ReshapeOp>(from)) return {};
+  getInputMutable().assign(from->getOperand(0));
+  return getResult();
+}
+
 OpFoldResult BroadcastOp::fold(FoldAdaptor adaptor) {
   if (getInput().getType() == getType()) return getInput();
   return reshapeSplat(adaptor.getInput(), getType());

@@ -58,6 +58,14 @@ LogicalResult SplatOp::verify() {
   return verifySameElements(*this, getInput().getType(), getResult().getType());
 }
 
+LogicalResult UnsplatOp::verify() {
+  RankedTensorType from = getInput().getType();
+  if (from.getNumElements() != 1)
+    return emitOpError() << "input must have one element, but got shape " << formatShape(from.getShape())
+                         << "; tile.reduce makes one of several";
+  return verifySameElements(*this, from, getResult().getType());
+}
+
 LogicalResult BroadcastOp::verify() {
   RankedTensorType from = getInput().getType(), to = getResult().getType();
   if (failed(verifySameElements(*this, from, to))) return failure();

@@ -54,6 +54,32 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure, Tile_MovesElements, Tile_CheapToRepea
   let hasFolder = 1;
 }
 
+def Tile_UnsplatOp : Tile_Op<"unsplat", [Pure]> {
+  let opDocGroup = Tile_ShapesTopic;
+  let summary = "the scalar that a tile of one element is";
+  let description = [{
+    `result = input[0, ..., 0]`. So what is found out about a tile, as its sum, can be a loop's bound or a branch's condition. All threads of
+    a program have the same scalar.
+
+    Constraints:
+    - C1: `input` has one element.
+    - C2: the element type of `input` is the type of the result, and no pointer.
+
+    Example:
+    ```mlir
+    func.func @unsplat(%x: tensor<1x1xi32>) -> i32 {
+      %0 = tile.unsplat %x : tensor<1x1xi32> -> i32
+      return %0 : i32
+    }
+    ```
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs AnyTypeOf<[AnySignlessIntegerOrIndex, AnyFloat]>:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure, Tile_MovesElements, Tile_CheapToRepeat]> {
   let opDocGroup = Tile_ShapesTopic;
   let summary = "repeat size-1 dimensions";

@@ -49,6 +49,7 @@ bool Machine::executeShape(Operation* op) {
       .Case([&](tile::SplatOp splat) {
         return done(splat, Data{std::vector<Element>(splat.getType().getNumElements(), get(splat.getInput()).scalar()), {}});
       })
+      .Case([&](tile::UnsplatOp unsplat) { return done(unsplat, get(unsplat.getInput())); })
       .Case([&](tile::BroadcastOp broadcast) {
         ArrayRef<int64_t> from = shapeOf(broadcast.getInput());
         return done(broadcast, rearrange(get(broadcast.getInput()), from, shapeOf(broadcast), [&](ArrayRef<int64_t> to, auto& at) {

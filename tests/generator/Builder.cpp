@@ -243,6 +243,7 @@ const std::vector<std::string>& featureNames() {
                                                   "load.scalar",
                                                   "loop.bound-from-memory",
                                                   "loop.bound-from-program",
+                                                  "loop.bound-from-tile",
                                                   "loop.dot",
                                                   "loop.downward",
                                                   "loop.five-dots",

@@ -177,6 +177,7 @@ class Builder {
   /// What is walked through is at element `at` of its dimension.
   using Body = llvm::function_ref<llvm::SmallVector<Value>(Value at, mlir::ValueRange carried)>;
   llvm::SmallVector<Value> counted(Trips trips, mlir::ValueRange inits, Body body);
+  Value throughTile(Value number);
   Value highBound(Trips trips, unsigned bits, int64_t step);
   void loop();
   void whileLoop();

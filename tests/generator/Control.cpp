@@ -25,6 +25,20 @@ static const char* featureOf(int64_t trips) {
   return kNames[std::min<int64_t>(trips, 3)];
 }
 
+/// The same number as the greatest element of a tile, which all threads find out together.
+Value Builder::throughTile(Value number) {
+  constexpr int64_t kElements = 96;
+  auto type = RankedTensorType::get({kElements}, b_.getI32Type());
+  Value all = tile::SplatOp::create(b_, loc_, type, number), places = tile::ArangeOp::create(b_, loc_, type, 0);
+  Value lower = arith::SubIOp::create(b_, loc_, all, places);
+  auto greatest = tile::ReduceOp::create(b_, loc_, lower, 0, [&](OpBuilder& b, Location loc, ValueRange l, ValueRange r) {
+    Value greater = arith::MaxSIOp::create(b, loc, l[0], r[0]);
+    tile::YieldOp::create(b, loc, greater);
+  });
+  note("loop.bound-from-tile");
+  return tile::UnsplatOp::create(b_, loc_, b_.getI32Type(), greatest.getResult(0));
+}
+
 /// Where a loop that takes `step` a trip ends: a constant, an argument, a number from memory, or one that the program's place decides.
 Value Builder::highBound(Trips trips, unsigned bits, int64_t step) {
   Type type = b_.getIntegerType(bits);
@@ -37,6 +51,7 @@ Value Builder::highBound(Trips trips, unsigned bits, int64_t step) {
     }
     case 2: {
       Value count = scalar(b_.getI32Type(), 0, trips.most);
+      if (bits == 32) count = throughTile(count);
       if (bits == 64) count = arith::ExtSIOp::create(b_, loc_, type, count);
       note("loop.bound-from-memory");
       return arith::MulIOp::create(b_, loc_, count, constant(step, bits));

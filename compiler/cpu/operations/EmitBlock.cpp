@@ -2,6 +2,7 @@
 // Walks a block in program order: elementwise values and reductions wait in a group, everything else is emitted at once, after the group.
 #include "compiler/cpu/builder/Access.h"
 #include "compiler/cpu/builder/Convert.h"
+#include "compiler/cpu/nests/Evaluate.h"
 #include "compiler/cpu/nests/Groups.h"
 #include "compiler/cpu/operations/Operations.h"
 #include "compiler/cpu/state/Emission.h"
@@ -43,6 +44,12 @@ void emitScalarOp(Emission& e, Operation* op) {
   if (llvm::any_of(op->getOperands(), [&](Value v) { return !e.scalar(v); })) return;
   Operation* made = e.b.clone(*op, e.scalars);
   for (auto [from, to] : llvm::zip_equal(op->getResults(), made->getResults())) e.scalars.map(from, to);
+}
+
+void emitUnsplat(Emission& e, tile::UnsplatOp op) {
+  Point first;
+  first.index.assign(op.getInput().getType().getRank(), e.b.i64(0));
+  e.scalars.map(op.getResult(), convert(e.b, eval(e, op.getInput(), first), op.getType()));
 }
 
 /// The grid holds the program's ids x, y, z and then how many there are of each.
@@ -105,6 +112,7 @@ LogicalResult emitAfterFlush(Emission& e, Operation* op) {
       .Case<tile::ScatterOp>([&](auto o) { return emitScatter(e, o), success(); })
       .Case<tile::AtomicAddOp>([&](auto o) { return emitAtomicAdd(e, o), success(); })
       .Case<tile::DevicePrintOp>([&](auto o) { return emitPrint(e, o), success(); })
+      .Case<tile::UnsplatOp>([&](auto o) { return emitUnsplat(e, o), success(); })
       .Case<tile::CumsumOp>([&](auto o) { return emitCumsum(e, o), success(); })
       .Case<tile::DotOp>([&](auto o) { return emitDot(e, o), success(); })
       .Case<tile::SelectLazyOp>([&](auto o) { return emitSelectLazy(e, o); })

@@ -21,7 +21,8 @@ constexpr int kPatience = 60;
 constexpr int kLeastRuns = 6;
 
 bool isLabelled(Operation* op) {
-  return op->hasTrait<tile::AccessesArrays>() || isa<tilegpu::CopyAsyncOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp>(op);
+  return op->hasTrait<tile::AccessesArrays>() ||
+         isa<tilegpu::CopyAsyncOp, tilegpu::LoadBufferOp, tilegpu::StoreBufferOp, tile::UnsplatOp>(op);
 }
 
 std::vector<const Step*> stepsByLabel(const Program& program) {

@@ -132,6 +132,7 @@ class Finder {
     if (auto lazy = dyn_cast<tile::SelectLazyOp>(op)) return warpsMayDecide(lazy) ? Shared::Warp : Shared::Block;
     if (op->getNumRegions() != 0) return decidedBy(op);
     if (isa<tile::GatherOp, tile::AtomicAddOp>(op)) return Shared::Block;  // each thread reads the same place
+    if (isa<tile::UnsplatOp>(op)) return Shared::Block;                    // each thread has the element
     if (isa<tilegpu::GroupLastOp>(op)) return Shared::Group;
     return sharedBy(op->getOperands());
   }

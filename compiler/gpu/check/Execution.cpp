@@ -167,6 +167,9 @@ void Execution::number(const Step& step) {
     result = {lastOf(last), true};
   } else if (auto count = dyn_cast<tile::NumProgramsOp>(step.op)) {
     result = {scenario.programs[static_cast<size_t>(count.getAxis())], true};
+  } else if (isa<tile::UnsplatOp>(step.op)) {
+    // What tiles hold is not followed: any number, the same wherever the operation runs.
+    result = loaded(scenario.seed ^ hashOf({step.number, true}, 0), step.op->getResult(0).getType());
   } else {
     SmallVector<Number, 3> operands;
     for (int operand : step.operands) operands.push_back(numberOf(operand));

@@ -61,7 +61,7 @@ StepKind kindOf(Operation* op) {
   if (isa<tile::AddPtrOp>(op)) return StepKind::Pointer;
   if (isa<tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return StepKind::Window;
   if (isa<tile::AssumeDivisibleOp>(op)) return StepKind::Forward;
-  if (isa<tile::ProgramIdOp, tile::NumProgramsOp, tilegpu::IsCopierOp, tilegpu::GroupLastOp>(op)) return StepKind::Number;
+  if (isa<tile::ProgramIdOp, tile::NumProgramsOp, tilegpu::IsCopierOp, tilegpu::GroupLastOp, tile::UnsplatOp>(op)) return StepKind::Number;
   bool scalar = op->getNumResults() == 1 && isNumber(op->getResult(0).getType());
   if (scalar && isa<arith::ArithDialect>(op->getDialect())) return StepKind::Number;
   bool pointers = op->getNumResults() == 1 && op->getNumOperands() > 0 && !scalar && isFollowed(op->getResult(0).getType());
@@ -133,6 +133,7 @@ class Flattener {
     for (Value operand : followedOperands(&op)) step.operands.push_back(number(operand));
     for (Value value : op.getResults()) step.results.push_back(number(value));
     if (step.kind == StepKind::Access) access(step);
+    if (auto label = isa<tile::UnsplatOp>(op) ? tilegpu::sourceLabelOf(&op) : std::nullopt) step.number = label->source;
     if (isa<scf::ForOp>(op)) step.loop = program.loops++;
     if (step.kind >= StepKind::For && failed(addRegions(step))) return failure();
     body.steps.push_back(std::move(step));

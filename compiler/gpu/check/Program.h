@@ -57,7 +57,7 @@ struct Step {
   bool bulk = false;        ///< a copy of boxes by an engine, or the wait for one: not counted, but known by its slot
   int loop = -1;            ///< the number of a scf.for
   std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot and for the
-                            ///< turn that the last group opens
+                            ///< turn that the last group opens, the label of a tile.unsplat
 };
 
 struct Body {

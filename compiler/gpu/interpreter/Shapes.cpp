@@ -80,6 +80,12 @@ Action splat(Flattener& to, tile::SplatOp op) {
   return rename(to, op, op.getInput(), op.getResult(), Reach::Lane, [](int64_t) { return 0; });
 }
 
+Action unsplat(Flattener& to, tile::UnsplatOp op) {
+  return [from = to.slot(op.getInput()), into = to.slot(op.getResult())](Block&, Warp& warp) {
+    warp.values[into].scalar = warp.values[from].tile->front();
+  };
+}
+
 Action arange(Flattener& to, tile::ArangeOp op) {
   auto layout = to.distribution(op.getResult());
   return [layout, start = static_cast<int64_t>(op.getStart()), into = to.slot(op.getResult())](Block&, Warp& warp) {
@@ -142,6 +148,7 @@ Action shapeAction(Flattener& to, Operation* op) {
   auto same = [](int64_t element) { return element; };
   return llvm::TypeSwitch<Operation*, Action>(op)
       .Case<tile::SplatOp>([&](auto one) { return splat(to, one); })
+      .Case<tile::UnsplatOp>([&](auto one) { return unsplat(to, one); })
       .Case<tile::ArangeOp>([&](auto one) { return arange(to, one); })
       .Case<tile::ExpandDimsOp, tile::ReshapeOp>(
           [&](auto one) { return rename(to, one, one.getInput(), one.getResult(), Reach::Lane, same); })

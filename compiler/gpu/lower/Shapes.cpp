@@ -61,6 +61,19 @@ LogicalResult lower(Lowering& to, tile::SplatOp op) {
   return success();
 }
 
+/// Every thread has the element. Registers hold numbers of at least 8 bits.
+LogicalResult lower(Lowering& to, tile::UnsplatOp op) {
+  Value element = to.registers(op.getInput()).front();
+  const unsigned bits = element.getType().getIntOrFloatBitWidth(), word = std::max(bits, 32u);
+  Type own = element.getType(), integer = to.b.getIntegerType(bits), wide = to.b.getIntegerType(word);
+  Value number = own == integer ? element : arith::BitcastOp::create(to.b, integer, element).getResult();
+  if (word != bits) number = arith::ExtUIOp::create(to.b, wide, number);
+  number = to.machine.uniform(to.b, number);
+  if (word != bits) number = arith::TruncIOp::create(to.b, integer, number);
+  to.setScalar(op.getResult(), own == integer ? number : arith::BitcastOp::create(to.b, own, number).getResult());
+  return success();
+}
+
 LogicalResult lower(Lowering& to, tile::ArangeOp op) {
   const LinearLayout& layout = *tilegpu::layoutOf(op.getResult());
   Type type = to.registerType(op.getResult().getType().getElementType());
@@ -152,8 +165,8 @@ LogicalResult lower(Lowering& to, tile::JoinOp op) {
 
 std::optional<LogicalResult> lowerShape(Lowering& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, std::optional<LogicalResult>>(op)
-      .Case<tile::SplatOp, tile::ArangeOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp, tilegpu::SliceOp,
-            tile::SplitOp, tile::JoinOp>([&](auto shape) { return lower(to, shape); })
+      .Case<tile::SplatOp, tile::UnsplatOp, tile::ArangeOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp,
+            tilegpu::SliceOp, tile::SplitOp, tile::JoinOp>([&](auto shape) { return lower(to, shape); })
       .Default([](Operation*) { return std::nullopt; });
 }
 

@@ -26,6 +26,24 @@ func.func @addptr_zero(%p: !tile.ptr<f32>) -> !tile.ptr<f32> {
   return %0 : !tile.ptr<f32>
 }
 
+// A scalar comes back; of a tile that only has another shape, the element is the first one's.
+// CHECK-LABEL: func.func @unsplat
+// CHECK-SAME: (%[[X:.*]]: f32, %[[Y:.*]]: tensor<1xf32>)
+func.func @unsplat(%x: f32, %y: tensor<1xf32>) -> (f32, i32, f32) {
+  %0 = tile.splat %x : f32 -> tensor<1x1xf32>
+  %1 = tile.unsplat %0 : tensor<1x1xf32> -> f32
+  %c = arith.constant dense<7> : tensor<1xi32>
+  %2 = tile.unsplat %c : tensor<1xi32> -> i32
+  %3 = tile.expand_dims %y, 0 : tensor<1xf32> -> tensor<1x1xf32>
+  %4 = tile.trans %3, [1, 0] : tensor<1x1xf32> -> tensor<1x1xf32>
+  %5 = tile.unsplat %4 : tensor<1x1xf32> -> f32
+  // CHECK-DAG: %[[C:.*]] = arith.constant 7 : i32
+  // CHECK-DAG: %[[E:.*]] = tile.unsplat %[[Y]] : tensor<1xf32> -> f32
+  // CHECK-NOT: tile.
+  // CHECK: return %[[X]], %[[C]], %[[E]]
+  return %1, %2, %5 : f32, i32, f32
+}
+
 // CHECK-LABEL: func.func @constants
 func.func @constants() -> (tensor<4x8xf32>, tensor<8x4xf32>, tensor<2x1x2xi32>) {
   %c = arith.constant 2.0 : f32

@@ -84,6 +84,8 @@ func.func @shapes(%x: tensor<4x6xf32>, %s: f32, %z: tensor<f32>, %p: !tile.ptr<f
   %1 = tile.splat %s : f32 -> tensor<1xf32>
   // CHECK: tile.splat %{{.*}} : tensor<f32> -> tensor<2x2xf32>
   %2 = tile.splat %z : tensor<f32> -> tensor<2x2xf32>
+  // CHECK: tile.unsplat %{{.*}} : tensor<f32> -> f32
+  %u = tile.unsplat %z : tensor<f32> -> f32
   // CHECK: tile.splat %{{.*}} : !tile.ptr<f32> -> tensor<4x!tile.ptr<f32>>
   %3 = tile.splat %p : !tile.ptr<f32> -> tensor<4x!tile.ptr<f32>>
   // CHECK: tile.expand_dims %{{.*}}, 1 : tensor<4x6xf32> -> tensor<4x1x6xf32>

@@ -41,6 +41,22 @@ func.func @splat_element(%x: f32) {
 
 // -----
 
+func.func @unsplat_shape(%x: tensor<1x2xf32>) {
+  // expected-error@+1 {{input must have one element, but got shape (1, 2); tile.reduce makes one of several}}
+  %0 = tile.unsplat %x : tensor<1x2xf32> -> f32
+  return
+}
+
+// -----
+
+func.func @unsplat_element(%x: tensor<1xf32>) {
+  // expected-error@+1 {{element types of input and result must match, but got 'f32' and 'f16'}}
+  %0 = tile.unsplat %x : tensor<1xf32> -> f16
+  return
+}
+
+// -----
+
 func.func @broadcast_element(%x: tensor<4x1xf32>) {
   // expected-error@+1 {{element types of input and result must match, but got 'f32' and 'i32'}}
   %0 = tile.broadcast %x : tensor<4x1xf32> -> tensor<4x4xi32>

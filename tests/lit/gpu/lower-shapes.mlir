@@ -38,3 +38,18 @@ func.func @box() attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tileg
   %s = arith.muli %h, %h : tensor<8x8xi32, #half>
   return
 }
+
+// Each thread has the element: nothing is exchanged.
+// CHECK-LABEL: func.func @unsplat
+// CHECK-SAME: (%[[X:.*]]: f16)
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[X]] : f16 to i16
+// CHECK-NOT: nvvm.shfl
+// CHECK: %[[BACK:.*]] = arith.bitcast %{{.*}} : i16 to f16
+// CHECK: arith.addf %[[BACK]], %[[BACK]] : f16
+#one = #tilegpu.regs<"register: 1; lane: 1 -> (0), 2 -> (0), 4 -> (0), 8 -> (0), 16 -> (0); warp: 1 | dim0: 1">
+func.func @unsplat(%x: f16) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %t = tile.splat %x : f16 -> tensor<1xf16, #one>
+  %y = tile.unsplat %t : tensor<1xf16, #one> -> f16
+  %s = arith.addf %y, %y : f16
+  return
+}

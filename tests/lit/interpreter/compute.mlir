@@ -159,3 +159,24 @@ func.func @assume_divisible(%n: i32 {tile.init = -24 : i32}) {
   tile.device_print "kept", %0 : i32
   return
 }
+
+// A number that was found out about a tile ends a loop.
+// CHECK-LABEL: @unsplat
+func.func @unsplat() {
+  %x = arith.constant dense<[1, 4, 2]> : tensor<3xi32>
+  %0 = tile.reduce %x axis 0 : tensor<3xi32> -> tensor<i32> {
+  ^bb0(%a: i32, %b: i32):
+    %m = arith.maxsi %a, %b : i32
+    tile.yield %m : i32
+  }
+  %n = tile.unsplat %0 : tensor<i32> -> i32
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %trips = scf.for %i = %c0 to %n step %c1 iter_args(%t = %c0) -> (i32) : i32 {
+    %next = arith.addi %t, %c1 : i32
+    scf.yield %next : i32
+  }
+  // CHECK: trips 4
+  tile.device_print "trips", %trips : i32
+  return
+}

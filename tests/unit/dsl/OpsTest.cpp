@@ -97,6 +97,7 @@ TEST(Ops, Shapes) {
   expectIr([](Values& v) { trans(expand(v.f, 0), {2, 0, 1}); }, {"tile.trans", "[2, 0, 1]", "tensor<64x1x16xf32>"});
   expectIr([](Values& v) { reshape(v.f, {4, 256}); }, {"tile.reshape", "tensor<4x256xf32>"});
   expectIr([](Values& v) { expand(v.row, -1); }, {"tile.expand_dims", ", 1 : tensor<16xf32> -> tensor<16x1xf32>"});
+  expectIr([](Values& v) { unsplat(reduce_sum(v.row, 0)); }, {"tile.unsplat", "tensor<f32> -> f32"});
   expectIr([](Values& v) { expand(v.row, 0); }, {"tile.expand_dims", ", 0 : tensor<16xf32> -> tensor<1x16xf32>"});
   expectIr([](Values& v) { broadcast(v.col, {16, 8}); }, {"tile.broadcast", "tensor<16x1xf32> -> tensor<16x8xf32>"});
   expectIr([](Values& v) { join(v.f, v.f); }, {"tile.join", "tensor<16x64x2xf32>"});

@@ -121,6 +121,10 @@ bool Assignment::placeControl(Operation* op, Placement& placement) {
         return true;
       })
       .Case<func::ReturnOp, tile::DevicePrintOp>([&](Operation* last) { return carry(last->getOperands(), 0); })
+      .Case<tile::UnsplatOp>([&](tile::UnsplatOp unsplat) {
+        placement.operands[0] = placeOf(unsplat.getInput());  // every thread has the element, whatever the layout
+        return true;
+      })
       .Default([](Operation*) { return false; });
 }
 

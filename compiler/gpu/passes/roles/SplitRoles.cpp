@@ -29,7 +29,7 @@
 // Where that does not hold, nothing changes. Conditions: C1 the block has room for a further warp group (Roles.h); C2 every copy by a
 // tensor map is into a buffer that is released, or stands in no loop; C3 no other buffer with the same bytes is touched before a copy, or
 // in a loop with it; C4 what copies follow from is computed in loops of scf.for and branches, without memory but for numbers
-// that nothing in the function writes.
+// that nothing in the function writes, and not of a tile's elements, which all warps compute together.
 //
 // Runs behind -tilegpu-place-barriers. Test: tests/lit/gpu/split-roles.mlir.
 #include "compiler/gpu/dialect/SourceLabels.h"
@@ -71,6 +71,7 @@ class Slice {
       } else if (auto branch = dyn_cast<scf::IfOp>(next)) {
         need(branch.getCondition());
       } else {
+        if (isa<tile::UnsplatOp>(next)) return false;
         bool engine = isa<CopyAsyncOp, StoreBoxesOp>(next);
         if (next->getNumRegions() != 0 || (!engine && !isa<AllocOp>(next) && !isMemoryEffectFree(next) && !readsConstants(next)))
           return false;

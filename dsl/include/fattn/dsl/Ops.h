@@ -71,6 +71,8 @@ Tile reshape(const Tile& x, const Shape& shape, Loc loc = Loc::current());
 Tile expand(const Tile& x, int axis, Loc loc = Loc::current());
 /// Size-1 dimensions repeated to `shape`.
 Tile broadcast(const Tile& x, const Shape& shape, Loc loc = Loc::current());
+/// The element of a tile that has one, such as a sum over all of a tile's elements: a number that loops and branches can follow.
+Scalar unsplat(const Tile& x, Loc loc = Loc::current());
 /// Two tiles of shape [...] become one [..., 2]; split undoes it.
 Tile join(const Tile& a, const Tile& b, Loc loc = Loc::current());
 std::pair<Tile, Tile> split(const Tile& x, Loc loc = Loc::current());
