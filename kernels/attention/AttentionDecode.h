@@ -21,7 +21,7 @@ const KernelTemplate& decodeTemplate();
 
 /// The same in equal shares of all keys of the batch, whatever the lengths, merged in the same launch. Extents: batch, heads, keys,
 /// programs, which share all blocks of keys. Arguments: as above, where part_o is f32 [2, programs, rows, head_dim_v] and part_lse [2,
-/// programs, rows]; i32 counters [batch, heads], zero before and after; i32 plan [programs, 4], written.
+/// programs, rows]; i32 counters [batch, heads], zero before and after.
 const KernelTemplate& balancedDecodeTemplate();
 
 /// Attention over some keys and attention over others make attention over all of them. Parameters: dtype of the parts, out, head_dim,

@@ -19,16 +19,10 @@ namespace {
 
 using namespace dsl;
 
-constexpr std::int64_t kLengthsAtOnce = 128, kElementsAtOnce = 4096, kMostPartsAtOnce = 16;
+constexpr std::int64_t kElementsAtOnce = 4096, kMostPartsAtOnce = 16;
 constexpr float kLeastLog = std::numeric_limits<float>::lowest() / 2;  // finite, so that -infinity less it is no NaN
 
-/// Blocks of the sequences from `first` on, of one head; 0 behind the last.
-Tile blocksFrom(const DecodeArguments& a, const Scalar& first, std::int64_t N) {
-  const Tile sequence = arange(0, kLengthsAtOnce) + first, known = sequence < cast(a.q.size[0], DType::I32);
-  return where(known, blocksOf(keysOf(a, sequence, known), N), 0);
-}
-
-Tile sumOf(const Tile& x) { return reduce_sum(expand(x, 0), 1); }
+Scalar sumOf(const Tile& x) { return unsplat(reduce_sum(x, 0)); }
 
 Scalar wide(const Scalar& x) { return cast(x, DType::I64); }
 
@@ -37,28 +31,22 @@ struct Place {
   Scalar blocks, sequence, before;
 };
 
-/// The numbers of tiles reach control flow by the program's own place in `plan`, i32 [programs, 4].
-Place placeOf(const DecodeArguments& a, const Ptr& plan, std::int64_t N) {
+Place placeOf(const DecodeArguments& a, std::int64_t N) {
   const Scalar batch = cast(a.q.size[0], DType::I32), heads = a.k.size[1], program = wide(program_id(0));
   // One sequence needs no search.
   auto [blocks, sequence, before] = if_(
       batch == 1, [&] { return carry(blocksOf(keysOf(a, Scalar(batch - 1)), N), Scalar(batch - 1), Scalar(batch - 1)); },
       [&] {
-        const Tile none = full({1}, 0, DType::I32);
-        auto [all] =
-            for_(0, batch, kLengthsAtOnce, carry(none), [&](Scalar i, Tile all) { return carry(all + sumOf(blocksFrom(a, i, N))); });
-        const Tile total = cast(all, DType::I64) * heads;
-        const Tile begin = cast(total * program / min(total, wide(num_programs(0))) / heads, DType::I32);
+        const Scalar blocks = blocksOfBatch(a, N).all, total = wide(blocks) * heads;
+        const Scalar begin = cast(total * program / min(total, wide(num_programs(0))) / heads, DType::I32);
+        const Scalar none = batch - batch;
         auto [sequence, before, seen] =
-            for_(0, batch, kLengthsAtOnce, carry(none, none, none), [&](Scalar i, Tile sequence, Tile before, Tile seen) {
+            for_(0, batch, kSequencesAtOnce, carry(none, none, none), [&](Scalar i, Scalar sequence, Scalar before, Scalar seen) {
               const Tile blocks = blocksFrom(a, i, N), passed = (blocks > 0) & (cumsum(blocks, 0) + seen <= begin);
-              return carry(sequence + sumOf(where(passed, 1, zeros({kLengthsAtOnce}, DType::I32))),
+              return carry(sequence + sumOf(where(passed, 1, zeros({kSequencesAtOnce}, DType::I32))),
                            before + sumOf(where(passed, blocks, 0)), seen + sumOf(blocks));
             });
-        const Ptr own = plan + program * 4;
-        store(own + arange(0, 1), all), store(own + arange(1, 2), sequence), store(own + arange(2, 3), before);
-        const Scalar blocks = load(own), found = load(own + 1), passed = load(own + 2);
-        return carry(blocks, Scalar(min(found, batch - 1)), passed);  // programs without a share find none
+        return carry(blocks, Scalar(min(sequence, batch - 1)), before);  // programs without a share find none
       });
   return {blocks, sequence, before};
 }
@@ -109,11 +97,11 @@ void balancedProgram(Params& args, const Parameters& parameters, const TileConfi
   overlap_launches();
   const std::int64_t N = tile.block_n;
   const DecodeArguments a = declareDecode(args, parameters);
-  const Ptr counters = args.ptr("counters", DType::I32, 4, Aliasing::None), plan = args.ptr("plan", DType::I32, 4, Aliasing::None);
+  const Ptr counters = args.ptr("counters", DType::I32, 4, Aliasing::None);
   // Three blocks of four warps; many rows, and pages that are read one by one, take the registers of the third.
   constexpr std::int64_t kManyRows = 8;
   prefer_resident(tile.warps > 4 || a.rows > kManyRows || windowRows(a.pageSize, N) < N ? 2 : 3);
-  const Place place = placeOf(a, plan, N);
+  const Place place = placeOf(a, N);
   const Parts parts(a);
 
   const Scalar program = wide(program_id(0)), heads = cast(a.k.size[1], DType::I32), all = wide(place.blocks) * wide(heads);

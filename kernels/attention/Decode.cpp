@@ -25,8 +25,7 @@ using namespace kernels;
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
-constexpr std::int64_t kRounds = 4;      // of programs that a device holds at once, where lengths may differ (docs/decode.md)
-constexpr std::int64_t kPlanBytes = 16;  // of a program of a balanced launch
+constexpr std::int64_t kRounds = 4;  // of programs that a device holds at once, where lengths may differ (docs/decode.md)
 constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
 DecodeConfig completed(DecodeConfig config) {
@@ -127,8 +126,8 @@ std::int64_t programsOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args
 /// Of one row of one part: its o and its lse.
 std::int64_t partBytes(const DecodeConfig& config) { return (config.head_dim_v + 1) * sizeInBytes(DType::F32); }
 
-/// Of each program of a balanced launch: its two parts, and what it finds out about its share.
-std::int64_t programBytes(const DecodeConfig& config) { return 2 * config.rows * partBytes(config) + kPlanBytes; }
+/// Of each program of a balanced launch: its two parts.
+std::int64_t programBytes(const DecodeConfig& config) { return 2 * config.rows * partBytes(config); }
 
 std::int64_t workspaceFor(const DecodeConfig& config, const DecodeArgs& args, std::int64_t splits) {
   return splits == 1 ? 0 : workspaceProduct({splits, args.q.shape[0], args.q.shape[1], args.q.shape[2], partBytes(config)});
@@ -298,7 +297,7 @@ const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Imp
 
 /// Where the parts of a launch lie in its workspace.
 struct PartViews {
-  TensorView o, lse, plan;
+  TensorView o, lse;
 };
 
 PartViews partsIn(const TensorView& workspace, const DecodeConfig& config, const DecodeArgs& args, const Division& division) {
@@ -308,7 +307,6 @@ PartViews partsIn(const TensorView& workspace, const DecodeConfig& config, const
   if (config.balanced) {
     parts.o = TensorView(memory, DType::F32, {2, division.count, config.rows, config.head_dim_v});
     parts.lse = TensorView(behind(parts.o), DType::F32, {2, division.count, config.rows});
-    parts.plan = TensorView(behind(parts.lse), DType::I32, {division.count, kPlanBytes / sizeInBytes(DType::I32)});
     return parts;
   }
   parts.o = TensorView(memory, DType::F32,
@@ -358,7 +356,7 @@ void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   if (args.pages) arguments[count++] = Argument("pages", *args.pages);
   if (config.append) arguments[count++] = Argument("new_k", *args.new_k), arguments[count++] = Argument("new_v", *args.new_v);
   if (config.window) arguments[count++] = Argument("window", std::min(args.window, kWidestWindow));
-  if (config.balanced) arguments[count++] = Argument("counters", counters), arguments[count++] = Argument("plan", parts.plan);
+  if (config.balanced) arguments[count++] = Argument("counters", counters);
   const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], cachedKeys(config, args), division.count};
   kernel.decode.launch(stream, extents, std::span(arguments).first(count));
   if (config.balanced || division.count == 1) return;

@@ -88,7 +88,7 @@ static void one_launch_with_counters(void) {
   EXPECT(fattn_compile_decode(
              "{\"dtype\": \"f32\", \"head_dim\": 8, \"rows\": 1, \"page_size\": 4, \"balanced\": true, \"target\": \"host\"}", &kernel) ==
          FATTN_OK);
-  EXPECT(fattn_decode_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == 2 * (2 * (D + 1) * 4 + 16));
+  EXPECT(fattn_decode_workspace(kernel, &args, &bytes) == FATTN_OK && bytes == 2 * 2 * (D + 1) * 4);
   args.workspace = room, args.workspace_bytes = sizeof room;
   REFUSED_BEGINNING(fattn_attention_decode(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
                     "fattn_attention_decode: counters: they have 0 bytes; a launch of 1 sequences with 1 key heads needs 4");

@@ -56,7 +56,7 @@ TEST(Decode, BalancedKernelsNeedCounters) {
   args = data.here(), args.counters = nullptr;
   EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "counters: they have 0 bytes; a launch of 2 sequences with 2 key heads needs 16");
   args = data.here(), args.workspace_bytes = 100, args.splits = 2;
-  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "workspace: it has 100 bytes; a launch of 8 programs needs 2304");
+  EXPECT_EQ(refusal([&] { kernel.launch({}, args); }), "workspace: it has 100 bytes; a launch of 8 programs needs 2176");
   args = data.here(), args.counters = args.workspace;
   EXPECT_EQ(refusal([&] { kernel.launch({}, args); }),
             "workspace: it shares memory with counters, and launches read and write in no particular order");

@@ -53,10 +53,9 @@ void balancedBy(const test::RunProgram& run, DecodeData& data, std::int64_t prog
   const std::int64_t rows = shape.headsQ / shape.headsKv * shape.queries;
   const TensorView partO(args.workspace, DType::F32, {2, programs, rows, shape.dimV});
   const TensorView partLse(static_cast<float*>(args.workspace) + partO.elements(), DType::F32, {2, programs, rows});
-  const TensorView plan(static_cast<float*>(partLse.data) + partLse.elements(), DType::I32, {programs, 4});
   const TensorView counters(args.counters, DType::I32, {args.q.shape[0], shape.headsKv});
   std::vector<Argument> arguments = decodeArguments(args, shape, partO, partLse);
-  arguments.emplace_back("counters", counters), arguments.emplace_back("plan", plan);
+  arguments.emplace_back("counters", counters);
   run(test::traced(kernels::balancedDecodeTemplate(), decodeParameters(shape), tile), arguments,
       {static_cast<std::int32_t>(programs), 1, 1});
 }
