@@ -98,8 +98,11 @@ gpu::ArithmeticWork parseWork(const json& value, const std::string& path) {
 }
 
 gpu::Node parseNode(const json& value, const std::string& path) {
-  const Object object(value, path, {"name", "dot", "copy", "work", "registers", "shared_bytes"});
-  gpu::Node node{.name = object.text("name"), .registers = object.integer("registers", 0), .shared = object.integer("shared_bytes", 0)};
+  const Object object(value, path, {"name", "dot", "copy", "work", "registers", "working_registers", "shared_bytes"});
+  gpu::Node node{.name = object.text("name"),
+                 .registers = object.integer("registers", 0),
+                 .working = object.integer("working_registers", 0),
+                 .shared = object.integer("shared_bytes", 0)};
   if (static_cast<int>(object.has("dot")) + static_cast<int>(object.has("copy")) + static_cast<int>(object.has("work")) != 1)
     fail(path, "a node has exactly one of 'dot', 'copy' and 'work'");
   if (object.has("dot")) {

@@ -25,8 +25,17 @@ void verifyNode(const Node& node) {
     fail(fmt::format("a node is called '{}'", node.name),
          "a name is letters, digits and '_', and ends in a letter, behind which a schedule writes the stage and `_`");
   const auto& w = node.work;
-  const double figures[] = {
-      w.exp2, w.fma, w.add, w.convert, w.shuffle, w.sharedBytes, w.latency, node.bytes, double(node.registers), double(node.shared)};
+  const double figures[] = {w.exp2,
+                            w.fma,
+                            w.add,
+                            w.convert,
+                            w.shuffle,
+                            w.sharedBytes,
+                            w.latency,
+                            node.bytes,
+                            double(node.registers),
+                            double(node.working),
+                            double(node.shared)};
   if (std::ranges::any_of(figures, [](double x) { return !(x >= 0 && x < 1e12); }))
     fail(fmt::format("node {} has a figure that is negative, too large or no number", node.name));
   if (node.kind == NodeKind::Dot && (node.dot.m <= 0 || node.dot.n <= 0 || node.dot.k <= 0))
@@ -196,6 +205,7 @@ static CostedLoop cost(const LoopModel& loop, const Target& target, MissingCycle
     result.names.push_back(node.name);
     result.nodes.push_back(price(node, loop, target, missing, result.unpriced));
     result.registers.push_back(node.registers);
+    result.working.push_back(node.working);
     result.shared.push_back(node.shared);
   }
   result.registerLimit = loop.registerLimit.value_or(gpu::registerLimit(target, loop.groups, loop.threads));

@@ -42,6 +42,7 @@ struct Node {
   ArithmeticWork work = {};  ///< of an Arithmetic node
   double bytes = 0;          ///< a Copy moves
   int registers = 0;         ///< a thread that the node's result holds
+  int working = 0;           ///< registers a thread on top while the node runs, as for operands that it reads from shared memory
   std::int64_t shared = 0;   ///< bytes of shared memory that the node's result holds
 };
 
@@ -91,7 +92,7 @@ struct CostedLoop {
   std::string target = {};
   std::vector<std::string> names = {};
   std::vector<NodeCost> nodes = {};
-  std::vector<int> registers = {};
+  std::vector<int> registers = {}, working = {};
   std::vector<std::int64_t> shared = {};
   std::vector<Edge> edges = {};
   int groups = 1, fixedRegisters = 0, registerLimit = 0;

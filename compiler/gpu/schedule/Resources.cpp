@@ -30,6 +30,7 @@ Resources resources(const CostedLoop& loop, const Schedule& schedule) {
     result.shared += copies * loop.shared[node];
     result.moves += (copies - 1) * loop.registers[node];
   }
+  for (int place = 0; place < size; ++place) alive[place] += loop.working[schedule.order[place]];
   result.registers = loop.fixedRegisters + *std::max_element(alive.begin(), alive.begin() + std::max(size, 1));
   return result;
 }

@@ -12,7 +12,7 @@
 // RUN: sed 's/sm_80/sm_100/' %s | fattn-opt -tilegpu-schedule-loops="stages=2 forced='A B1 a'" | FileCheck %s --check-prefix=NAMED
 // RUN: sed 's/sm_80/sm_100/' %s | not fattn-opt -tilegpu-schedule-loops="stages=2 forced='B A a'" 2>&1 | FileCheck %s --check-prefix=ILLEGAL
 
-// BEST: remark: schedule A a B of 4 legal, 4 that fit; A = dot 64 x 32 x 64 (16 registers), a = 2 operations from math.exp2 (8 registers), B = dot 64 x 64 x 32 (0 registers); {{[0-9]+}} more registers
+// BEST: remark: schedule A a B of 4 legal, 4 that fit, hardly told apart: warps wait for their dots; A = dot 64 x 32 x 64 (16 registers), a = 2 operations from math.exp2 (8 registers), B = dot 64 x 64 x 32 (0 registers); {{[0-9]+}} more registers
 // BEST: tilegpu.schedule = "A a B"
 
 // The second best is another one.

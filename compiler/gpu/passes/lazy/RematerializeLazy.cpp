@@ -13,6 +13,8 @@
 // are free of effects, or loads of buffers that nothing writes in between; A3 every other use comes before the select_lazy; A4 the tile
 // takes at least kLeastRegisters of a thread; A5 a dot is one of registers: instructions of several warps cannot stand in a branch that
 // single warps take. Test: tests/lit/gpu/rematerialize-lazy.mlir.
+#include "compiler/gpu/passes/lazy/RematerializeLazy.h"
+
 #include <map>
 
 #include "compiler/gpu/dialect/SourceLabels.h"
@@ -55,16 +57,24 @@ class Rematerializer {
  public:
   Rematerializer(tile::SelectLazyOp lazy, CloneNumbers& clones) : lazy(lazy), block(lazy->getBlock()), clones(clones) {}
 
+  /// Whether the exact side computes the value again.
+  bool takes(Value value) {
+    llvm::SetVector<Operation*> slice;
+    return isCandidate(value) && collect(value, slice);
+  }
+
   void run() {
     llvm::SetVector<Value> candidates;
     lazy.getExact().walk([&](Operation* op) {
       for (Value operand : op->getOperands())
-        if (dies(operand) && registersOf(operand.getType()) >= kLeastRegisters) candidates.insert(operand);
+        if (isCandidate(operand)) candidates.insert(operand);
     });
     for (Value value : candidates) rematerialize(value);
   }
 
  private:
+  bool isCandidate(Value value) { return dies(value) && registersOf(value.getType()) >= kLeastRegisters; }
+
   bool isInside(Operation* op) { return lazy.getExact().isAncestor(op->getParentRegion()); }
 
   /// A1, A3: computed in this block, and used outside of the exact side before it only.
@@ -126,5 +136,10 @@ class RematerializeLazyPass : public impl::RematerializeLazyPassBase<Remateriali
 };
 
 }  // namespace
+
+bool isComputedAgain(Value value, tile::SelectLazyOp lazy) {
+  CloneNumbers unused;
+  return Rematerializer(lazy, unused).takes(value);
+}
 
 }  // namespace fattn::tilegpu

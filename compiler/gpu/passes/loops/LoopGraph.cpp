@@ -24,6 +24,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/dots/ExchangedOperand.h"
+#include "compiler/gpu/passes/lazy/RematerializeLazy.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/IR/IRMapping.h"
@@ -295,6 +296,7 @@ class GraphBuilder {
                       .k = static_cast<int>(std::min(a.getDimSize(1), used.depth)) * (splitsOperands(dot) ? 3 : 1),
                       .aInShared = instruction && instruction->sharedA,
                       .instruction = instruction ? instruction->row->name : std::string_view()};
+          node.working = std::max(node.working, fragmentRegisters(dot));
         } else if (node.kind == gpu::NodeKind::Arithmetic) {
           gpu::ArithmeticWork work = workOf(op);
           node.work.exp2 += work.exp2, node.work.fma += work.fma, node.work.add += work.add;
@@ -329,12 +331,41 @@ class GraphBuilder {
     llvm::SmallPtrSet<Value, 16> inPlace = carriedInPlace();
     model.fixedRegisters = kOtherRegisters;
     for (Value argument : loop.getRegionIterArgs()) model.fixedRegisters += static_cast<int>(registersOf(argument.getType()));
+    for (Value tile : tilesFromOutside()) model.fixedRegisters += static_cast<int>(registersOf(tile.getType()));
     for (auto [i, operations] : llvm::enumerate(graph.operations))
       for (Operation* op : operations)
         for (Value result : op->getResults())
           if (!inPlace.contains(result) && !isElsewhere(op, operations)) countRegisters(static_cast<int>(i), result);
     model.registerLimit = gpu::registerLimit(target, 1, model.threads, /*copierRegisters=*/0);
     model.groups = blocksOnSM(target);
+  }
+
+  /// Tiles that are made before the loop and live as long as it, because it reads them. Those that are made again where they are used take
+  /// no registers.
+  llvm::SmallSetVector<Value, 8> tilesFromOutside() {
+    llvm::SmallSetVector<Value, 8> tiles;
+    loop.getBody()->walk([&](Operation* op) {
+      for (Value operand : op->getOperands()) {
+        Operation* def = operand.getDefiningOp();
+        const bool isCheap = !def || isa<arith::ConstantOp>(def) || def->hasTrait<tile::CheapToRepeat>();
+        if (!isCheap && isa<RankedTensorType>(operand.getType()) && !loop->isAncestor(def)) tiles.insert(operand);
+      }
+    });
+    return tiles;
+  }
+
+  /// Registers for one step of a dot's operands that threads read from shared memory.
+  static int fragmentRegisters(tile::DotOp dot) {
+    const std::optional<DotInstruction> instruction = instructionOf(dot);
+    if (!instruction) return 0;
+    int64_t registers = 0;
+    for (unsigned i : {0u, 1u}) {
+      Operation* def = dot->getOperand(i).getDefiningOp();
+      if (auto trans = dyn_cast_or_null<tile::TransOp>(def)) def = trans.getInput().getDefiningOp();
+      if (!isa_and_nonnull<LoadBufferOp>(def) || isReadFromShared(dot, i)) continue;
+      registers += llvm::divideCeil(registersOf(dot->getOperand(i).getType()) * instruction->depth, dot.getA().getType().getDimSize(1));
+    }
+    return static_cast<int>(registers);
   }
 
   /// Whether nobody has the value in registers of its own: another name of one that is counted, or what a matrix unit reads from shared
@@ -346,11 +377,17 @@ class GraphBuilder {
     return operand && llvm::is_contained(operand->chain, op);
   }
 
+  /// Whether the user is on a rare side, which computes the value again.
+  static bool isOnExactSide(Operation* user, Operation* inBody, Value value) {
+    auto lazy = user == inBody ? tile::SelectLazyOp() : dyn_cast<tile::SelectLazyOp>(inBody);
+    return lazy && isComputedAgain(value, lazy);
+  }
+
   /// A value that other nodes use; where only one does and computes elementwise from it, that one takes over the registers.
   void countRegisters(int node, Value result) {
     llvm::SmallSetVector<int, 4> users;
     for (Operation* user : result.getUsers())
-      if (Operation* op = loop.getBody()->findAncestorOpInBlock(*user))
+      if (Operation* op = loop.getBody()->findAncestorOpInBlock(*user); op && !isOnExactSide(user, op, result))
         if (int to = nodeOf(op); to >= 0 && to != node) users.insert(to);
     if (users.empty()) return;
     // An owner has all of the result.
