@@ -31,7 +31,7 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
     return {{.block_m = 64, .block_n = 8, .stages = 2, .warps = 4}};
   }
   const TileConfig usual{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
-  if (width >= 32 && width < 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateDot}};
+  if (width >= 48 && width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateDot}};
   if (width <= 80 || (width <= 128 && !padded)) return {usual};
   if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
   std::vector<TileConfig> wide = {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},

@@ -109,12 +109,12 @@ int main(int argc, char** argv) try {
     // Others have no such instruction, or emulate it: then the conversions of operands that stay the same are done once only.
     int capability = gpu.attributes().capability;
     if (std::string_view(mma.name) == "e4m3" && capability != 89 && capability != 120) continue;
-    for (int warps : {4, 8, 16})
-      for (int accumulators : {4, 16}) {
-        Rate rate = measure(gpu, mma, warps, accumulators);
-        fmt::print("{:8} {:9} {:5} {:5} {:14.1f} {:14.2f} {:8.1f}\n", mma.name, mma.shape, warps, accumulators, rate.fmaPerCycle,
-                   16.0 * 8 * mma.k / rate.fmaPerCycle, rate.teraflops);
-      }
+    // One warp with one accumulator waits for each result: these cycles are the latency.
+    for (auto [warps, accumulators] : {std::pair(1, 1), {4, 4}, {4, 16}, {8, 4}, {8, 16}, {16, 4}, {16, 16}}) {
+      Rate rate = measure(gpu, mma, warps, accumulators);
+      fmt::print("{:8} {:9} {:5} {:5} {:14.1f} {:14.2f} {:8.1f}\n", mma.name, mma.shape, warps, accumulators, rate.fmaPerCycle,
+                 16.0 * 8 * mma.k / rate.fmaPerCycle, rate.teraflops);
+    }
   }
 } catch (const Error& error) {
   fmt::print(stderr, "mma-rate: {}\n", error.what());

@@ -53,7 +53,7 @@ TEST(AttentionSpace, NarrowBlocksAreForF32OnGpus) {
 
 // The default has an order of its own: it is a point beside those of the table.
 TEST(AttentionSpace, BeginsWithADefaultThatNamesASchedule) {
-  const AttentionConfig c = config("nvidia:sm_90", DType::BF16, 32);
+  const AttentionConfig c = config("nvidia:sm_90", DType::BF16, 48);
   const std::vector<TileConfig> space = spaceOf(c);
   EXPECT_EQ(space.front(), defaultOf(c));
   EXPECT_EQ(space.front().schedule, "A B1 a b");
