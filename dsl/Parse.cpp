@@ -57,6 +57,7 @@ std::vector<Param> paramsOf(mlir::func::FuncOp kernel) {
     if (auto divisor = kernel.getArgAttrOfType<mlir::IntegerAttr>(i, "tile.divisibility")) param.divisibility = divisor.getInt();
     if (kernel.getArgAttr(i, "tile.noalias")) param.aliasing = Aliasing::None;
     if (kernel.getArgAttr(i, "tile.in_place")) param.aliasing = Aliasing::InPlace;
+    param.settled = static_cast<bool>(kernel.getArgAttr(i, "tile.settled"));
     for (std::size_t other = 0; other + 1 < params.size(); ++other)
       if (params[other].name == param.name) failText(fmt::format("two arguments are called {}", param.name));
   }

@@ -6,6 +6,16 @@
 
 namespace fattn::dsl {
 
+namespace {
+
+/// Of the newest argument.
+void promiseSettled(internal::Recorder& recorder) {
+  recorder.params.back().settled = true;
+  recorder.func.setArgAttr(recorder.func.getNumArguments() - 1, "tile.settled", recorder.builder.getUnitAttr());
+}
+
+}  // namespace
+
 TensorArg Params::tensor(std::string_view name, DType element, int rank, const TensorForm& form, Loc loc) {
   constexpr int kMaxRank = 6;  // as a TensorView's
   internal::Step step("tensor", loc);
@@ -15,6 +25,7 @@ TensorArg Params::tensor(std::string_view name, DType element, int rank, const T
   Param& pointer = step.recorder().params.back();
   pointer.rank = rank;
   pointer.rows = form.rows;
+  if (form.settled) promiseSettled(step.recorder());
   const std::int64_t divisor = form.alignment % bytes == 0 ? form.alignment / bytes : 1;
   for (int d = 0; d < rank; ++d) tensor.size.push_back(scalar(fmt::format("{}_size{}", name, d), DType::I64, 1, loc));
   for (int d = 0; d < rank; ++d) {

@@ -25,7 +25,7 @@ def Tile_Dialect : Dialect {
 
     A kernel is a `func.func` with the attribute `tile.kernel` and no results. Its arguments are pointers and scalars;
     argument attributes are `tile.name = "q"`, `tile.divisibility = 16 : i64` (bytes for a pointer, the value for an
-    integer), `tile.noalias` and `tile.in_place` (a pointer; see below).
+    integer), `tile.noalias`, `tile.in_place` and `tile.settled` (a pointer; see below).
 
     Order: the accesses to memory of one program take effect as if one after the other, in the order of the text. A load
     gives what the program's earlier stores left, whatever pointers they went through; a tile is loaded whole before a later
@@ -37,6 +37,10 @@ def Tile_Dialect : Dialect {
     argument alone. `tile.in_place` promises less: where one program reaches the same memory through this argument and through
     another one, it does so by windows with the same offsets and sizes, element by element the same place. An array that is written through a block pointer has a place of its own for each element, so that windows
     without a common index share no memory.
+
+    Launches: a kernel with `tile.overlaps` may start before the launch in front of it in its stream has ended, and waits for that
+    before it touches memory. `tile.settled` promises that this launch writes nothing that is reached through the argument, so
+    that it may be read before.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -69,7 +69,8 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult dotAsync(gpu::Lowering& to, tilegpu::DotAsyncOp op) override;                                    // DotAsync.cpp
   mlir::LogicalResult dotWait(gpu::Lowering& to, tilegpu::DotWaitOp op) override;                                      // DotAsync.cpp
   mlir::LogicalResult fenceAsync(gpu::Lowering& to, tilegpu::FenceAsyncOp op) override;                                // DotAsync.cpp
-  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;                                 // Print.cpp
+  void awaitLaunches(gpu::Lowering& to) override;
+  mlir::LogicalResult devicePrint(gpu::Lowering& to, tile::DevicePrintOp op) override;  // Print.cpp
 
  private:
   mlir::LogicalResult storeByMatrices(gpu::Lowering& to, tilegpu::StoreBufferOp op);  // SharedMemory.cpp

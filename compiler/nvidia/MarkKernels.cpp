@@ -9,7 +9,8 @@
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
 // nothing. (The driver's assembler does not.) A kernel may ask for more (tile.resident).
 //
-// A kernel that should overlap with its neighbours in a stream (tile.overlaps) begins with
+// A kernel that should overlap with its neighbours in a stream (tile.overlaps), and does not wait for them at a place of its own
+// (tilegpu.await_launches), begins with
 //
 //   griddepcontrol.wait                  until the kernel in front has ended, and what it wrote is to be seen
 //   griddepcontrol.launch_dependents     the kernel behind may take multiprocessors that all programs of this one have left room on
@@ -19,6 +20,7 @@
 //
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Passes.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -32,6 +34,14 @@ namespace fattn::nvidia {
 #include "compiler/nvidia/Passes.h.inc"
 
 namespace {
+
+constexpr const char* kAwaitLaunches = "griddepcontrol.wait;";
+
+void emitWait(OpBuilder& b, Location loc) {
+  for (const char* text : {kAwaitLaunches, "griddepcontrol.launch_dependents;"})
+    LLVM::InlineAsmOp::create(b, loc, TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
 
 struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
   static void markTensorMaps(LLVM::LLVMFuncOp function) {
@@ -52,10 +62,12 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
       function->removeAttr(tile::kOverlapsAttr);
       return;
     }
+    auto waits = [](LLVM::InlineAsmOp assembly) {
+      return assembly.getAsmString() == kAwaitLaunches ? WalkResult::interrupt() : WalkResult::advance();
+    };
+    if (function.walk(waits).wasInterrupted()) return;
     OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
-    for (const char* text : {"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"})
-      LLVM::InlineAsmOp::create(b, function.getLoc(), TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true,
-                                /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    emitWait(b, function.getLoc());
   }
 
   void runOnOperation() override {
@@ -87,5 +99,7 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
 };
 
 }  // namespace
+
+void Machine::awaitLaunches(gpu::Lowering& to) { emitWait(to.b, to.b.getLoc()); }
 
 }  // namespace fattn::nvidia

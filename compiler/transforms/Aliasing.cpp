@@ -193,6 +193,11 @@ bool Aliasing::mayAlias(Value first, Value second) {
   return false;
 }
 
+bool Aliasing::isSettled(Value pointer) {
+  const Roots& roots = rootsOf(pointer);
+  return !roots.unknown && llvm::all_of(roots.arguments, [](Value root) { return promises(root, kSettledAttr); });
+}
+
 bool Aliasing::isInPlace(Value first, Value second) {
   Roots a = rootsOf(first);
   const Roots& b = rootsOf(second);

@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral kNoAliasAttr = "tile.noalias";
 /// On a pointer argument: a program that reaches the same memory through another argument too does so by the same windows.
 inline constexpr llvm::StringLiteral kInPlaceAttr = "tile.in_place";
 
+/// On a pointer argument: the launch in front of this one writes nothing that is reached through it.
+inline constexpr llvm::StringLiteral kSettledAttr = "tile.settled";
+
 /// What one operation does to global memory.
 struct MemoryAccess {
   mlir::Operation* op = nullptr;
@@ -52,6 +55,8 @@ class Aliasing {
  public:
   /// Whether the arrays that two pointers lead to may have memory in common.
   bool mayAlias(mlir::Value first, mlir::Value second);
+  /// Whether a pointer leads to arrays only whose arguments have kSettledAttr.
+  bool isSettled(mlir::Value pointer);
   /// Whether two pointers lead to the same memory through different arguments at most, and then by the same windows.
   bool isInPlace(mlir::Value first, mlir::Value second);
   /// Of any execution of the one and any execution of the other, within one program of the grid.

@@ -158,6 +158,7 @@ const KernelTemplate& decodeTemplate() {
                                                               {"page_size", std::int64_t{0}},
                                                               {"window", false},
                                                               {"append", false},
+                                                              {"settled", false},
                                                               {"alignment", std::int64_t{16}}},
                                                .extents = {"batch", "heads", "keys", "splits"},
                                                .typical = {16, 8, 8192, 1},

@@ -9,7 +9,8 @@ namespace fattn::kernels {
 
 /// A few query rows against a long cache, whose keys are divided among programs. Parameters: dtype; head_dim; head_dim_v; rows, the most
 /// that query heads of a key head times query rows may be, 1 to 16; causal; page_size, the keys of a page, 0 = no pages; window, whether
-/// rows see so many keys only; append, whether rows of the launch become keys of the cache; alignment (bytes).
+/// rows see so many keys only; append, whether rows of the launch become keys of the cache; settled, whether
+/// the launch in front writes none of k, v, lengths and pages; alignment (bytes).
 ///
 /// Extents: batch, heads (of k), keys (the most of a sequence), splits (programs that share a sequence). Arguments: q [B, Hq, Sq,
 /// head_dim]; k [B, Hkv, T, head_dim], or [pages, Hkv, page_size, head_dim]; v the same with head_dim_v; pages, i32 [B, most pages of a

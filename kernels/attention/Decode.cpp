@@ -52,6 +52,7 @@ Parameters decodeParameters(const DecodeConfig& config) {
           {"page_size", config.page_size},
           {"window", config.window},
           {"append", config.append},
+          {"settled", config.settled_cache},
           {"alignment", std::int64_t{config.alignment}}};
 }
 

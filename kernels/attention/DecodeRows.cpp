@@ -111,11 +111,13 @@ DecodeArguments declareDecode(Params& args, const Parameters& parameters) {
   const TensorForm f32{.alignment = sizeInBytes(DType::F32), .aliasing = Aliasing::None};
   TensorForm strided = f32;
   strided.rows = false;
-  TensorArg q = args.tensor("q", type, 4, wide), k = args.tensor("k", type, 4, wide), v = args.tensor("v", type, 4, wide);
+  TensorForm cached = wide, told = strided, table = f32;
+  cached.settled = told.settled = table.settled = parameters.flag("settled");
+  TensorArg q = args.tensor("q", type, 4, wide), k = args.tensor("k", type, 4, cached), v = args.tensor("v", type, 4, cached);
   TensorArg o = args.tensor("o", type, 4, wide), lse = args.tensor("lse", DType::F32, 3, strided);
-  TensorArg lengths = args.tensor("lengths", DType::I32, 1, strided);
+  TensorArg lengths = args.tensor("lengths", DType::I32, 1, told);
   std::optional<TensorArg> pages;
-  if (parameters.integer("page_size") > 0) pages = args.tensor("pages", DType::I32, 2, f32);
+  if (parameters.integer("page_size") > 0) pages = args.tensor("pages", DType::I32, 2, table);
   std::optional<TensorArg> newK, newV;
   if (parameters.flag("append")) newK = args.tensor("new_k", type, 4, wide), newV = args.tensor("new_v", type, 4, wide);
   Ptr partO = args.ptr("part_o", DType::F32, 16, Aliasing::None), partLse = args.ptr("part_lse", DType::F32, 4, Aliasing::None);

@@ -132,13 +132,14 @@ Json jsonOf(const KernelCode& code) {
 
 DecodeConfig parseDecodeConfig(std::string_view text) {
   const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "rows": 4})");
-  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "rows", "causal", "page_size", "window", "append", "balanced", "target", "tile",
-                     "alignment"});
+  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "rows", "causal", "page_size", "window", "append", "settled_cache", "balanced",
+                     "target", "tile", "alignment"});
   auto config = commonConfig<DecodeConfig>(json);
   takeExtent(json, "rows", config.rows);
   takeExtent(json, "page_size", config.page_size);
   if (auto found = json.find("window"); found != json.end()) config.window = flagOf("window", *found);
   if (auto found = json.find("append"); found != json.end()) config.append = flagOf("append", *found);
+  if (auto found = json.find("settled_cache"); found != json.end()) config.settled_cache = flagOf("settled_cache", *found);
   if (auto found = json.find("balanced"); found != json.end()) config.balanced = flagOf("balanced", *found);
   return config;
 }

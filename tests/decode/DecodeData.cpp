@@ -145,6 +145,7 @@ DecodeConfig DecodeData::config(const std::string& target) const {
           .page_size = shape_.pageSize,
           .window = shape_.window > 0,
           .append = shape_.appended > 0,
+          .settled_cache = shape_.settled,
           .balanced = shape_.balanced,
           .target = target};
 }

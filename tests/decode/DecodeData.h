@@ -25,6 +25,7 @@ struct DecodeShape {
   std::int64_t window = 0;    ///< 0: rows see all keys before them
   std::int64_t appended = 0;  ///< 0: the launch appends no rows
   bool balanced = false;
+  bool settled = false;  ///< the launch in front writes nothing of the cache
 };
 
 class DecodeData {

@@ -49,7 +49,9 @@ class DecodeGraphs : public testing::Test {
   test::CudaGraphs graphs_;
 };
 
-DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths, bool balanced) {
+enum class Kind : std::uint8_t { Two, One, TwoSettled };
+
+DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths, Kind kind) {
   return {.dtype = DType::BF16,
           .headsQ = 8,
           .headsKv = 2,
@@ -62,11 +64,13 @@ DecodeShape shapeOf(std::int64_t page, std::vector<std::int32_t> lengths, bool b
           .pageSize = page,
           .window = page == 0 ? 0 : 70,
           .appended = 2,
-          .balanced = balanced};
+          .balanced = kind == Kind::One,
+          .settled = kind == Kind::TwoSettled};
 }
 
-/// With two launches, or with one that counts the programs of a sequence.
-class BothDecodeGraphs : public DecodeGraphs, public testing::WithParamInterface<bool> {};
+/// With two launches, of which the first may read the cache before the one in front has ended, or with one that counts the programs of a
+/// sequence.
+class BothDecodeGraphs : public DecodeGraphs, public testing::WithParamInterface<Kind> {};
 
 TEST_P(BothDecodeGraphs, ReplayWithNewLengthsPagesAndRows) {
   for (const std::int64_t page : {0, 16, 5}) {
@@ -126,7 +130,9 @@ TEST_P(BothDecodeGraphs, TwoReplaysAtOnceDoNotDisturbEachOther) {
   expectRight(two, ofTwo.get(), "two");
 }
 
-INSTANTIATE_TEST_SUITE_P(Launches, BothDecodeGraphs, testing::Bool(), [](const auto& info) { return info.param ? "One" : "Two"; });
+INSTANTIATE_TEST_SUITE_P(Launches, BothDecodeGraphs, testing::Values(Kind::Two, Kind::One, Kind::TwoSettled), [](const auto& info) {
+  return info.param == Kind::One ? "One" : info.param == Kind::Two ? "Two" : "TwoSettled";
+});
 
 }  // namespace
 }  // namespace fattn::decode

@@ -28,7 +28,8 @@ Parameters decodeParameters(const DecodeShape& shape) {
           {"causal", shape.causal},
           {"page_size", shape.pageSize},
           {"window", shape.window > 0},
-          {"append", shape.appended > 0}};
+          {"append", shape.appended > 0},
+          {"settled", shape.settled}};
 }
 
 /// What both decode programs are launched with.
@@ -153,7 +154,7 @@ struct BlockCase {
   std::int64_t pageSize = 0, splits = 1;
   bool causal = false;
   std::int64_t schedule = 0, window = 0, appended = 0;
-  bool balanced = false;
+  bool balanced = false, settled = false;
 };
 
 class DecodeBlocks : public testing::TestWithParam<BlockCase> {};
@@ -171,7 +172,8 @@ TEST_P(DecodeBlocks, HaveNoFaultsUnderTheAdversary) {
                    .pageSize = one.pageSize,
                    .window = one.window,
                    .appended = one.appended,
-                   .balanced = one.balanced});
+                   .balanced = one.balanced,
+                   .settled = one.settled});
   const TileConfig merge{.block_n = 4, .stages = 1, .warps = 2};
   const test::RunProgram run = [&](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
     const TileConfig& used = program.name() == "attention_merge" ? merge : tile;
@@ -199,7 +201,9 @@ INSTANTIATE_TEST_SUITE_P(Small, DecodeBlocks,
                                          BlockCase{"nvidia:sm_89", "BLOCK_N=16,STAGES=2,WARPS=2", 5, 2, false, 0, 0, 3},
                                          BlockCase{"nvidia:sm_80", "BLOCK_N=16,STAGES=2,WARPS=4", 0, 5, true, 0, 0, 0, true},
                                          BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=2", 16, 3, true, 0, 23, 2, true},
-                                         BlockCase{"nvidia:sm_90", "BLOCK_N=64,STAGES=2,WARPS=4", 16, 2, true, 0, 40, 2}),
+                                         BlockCase{"nvidia:sm_90", "BLOCK_N=64,STAGES=2,WARPS=4", 16, 2, true, 0, 40, 2},
+                                         BlockCase{"nvidia:sm_90a", "BLOCK_N=16,STAGES=2,WARPS=4", 0, 2, true, 0, 0, 0, false, true},
+                                         BlockCase{"nvidia:sm_90", "BLOCK_N=32,STAGES=2,WARPS=2", 16, 3, true, 0, 40, 2, false, true}),
                          [](const auto& info) { return std::to_string(info.index); });
 
 Parameters wide(DType dtype, std::int64_t width, std::int64_t page) {

@@ -53,6 +53,7 @@ DecodeKernel compiled(const Options& options, const DecodeOptions& decode, DType
                       .page_size = decode.pageSize,
                       .window = decode.window > 0,
                       .append = decode.append,
+                      .settled_cache = decode.settled,
                       .target = options.target};
   if (options.config != TileConfig{}) config.tile = options.config;
   return compile(config);
@@ -87,7 +88,8 @@ DecodeEngine::DecodeEngine(const Options& options, const DecodeOptions& decode, 
   const DecodeConfig& used = kernel_.config();
   parameters = "dtype=" + std::string(name(dtype)) + ",rows=" + std::to_string(used.rows) + ",causal=" + (used.causal ? "true" : "false") +
                ",page_size=" + std::to_string(used.page_size) + ",window=" + std::to_string(args_.window) +
-               ",append=" + (used.append ? "true" : "false") + ",splits=" + std::to_string(splits());
+               ",append=" + (used.append ? "true" : "false") + ",settled_cache=" + (used.settled_cache ? "true" : "false") +
+               ",splits=" + std::to_string(splits());
 }
 
 // Each row that the launch does not append to its page, or to its sequence; the rest is NaN.

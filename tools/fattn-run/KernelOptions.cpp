@@ -53,6 +53,8 @@ void declareDecode(CLI::App* command, KernelText& text) {
   command->add_flag("--ragged", text.ragged, "sequences of different lengths, from 1 key on")->group("Operands");
   command->add_option("--pages", text.pages, "keys of a page of the cache (one piece a sequence)")->type_name("N")->group("Kernel");
   command->add_option("--window", text.window, "keys that a row sees, its own among them (all)")->type_name("N")->group("Kernel");
+  command->add_flag("--settled-cache", text.settled, "the launch in front writes nothing of the cache, which may be read before it ends")
+      ->group("Kernel");
   command->add_flag("--append", text.append, "the launch writes the keys of its query rows to the cache")->group("Kernel");
   command->add_option("--splits", text.splits, "programs that share a sequence (as many as fill the device)")
       ->type_name("N")
@@ -130,7 +132,7 @@ VarlenOptions interpretVarlen(const KernelText& text) {
 
 DecodeOptions interpretDecode(const KernelText& text) {
   constexpr const char* kForm = "B,Hq[:Hkv],Sq,KEYS,D";
-  DecodeOptions options{.causal = text.causal, .ragged = text.ragged, .append = text.append};
+  DecodeOptions options{.causal = text.causal, .ragged = text.ragged, .append = text.append, .settled = text.settled};
   if (!text.shape.empty()) {
     std::vector<std::string> fields = tool::split(text.shape, ',');
     if (fields.size() != 5) failKernel(fmt::format("--shape {}: expected {}", io::quote(text.shape), kForm));

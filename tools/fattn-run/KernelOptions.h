@@ -24,8 +24,9 @@ struct DecodeOptions {
   int splits = 0;             ///< 0: as many as fill the device
   std::int64_t window = 0;    ///< 0: rows see all keys before them
   bool causal = false;
-  bool ragged = false;  ///< lengths differ, from 1 to keys
-  bool append = false;  ///< the launch appends the keys of its query rows
+  bool ragged = false;   ///< lengths differ, from 1 to keys
+  bool append = false;   ///< the launch appends the keys of its query rows
+  bool settled = false;  ///< DecodeConfig::settled_cache
 };
 
 /// What `fattn-run varlen` asks for beside the element type. Sequence b has the rows from cuQ[b] to cuQ[b + 1] - 1, and keys likewise.
@@ -57,7 +58,7 @@ struct KernelOptions {
 /// The texts of the options that only subcommands have.
 struct KernelText {
   std::string shape, dtype, layout, activation, pages, splits, window, cuSeqlens, cuSeqlensK, configDq;
-  bool bias = false, residual = false, causal = false, ragged = false, append = false, deterministic = false;
+  bool bias = false, residual = false, causal = false, ragged = false, append = false, settled = false, deterministic = false;
 };
 
 /// Throws UsageError.

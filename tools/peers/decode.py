@@ -41,6 +41,7 @@ def parse_arguments():
     parser.add_argument("--backend", type=list_of(["flash", "cudnn", "efficient", "math"]), help="of PyTorch's attention (whichever it takes)")
     parser.add_argument("--graph", action="store_true", help="measure launches in CUDA graphs, with --target cuda")
     parser.add_argument("--ragged", action="store_true", help="sequences of 1 to KEYS keys, uniformly random")
+    parser.add_argument("--settled-cache", action="store_true", help="ours may read the cache before the launch in front has ended")
     parser.add_argument("--balanced", action="store_true", help="our kernel that shares all keys evenly")
     parser.add_argument("--library", default=fattn_c.default_library(), help="libfattn_c.so (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
@@ -86,7 +87,7 @@ class Problem:
         self.all_bytes = 2.0 * self.k.numel() * self.k.element_size()
         self.bytes = 2.0 * int(lengths.sum()) * hkv * d * self.k.element_size()
         stream = torch.cuda.current_stream(device).cuda_stream if options.gpu else None
-        choices = ({"page_size": options.page_size} if options.page_size else {}) | ({"balanced": True} if options.balanced else {})
+        choices = ({"page_size": options.page_size} if options.page_size else {}) | ({"balanced": True} if options.balanced else {}) | ({"settled_cache": True} if options.settled_cache else {})
         kernel = library.compile_decode(dtype=dtype, head_dim=d, rows=hq // hkv, target=options.target, **choices)
         lengths = lengths.to(dtype=torch.int32, device=device)
         k, v, table = (self.k, self.v, None) if not options.page_size else self.paged(torch, options.page_size)

@@ -315,6 +315,18 @@ def TileGpu_BarrierOp : TileGpu_Op<"barrier", [MemoryEffects<[TileGpu_SharedRead
   let assemblyFormat = "attr-dict";
 }
 
+def TileGpu_AwaitLaunchesOp : TileGpu_Op<"await_launches", [MemoryEffects<[TileGpu_SharedRead, TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "wait for the launch in front of this one";
+  let description = [{
+    The thread goes on when the launch in front has ended and what it wrote is to be seen; then the one behind may start. In kernels that
+    overlap with their neighbours in a stream (`tile.overlaps`), where the machine lets them (`overlapsLaunches`); elsewhere launches wait by
+    themselves. Every thread does it once, before it touches global memory that is not `tile.settled`. Inserted by
+    `-tilegpu-await-launches` only; where that finds nothing to read before, the kernel begins with the wait.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 //===-- Roles ---------------------------------------------------------------------------------------------------===//
 
 def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {

@@ -72,6 +72,10 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
         to.machine.barrier(to.b, barrier.getGlobal() ? Visible::All : Visible::Shared);
         return success();
       })
+      .Case([&](tilegpu::AwaitLaunchesOp) {
+        to.machine.awaitLaunches(to);
+        return success();
+      })
       .Case([&](tilegpu::AllocOp) { return success(); })  // who uses the buffer asks for its offset
       .Case([&](tile::SelectLazyOp lazy) { return lowerControl(to, lazy); })
       .Default([&](Operation* other) -> LogicalResult {

@@ -123,6 +123,8 @@ class Machine {
   virtual mlir::LogicalResult dotAsync(Lowering& to, tilegpu::DotAsyncOp op);
   virtual mlir::LogicalResult dotWait(Lowering& to, tilegpu::DotWaitOp op);
   virtual mlir::LogicalResult fenceAsync(Lowering& to, tilegpu::FenceAsyncOp op);
+  /// Where a kernel waits for the launch in front by itself; elsewhere the device does.
+  virtual void awaitLaunches(Lowering& /*to*/) {}
   virtual mlir::LogicalResult devicePrint(Lowering& to, tile::DevicePrintOp op) = 0;
 };
 

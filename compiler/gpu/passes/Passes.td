@@ -181,6 +181,14 @@ def ReadBeforeDotsPass : Pass<"tilegpu-read-before-dots", "::mlir::func::FuncOp"
   }];
 }
 
+def AwaitLaunchesPass : Pass<"tilegpu-await-launches", "::mlir::func::FuncOp"> {
+  let summary = "Read what is settled before the launch in front has ended";
+  let description = [{
+    Of a kernel that overlaps with its neighbours and has arguments that are `tile.settled`: loads of other memory go behind the first
+    copies of these, and the wait for the launch in front in front of them.
+  }];
+}
+
 def ReleaseOperandsPass : Pass<"tilegpu-release-operands", "::mlir::func::FuncOp"> {
   let summary = "Release what is copied once a program, for the block's next one";
   let description = [{

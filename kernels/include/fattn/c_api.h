@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 7
+#define FATTN_C_API_VERSION 8
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -243,6 +243,7 @@ typedef struct fattn_decode_kernel fattn_decode_kernel; /* a reference-counted h
  *   page_size   keys of a page of the cache, from 1                                    (left out: no pages)
  *   window      true: rows see so many keys only as `window` of a launch says (version 5) (left out: false)
  *   append      true: new_k and new_v of a launch become the last keys (version 5)        (left out: false)
+ *   settled_cache  true: the launch in front writes no keys, values, lengths or page numbers (version 8) (left out: false)
  *   balanced    true: equal shares of all keys, and one launch, which needs counters (version 7) (left out: false)
  *   tile        {"block_n": 64, "stages": 2, "warps": 4}, any of them                  (left out: what was tuned, else fattn's defaults)
  *

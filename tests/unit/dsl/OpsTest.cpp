@@ -182,6 +182,10 @@ TEST(Ops, HintsAndDebugging) {
   EXPECT_NE(hinted.mlir().find("tile.resident = 2 : i32"), std::string::npos) << hinted.mlir();
   const Program overlapping = trace("overlapping", [](Params&) { overlap_launches(); });
   EXPECT_NE(overlapping.mlir().find("tile.overlaps"), std::string::npos) << overlapping.mlir();
+  const Program settled = trace("settled", [](Params& args) { args.tensor("x", DType::F32, 1, {.settled = true}); });
+  EXPECT_NE(settled.mlir().find("tile.settled"), std::string::npos) << settled.mlir();
+  EXPECT_TRUE(settled.args().front().settled);
+  EXPECT_TRUE(parse(settled.mlir()).args().front().settled);
   expectError([](Values&) { prefer_resident(0); }, "prefer_resident: the number of programs must be 1 to 32; got 0");
   expectError([](Values& v) { assume_divisible(v.n, 0); }, "assume_divisible: the divisor must be at least 1; got 0");
   expectError([](Values& v) { assume_divisible(v.s, 2); }, "assume_divisible: needs an integer or a pointer; got f32");

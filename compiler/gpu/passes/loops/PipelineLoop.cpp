@@ -528,6 +528,15 @@ class Pipeliner {
     return false;
   }
 
+  /// A branch that only loads numbers, as one around what an address is loaded from.
+  static bool onlyLoads(Operation* op) {
+    auto isOther = [](Operation* inner) {
+      return isa<scf::IfOp, scf::YieldOp, tile::GatherOp>(inner) || isMemoryEffectFree(inner) ? WalkResult::advance()
+                                                                                              : WalkResult::interrupt();
+    };
+    return isa<scf::IfOp>(op) && !op->walk(isOther).wasInterrupted();
+  }
+
   /// Fragments that are read, or exchanged between warps, before the loop and used in it only come behind the first trips' copies, which
   /// then need not wait for them.
   static void sinkReads(scf::ForOp pipelined) {
@@ -541,7 +550,7 @@ class Pipeliner {
       bool transposed = isa<tile::TransOp>(op) && op->getOperand(0).getDefiningOp<LoadBufferOp>();
       bool read = load ? !written.contains(load.getBuffer()) : transposed || isExchanged(op);
       if (read && llvm::all_of(op->getUsers(), inside)) reads.push_back(op);
-      if (op->getNumRegions() != 0) break;
+      if (op->getNumRegions() != 0 && !onlyLoads(op)) break;
       for (const BufferAccess& access : accessesOf(op))
         if (access.write) written.insert(access.buffer);
     }

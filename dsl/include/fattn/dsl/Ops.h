@@ -136,8 +136,8 @@ Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc = Loc::current(
 void prefer_resident(int programs, Loc loc = Loc::current());
 
 /// A hint for kernels of a few microseconds: the GPU may start this one while the kernel in front of it in its stream still runs, and lets
-/// the one behind it start so, too (programmatic dependent launch). A program waits for the kernel in front before it touches memory, so
-/// that results do not change.
+/// the one behind it start so, too (programmatic dependent launch). A program waits for the kernel in front before it touches memory that
+/// is not `settled` (TensorForm), so that results do not change.
 void overlap_launches(Loc loc = Loc::current());
 
 namespace detail {

@@ -33,6 +33,7 @@ struct Param {
   Aliasing aliasing = Aliasing::Possible;  ///< of a pointer
   int rank = -1;                           ///< of a tensor's pointer (Params::tensor): its dimensions; -1: it was declared without any
   bool rows = false;                       ///< of a tensor's pointer: the elements of its last dimension lie side by side
+  bool settled = false;                    ///< of a pointer: TensorForm::settled
 };
 
 /// How the memory of a tensor argument looks.
@@ -42,6 +43,9 @@ struct TensorForm {
   /// The elements of the last dimension lie side by side: its stride is 1, and no argument.
   bool rows = true;
   Aliasing aliasing = Aliasing::Possible;
+  /// The caller promises that the launch in front of this one in its stream writes nothing of it: a kernel with overlap_launches() may read
+  /// it before that launch has ended.
+  bool settled = false;
 };
 
 /// A tensor among the arguments of a program: its pointer, its extents and its strides in elements.
