@@ -37,9 +37,9 @@ struct DecodeConfig {
   std::int64_t page_size = 0;  ///< keys of a page of the cache, from 1; 0 = each sequence lies in one piece
   bool window = false;         ///< a sliding window: rows see as many keys as DecodeArgs::window says, and no more
   bool append = false;         ///< rows of the launch, DecodeArgs::new_k and new_v, become the last keys of the cache
-  /// A promise: the launch in front of one of this kernel in its stream writes nothing of k, v, lengths and pages. (Launches further ahead
-  /// may, as may that of the layer before in other caches; a row of new keys that the launch in front writes breaks it, and with `append`
-  /// needs none to.) GPUs that let launches overlap (NVIDIA's from sm_90 on) then read the first keys while that launch still runs.
+  /// A promise: the launch in front of one of this kernel in its stream writes nothing of k, v, lengths and pages. Launches before that one
+  /// may. A launch in front that writes the new keys to the cache breaks the promise; with `append` no such launch is needed. GPUs that let
+  /// launches overlap (NVIDIA's from sm_90 on) then read the first keys while the launch in front still runs.
   bool settled_cache = false;
   /// Programs take equal shares of all keys of the batch, whatever the lengths, and one kernel does it all: what programs share is merged
   /// by the one that comes last, in the order of the keys. Launches need DecodeArgs::counters.
