@@ -19,8 +19,14 @@ namespace {
 
 using namespace dsl;
 
-constexpr std::int64_t kElementsAtOnce = 4096, kMostPartsAtOnce = 16;
+constexpr std::int64_t kSequencesAtOnce = 128, kElementsAtOnce = 4096, kMostPartsAtOnce = 16;
 constexpr float kLeastLog = std::numeric_limits<float>::lowest() / 2;  // finite, so that -infinity less it is no NaN
+
+/// Blocks of the sequences from `first` on, of one head; 0 behind the last.
+Tile blocksFrom(const DecodeArguments& a, const Scalar& first, std::int64_t N) {
+  const Tile sequence = arange(0, kSequencesAtOnce) + first, known = sequence < cast(a.q.size[0], DType::I32);
+  return where(known, blocksOf(keysOf(a, sequence, known), N), 0);
+}
 
 Scalar sumOf(const Tile& x) { return unsplat(reduce_sum(x, 0)); }
 
@@ -37,7 +43,9 @@ Place placeOf(const DecodeArguments& a, std::int64_t N) {
   auto [blocks, sequence, before] = if_(
       batch == 1, [&] { return carry(blocksOf(keysOf(a, Scalar(batch - 1)), N), Scalar(batch - 1), Scalar(batch - 1)); },
       [&] {
-        const Scalar blocks = blocksOfBatch(a, N).all, total = wide(blocks) * heads;
+        auto [all] = for_(0, batch, kSequencesAtOnce, carry(zeros({kSequencesAtOnce}, DType::I32)),
+                          [&](Scalar i, Tile all) { return carry(all + blocksFrom(a, i, N)); });
+        const Scalar blocks = sumOf(all), total = wide(blocks) * heads;
         const Scalar begin = cast(total * program / min(total, wide(num_programs(0))) / heads, DType::I32);
         const Scalar none = batch - batch;
         auto [sequence, before, seen] =

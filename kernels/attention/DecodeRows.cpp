@@ -155,21 +155,6 @@ KeyRange<Tile> keysOf(const DecodeArguments& a, const Tile& batch, const Tile& k
   return rangeOf(a, where(a.hasLengths != 0, max(min(told, most), 0), most));
 }
 
-Tile blocksFrom(const DecodeArguments& a, const Scalar& first, std::int64_t N) {
-  const Tile sequence = arange(0, kSequencesAtOnce) + first, known = sequence < cast(a.q.size[0], DType::I32);
-  return where(known, blocksOf(keysOf(a, sequence, known), N), 0);
-}
-
-BatchBlocks blocksOfBatch(const DecodeArguments& a, std::int64_t N) {
-  auto [all, most] =
-      for_(0, cast(a.q.size[0], DType::I32), kSequencesAtOnce,
-           carry(zeros({kSequencesAtOnce}, DType::I32), zeros({kSequencesAtOnce}, DType::I32)), [&](Scalar i, Tile all, Tile most) {
-             const Tile blocks = blocksFrom(a, i, N);
-             return carry(all + blocks, max(most, blocks));
-           });
-  return {unsplat(reduce_sum(all, 0)), unsplat(reduce_max(most, 0))};
-}
-
 DecodeRows::DecodeRows(const DecodeArguments& arguments, const Scalar& batch, const Scalar& kvHead, const Scalar& length)
     : a_(arguments),
       batch_(batch),

@@ -54,16 +54,6 @@ struct DecodeResult {
   dsl::Tile o, lse;  ///< [rows, head_dim_v], [rows]
 };
 
-/// Blocks of the sequences from `first` on, kSequencesAtOnce of them; 0 behind the last.
-inline constexpr std::int64_t kSequencesAtOnce = 128;
-dsl::Tile blocksFrom(const DecodeArguments& a, const dsl::Scalar& first, std::int64_t N);
-
-/// Blocks of all sequences of the batch, of one head: how many there are, and the most of one. i32.
-struct BatchBlocks {
-  dsl::Scalar all, most;
-};
-BatchBlocks blocksOfBatch(const DecodeArguments& a, std::int64_t N);
-
 /// The query rows of a key head of a sequence: row r is query row r % queries of the group's head r / queries.
 class DecodeRows {
  public:
