@@ -46,8 +46,8 @@ class LayoutPool {
   /// Whether moving from one to the other leads through shared memory.
   bool convertsInShared(LayoutId from, LayoutId to, int bits);
   double reductionCost(LayoutId id, int axis, int bits);
-  /// Of a load or store; `contiguous` -1: no dimension is.
-  double memoryCost(LayoutId id, int contiguous, int bits, int bytes);
+  /// Of a load, or of a store; `contiguous` -1: no dimension is.
+  double memoryCost(LayoutId id, int contiguous, int bits, int bytes, bool stores);
   /// Of reading it from shared memory in this layout, copies included. `contiguous`: the dimension whose order the buffer keeps; -1: none.
   double sharedReadCost(LayoutId id, int bits, int contiguous) const;
 
@@ -67,7 +67,7 @@ class LayoutPool {
 
   std::map<std::tuple<LayoutId, LayoutId, int>, Move> moves_;
   std::map<std::tuple<LayoutId, int, int>, double> reductions_;
-  std::map<std::tuple<LayoutId, int, int, int>, double> accesses_;
+  std::map<std::tuple<LayoutId, int, int, int, bool>, double> accesses_;
 };
 
 /// One way to spread a dot over the warps: layouts of its operands and its result.
@@ -157,6 +157,7 @@ class Assignment {
   double costOfMemory(mlir::Operation* op, LayoutId layout);
   bool isForSingleWarps(mlir::Operation* op);
   void chooseDots();
+  void chooseAnchors(double best);
 
   // What an operation takes and gives. (AssignLayoutsPlace.cpp)
   LayoutId placeOf(mlir::Value v);

@@ -118,24 +118,30 @@ double LayoutPool::reductionCost(LayoutId id, int axis, int bits) {
   return entry->second = cycles * static_cast<double>(warps_) * std::max(1, bits / 32);
 }
 
+constexpr int kSectorBits = 256;
+
 /// The 32-byte sectors of global memory that a warp touches when every lane moves a vector.
 static int64_t sectors(const LinearLayout& layout, int contiguous, int bits) {
   std::set<layout::Coords> touched;
   for (int64_t lane = 0; lane < layout.inputSize(kLane); ++lane) {
     layout::Coords at = layout.apply({0, lane, 0});
-    if (contiguous >= 0) at[static_cast<size_t>(contiguous)] = at[static_cast<size_t>(contiguous)] * bits / 256;
+    if (contiguous >= 0) at[static_cast<size_t>(contiguous)] = at[static_cast<size_t>(contiguous)] * bits / kSectorBits;
     touched.insert(std::move(at));
   }
   return static_cast<int64_t>(touched.size());
 }
 
-double LayoutPool::memoryCost(LayoutId id, int contiguous, int bits, int bytes) {
-  auto [entry, isNew] = accesses_.try_emplace({id, contiguous, bits, bytes}, 0.0);
+double LayoutPool::memoryCost(LayoutId id, int contiguous, int bits, int bytes, bool stores) {
+  auto [entry, isNew] = accesses_.try_emplace({id, contiguous, bits, bytes, stores}, 0.0);
   if (!isNew) return entry->second;
   const LinearLayout& layout = (*this)[id];
   int vector = contiguous < 0 ? 1 : layout::vectorWidth(layout, contiguous, bits, bytes, bytes);
   // An address and the instruction, and the sectors that the memory pipe moves one after the other.
-  double instruction = 4.0 + static_cast<double>(sectors(layout, contiguous, bits));
+  const auto touched = static_cast<double>(sectors(layout, contiguous, bits));
+  // A part of a sector that is stored goes to the second-level cache by itself, which merges it with what is there; a part that is loaded
+  // leaves the others in the first-level cache.
+  const bool parts = stores && static_cast<double>(layout.inputSize(kLane) * vector * bits) < touched * kSectorBits;
+  double instruction = 4.0 + (parts ? 2 : 1) * touched;
   double count = static_cast<double>(layout.inputSize(kRegister)) / vector;
   return entry->second = instruction * count * static_cast<double>(warps_);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds a home for every tile. Strong wishes come first: the accumulators of dots, in the order of their work; then what makes global
 // memory coalesced, in the order of the bytes; each spreads along the graph until it meets another. How each dot is spread over the warps
-// is searched: first all alike, then one dot at a time until nothing improves. Every choice is priced for the whole function: reading
-// operands from shared memory, matrix instructions, conversions, reductions, global accesses, each as often as it runs.
+// is searched: first all alike, then one dot at a time until nothing improves; which access of memory others follow is searched, too.
+// Every choice is priced for the whole function: reading operands from shared memory, matrix instructions, conversions, reductions, global
+// accesses, each as often as it runs.
 #include <algorithm>
 #include <deque>
 #include <limits>
@@ -45,7 +46,7 @@ bool Assignment::isForSingleWarps(Operation* op) {
 
 double Assignment::costOfMemory(Operation* op, LayoutId layout) {
   const Access& access = accessOf(op);
-  return pool_.memoryCost(layout, access.contiguous, bitsOf(tileOf(op)), access.bytes);
+  return pool_.memoryCost(layout, access.contiguous, bitsOf(tileOf(op)), access.bytes, isa<tile::StoreOp>(op));
 }
 
 static double bytesOf(Value tile) {
@@ -215,7 +216,24 @@ void Assignment::chooseDots() {
     }
     chosen_[i] = kept;
   }
+  chooseAnchors(best);
   assignHomes();
+}
+
+/// The access that the others follow is the one with the most bytes, or another one where that costs less than `best`: what a narrow type
+/// stores in whole vectors can be loaded in several, where a vector of a wide type would be stored in pieces.
+void Assignment::chooseAnchors(double best) {
+  constexpr size_t kMostAnchors = 8;
+  const size_t tried = std::min(anchors_.size(), kMostAnchors);
+  for (size_t i = 1; i < tried; ++i) {
+    const std::vector<Anchor> kept = anchors_;
+    std::rotate(anchors_.begin(), anchors_.begin() + static_cast<ptrdiff_t>(i), anchors_.begin() + static_cast<ptrdiff_t>(i) + 1);
+    const double now = cost(best);
+    if (now < best)
+      best = now;
+    else
+      anchors_ = kept;
+  }
 }
 
 LogicalResult Assignment::solve() {
