@@ -16,7 +16,7 @@ bool isOneNumber(Value tile) {
 }
 
 bool isStep(Operation* op, Value from) {
-  if (isa<DotWaitOp, ConvertLayoutOp>(op)) return true;
+  if (isa<DotWaitOp, ConvertLayoutOp, tile::TransOp, tile::ReshapeOp>(op)) return true;
   if (!op->hasTrait<OpTrait::Elementwise>() || op->getNumResults() != 1 || op->getNumRegions() != 0) return false;
   return llvm::all_of(op->getOperands(),
                       [&](Value operand) { return operand == from || !tile::isTile(operand.getType()) || isOneNumber(operand); });

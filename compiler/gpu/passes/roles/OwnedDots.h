@@ -12,7 +12,8 @@ namespace fattn::tilegpu {
 
 /// From a tile to its addition to memory.
 struct AddedTile {
-  llvm::SmallVector<mlir::Operation*, 4> chain;  ///< waits, conversions and arithmetic with numbers, in order; none has another use
+  /// Waits, conversions, other orders of the elements, and arithmetic with numbers, one behind the other; none has another use.
+  llvm::SmallVector<mlir::Operation*, 4> chain;
   tile::AccumulateOp add;
 };
 
