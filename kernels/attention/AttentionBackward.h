@@ -3,9 +3,10 @@
 // dS = P * (dP - delta), where delta = rowsum(dO * O) - dlse, the gradients are dV = P^T dO, dK = scale * dS^T Q, dQ = scale * dS K
 // (Dao et al., arXiv 2205.14135, appendix B.4; Dao, arXiv 2307.08691, section 3.1).
 //
-// All of them know the parameters dtype; head_dim; head_dim_v; alignment (bytes), and have the extents batch; heads; queries; keys. The
-// statistics of rows are f32 [B, Hq, R], row-major, where R is the number of query rows rounded up to a multiple of kStatisticsRows: what
-// lies beyond the last query is written as that of a row that sees nothing.
+// All of them know the parameters dtype; head_dim; head_dim_v; alignment (bytes); order (of the workspace: "rows", "vectors" or "lanes",
+// see BackwardParts.h; the same for all kernels of a launch), and have the extents batch; heads; queries; keys. The statistics of rows are
+// f32 [B, Hq, R], where R is the number of query rows rounded up to a multiple of kStatisticsRows: what lies beyond the last query is
+// written as that of a row that sees nothing.
 #ifndef FATTN_KERNELS_ATTENTION_ATTENTIONBACKWARD_H
 #define FATTN_KERNELS_ATTENTION_ATTENTIONBACKWARD_H
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels/attention/AttentionBackward.h"
+#include "kernels/attention/BackwardParts.h"
 #include "kernels/attention/OperandChecks.h"
 
 namespace fattn {
@@ -21,17 +22,44 @@ namespace {
 
 using namespace kernels;
 
+/// What decides about the workspace, beside the configuration.
+struct Additions {
+  bool boxes = false;      ///< Hopper's copy engine adds them
+  bool fragments = false;  ///< blocks and sums can lie in the order of fragments (BackwardParts.h)
+};
+
+Additions additionsOf(const BackwardConfig& config) {
+  if (namesHost(config.target)) return {};
+  const Machine machine = machineOf(config.target);
+  constexpr std::int64_t kBoxAlignment = 16, kFragmentRows = 16;
+  const auto fits = [](const std::optional<TileConfig>& tile) { return !tile || tile->block_m % kFragmentRows == 0; };
+  return {.boxes = machine.warp_groups && config.alignment >= kBoxAlignment,
+          .fragments = machine.chip.starts_with("nvidia:") && sizeInBytes(config.dtype) == 2 && config.head_dim % kFragmentRows == 0 &&
+                       fits(config.tile) && fits(config.tile_dq)};
+}
+
 /// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none (docs/backward.md has the figures).
-/// On the host an atomic addition of f32 takes longer than computing scores again. Sums of 16-bit types are worth it where an engine adds
-/// boxes, and up to 128 columns: above, blocks of keys are small, and each of them adds to all rows of dQ. In f32 products take so long
-/// that NVIDIA's additions hide behind them. AMD's were not compared.
+/// On the host an atomic addition of f32 takes longer than computing scores again, and AMD's were not compared. In f32 products take so
+/// long that NVIDIA's additions hide behind them. Sums of 16-bit types are worth it where an engine adds boxes, up to 128 columns: above,
+/// blocks of keys are small, and each of them adds to all rows of dQ. Elsewhere they are where a warp adds 128 bytes at once, up to 64
+/// columns, and with 128 where no mask leaves out half of the products of both kernels.
 bool sumsAreSlower(const BackwardConfig& config) {
   if (namesHost(config.target)) return true;
   const Machine machine = machineOf(config.target);
   if (!machine.chip.starts_with("nvidia:")) return true;
-  constexpr int kBoxAlignment = 16;
-  const bool hasBoxes = machine.warp_groups && config.alignment >= kBoxAlignment;
-  return sizeInBytes(config.dtype) == 2 && (!hasBoxes || std::max(config.head_dim, config.head_dim_v) > 128);
+  if (sizeInBytes(config.dtype) != 2) return false;
+  const Additions additions = additionsOf(config);
+  const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
+  if (additions.boxes) return width > 128;
+  const bool byLanes = !machine.warp_groups && additions.fragments && backward::hasWholeFragments(config.head_dim);
+  return !byLanes || width > (config.causal ? 64 : 128);
+}
+
+/// The order of the workspace (BackwardParts.h).
+std::string workspaceOrder(const BackwardConfig& config) {
+  if (!additionsOf(config).fragments) return "rows";
+  if (machineOf(config.target).warp_groups) return "vectors";
+  return config.deterministic ? "rows" : "lanes";
 }
 
 BackwardConfig completedBackward(BackwardConfig config) {
@@ -69,7 +97,8 @@ Parameters parametersOf(const BackwardConfig& config, bool hasCausal, bool hasSu
   Parameters parameters = {{"dtype", std::string(name(config.dtype))},
                            {"head_dim", config.head_dim},
                            {"head_dim_v", config.head_dim_v},
-                           {"alignment", std::int64_t{config.alignment}}};
+                           {"alignment", std::int64_t{config.alignment}},
+                           {"order", workspaceOrder(config)}};
   if (hasCausal) parameters.set("causal", config.causal);
   if (hasSums) parameters.set("sums", !config.deterministic);
   return parameters;

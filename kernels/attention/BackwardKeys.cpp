@@ -14,6 +14,7 @@ namespace {
 using namespace dsl;
 
 struct KeysArguments {
+  backward::WorkspaceOrder order;
   TensorArg q, k, v, dout, logs, deltas, dk, dv;
   Scalar scale;
   std::optional<TensorArg> sums;
@@ -26,7 +27,7 @@ KeysArguments declareKeys(Params& args, const Parameters& parameters) {
   Scalar scale = args.scalar("scale", DType::F32);
   std::optional<TensorArg> sums;
   if (parameters.flag("sums")) sums = operands.own("sums", 4);
-  return {q, k, v, dout, logs, deltas, dk, dv, scale, sums};
+  return {backward::WorkspaceOrder(parameters), q, k, v, dout, logs, deltas, dk, dv, scale, sums};
 }
 
 /// A program's block of keys.
@@ -56,14 +57,14 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
   const BlockPtr logs = backward::Head{a.logs, batch, head}.line(M), deltas = backward::Head{a.deltas, batch, head}.line(M);
   const Dims check = backward::statisticsCheck(M), ofLine = check.empty() ? Dims{} : Dims{1};
   std::optional<BlockPtr> sums;
-  // Their rows lie side by side, so that the addresses of a block are constants beside one that moves.
-  if (a.sums) sums = make_block_ptr(backward::Head{*a.sums, batch, head}.base(), {a.sums->size[2], D}, {D, 1}, {0, 0}, {M, D});
+  if (a.sums) sums = a.order.sums(backward::Head{*a.sums, batch, head}, M, D);
   const Tile keys = expand(arange(0, N) + block.first, 1), rows = expand(arange(0, M), 0);
   const Scalar begin =
       block.causal ? max(block.first - shift, 0) / static_cast<std::int32_t>(M) * static_cast<std::int32_t>(M) : queries * 0;
   auto [dk, dv] = for_(begin, queries, M, carry(before.dk, before.dv), [&](Scalar m, Tile dk, Tile dv) {
     const Tile q = load(advance(qs, {m, 0}), {0}), dout = load(advance(douts, {m, 0}), {0});
-    const Tile log = load(advance(logs, {0, m}), ofLine), delta = load(advance(deltas, {0, m}), ofLine);
+    const Tile log = a.order.loadedNumbers(load(advance(logs, {0, m}), ofLine));
+    const Tile delta = a.order.loadedNumbers(load(advance(deltas, {0, m}), ofLine));
     // Beyond the last key there are rows that nobody stores, but their dS enters dQ.
     Tile visible = keys < block.count;
     if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
@@ -73,7 +74,7 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     const Tile weights = keepsRounded(M) ? cast(rounded, DType::F32) : p;
     const Tile ds = cast(weights * (dot(block.v, trans(dout)) - delta), type);
     const Tile dvNext = dot(rounded, dout, dv), dkNext = dot(ds, q, dk);
-    if (a.sums) atomic_add(advance(*sums, {m, 0}), dot(trans(ds), block.k), check);
+    if (a.sums) atomic_add(advance(*sums, {a.order.firstRow(m, D), 0}), a.order.stored(dot(trans(ds), block.k)), check);
     return carry(dkNext, dvNext);
   });
   return {dk, dv};

@@ -2,6 +2,7 @@
 #include "kernels/attention/BackwardParts.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace fattn::kernels::backward {
 
@@ -34,6 +35,68 @@ BlockPtr Head::line(std::int64_t count) const {
   return make_block_ptr(base(), {1, tensor.size[2]}, {tensor.stride[1], 1}, {0, 0}, {1, count});
 }
 
+// A fragment has 16 rows and 8 columns. Lane 4 g + t holds rows g and g + 8 of columns 2 t and 2 t + 1 (PTX ISA, "Matrix fragments for
+// mma.m16n8k16", accumulators; those of wgmma are the same side by side). So with row = 16 b + 8 h + g and column = 8 c + 2 t + e the order
+// of vectors is b, c, g, t, h, e, and that of lanes b, c, h, e, g, t. Windows have lines of 32 numbers: of 8 lanes, or of a register.
+namespace {
+constexpr std::int64_t kFragmentRows = 16, kFragmentColumns = 8, kHalf = 8, kQuad = 4, kPair = 2, kLine = 32;
+
+std::int64_t countOf(const Tile& tile) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : tile.shape()) count *= size;
+  return count;
+}
+}  // namespace
+
+bool hasWholeFragments(std::int64_t width) { return width >= kFragmentRows && std::has_single_bit(static_cast<std::uint64_t>(width)); }
+
+WorkspaceOrder::WorkspaceOrder(const Parameters& parameters) {
+  const std::string& order = parameters.text("order");
+  if (order != "rows" && order != "vectors" && order != "lanes")
+    throw Error(ErrorCode::Unsupported, "order is " + order + "; it must be rows, vectors or lanes");
+  kind_ = order == "rows" ? Kind::Rows : order == "vectors" ? Kind::Vectors : Kind::Lanes;
+}
+
+BlockPtr WorkspaceOrder::sums(const Head& head, std::int64_t count, std::int64_t width) const {
+  // Rows lie side by side, so that the addresses of a block are constants beside one that moves.
+  const Scalar& rows = head.tensor.size[2];
+  if (!hasFragments(width)) return make_block_ptr(head.base(), {rows, width}, {width, 1}, {0, 0}, {count, width});
+  return make_block_ptr(head.base(), {firstRow(rows, width), kLine}, {kLine, 1}, {0, 0}, {count * width / kLine, kLine});
+}
+
+Scalar WorkspaceOrder::firstRow(const Scalar& row, std::int64_t width) const {
+  if (!hasFragments(width)) return row;
+  return row / static_cast<std::int32_t>(kFragmentRows) * static_cast<std::int32_t>(kFragmentRows * width / kLine);
+}
+
+Tile WorkspaceOrder::stored(const Tile& sums) const {
+  if (!hasFragments(sums.dim(1))) return sums;
+  const std::int64_t count = sums.dim(0), width = sums.dim(1);
+  const Tile digits = reshape(sums, {count / kFragmentRows, kPair, kHalf, width / kFragmentColumns, kQuad, kPair});
+  const Tile ordered = kind_ == Kind::Vectors ? trans(digits, {0, 3, 2, 4, 1, 5}) : trans(digits, {0, 3, 1, 5, 2, 4});
+  return reshape(ordered, {count * width / kLine, kLine});
+}
+
+Tile WorkspaceOrder::loaded(const Tile& window, std::int64_t count, std::int64_t width) const {
+  if (!hasFragments(width)) return window;
+  const std::int64_t blocks = count / kFragmentRows, columns = width / kFragmentColumns;
+  const Tile digits = kind_ == Kind::Vectors ? trans(reshape(window, {blocks, columns, kHalf, kQuad, kPair, kPair}), {0, 4, 2, 1, 3, 5})
+                                             : trans(reshape(window, {blocks, columns, kPair, kPair, kHalf, kQuad}), {0, 2, 4, 1, 5, 3});
+  return reshape(digits, {count, width});
+}
+
+Tile WorkspaceOrder::storedNumbers(const Tile& numbers) const {
+  if (!hasFragments()) return numbers;
+  const std::int64_t blocks = countOf(numbers) / kFragmentRows;
+  return reshape(trans(reshape(numbers, {blocks, kPair, kQuad, kPair}), {0, 2, 1, 3}), numbers.shape());
+}
+
+Tile WorkspaceOrder::loadedNumbers(const Tile& numbers) const {
+  if (!hasFragments()) return numbers;
+  const std::int64_t blocks = countOf(numbers) / kFragmentRows;
+  return reshape(trans(reshape(numbers, {blocks, kQuad, kPair, kPair}), {0, 2, 1, 3}), numbers.shape());
+}
+
 Dims statisticsCheck(std::int64_t count) { return kStatisticsRows % count == 0 ? Dims{} : Dims{0}; }
 
 Tile probabilities(const Tile& scores, const Scalar& scale, const Tile& logs, const Tile* visible) {
@@ -53,8 +116,11 @@ void check(const Parameters& parameters) {
 }
 
 Parameters parameters() {
-  return {
-      {"dtype", std::string("f16")}, {"head_dim", std::int64_t{128}}, {"head_dim_v", std::int64_t{128}}, {"alignment", std::int64_t{16}}};
+  return {{"dtype", std::string("f16")},
+          {"head_dim", std::int64_t{128}},
+          {"head_dim_v", std::int64_t{128}},
+          {"alignment", std::int64_t{16}},
+          {"order", std::string("rows")}};
 }
 
 std::int64_t ringBytes(const Parameters& parameters, std::int64_t kept, std::int64_t step, std::int32_t stages) {

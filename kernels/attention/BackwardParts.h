@@ -44,6 +44,39 @@ struct Head {
   dsl::BlockPtr line(std::int64_t count) const;
 };
 
+/// Whether sums of so many columns can lie in fragments: layouts know odd numbers of columns only where nothing lies around them.
+bool hasWholeFragments(std::int64_t width);
+
+/// The order of the workspace, which the parameter `order` names. What matrix instructions of 16 rows and 8 columns leave is not in the
+/// order of rows: a thread has pairs of two rows, eight columns apart.
+///   rows     row by row;
+///   vectors  what a thread has lies together, 16 bytes an access, and a warp's 512 bytes follow each other;
+///   lanes    what the threads of a warp have in one register lies together, for additions of one number an instruction.
+class WorkspaceOrder {
+ public:
+  /// Throws Error{Unsupported} for other names.
+  explicit WorkspaceOrder(const Parameters& parameters);
+
+  /// Whether blocks have to have a multiple of 16 rows.
+  bool hasFragments() const { return kind_ != Kind::Rows; }
+  /// Whether sums of so many columns lie in fragments.
+  bool hasFragments(std::int64_t width) const { return hasFragments() && hasWholeFragments(width); }
+
+  /// The window of `count` rows of a head's sums from the first one on, and by how many of its lines `row` rows move it.
+  dsl::BlockPtr sums(const Head& head, std::int64_t count, std::int64_t width) const;
+  dsl::Scalar firstRow(const dsl::Scalar& row, std::int64_t width) const;
+  /// [count, width] as the window of sums has it, and back.
+  dsl::Tile stored(const dsl::Tile& sums) const;
+  dsl::Tile loaded(const dsl::Tile& window, std::int64_t count, std::int64_t width) const;
+  /// Numbers of rows as they lie in memory, and back; of any shape with one dimension that is not 1. A thread's four lie together.
+  dsl::Tile storedNumbers(const dsl::Tile& numbers) const;
+  dsl::Tile loadedNumbers(const dsl::Tile& numbers) const;
+
+ private:
+  enum class Kind : std::uint8_t { Rows, Vectors, Lanes };
+  Kind kind_;
+};
+
 /// The dimensions of a statistics block pointer that have to be checked where blocks have `count` rows.
 dsl::Dims statisticsCheck(std::int64_t count);
 

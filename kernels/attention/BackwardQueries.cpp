@@ -27,8 +27,9 @@ void queriesProgram(Params& args, const Parameters& parameters, const TileConfig
   const Tile qs = load(backward::Head{q, batch, head}.rows(row0, M, D), {0});
   const Tile douts = load(backward::Head{dout, batch, head}.rows(row0, M, Dv), {0});
   const Dims check = backward::statisticsCheck(M);
-  const Tile log = expand(load(backward::Head{logs, batch, head}.numbers(row0, M), check), 1);
-  const Tile delta = expand(load(backward::Head{deltas, batch, head}.numbers(row0, M), check), 1);
+  const backward::WorkspaceOrder order(parameters);
+  const Tile log = expand(order.loadedNumbers(load(backward::Head{logs, batch, head}.numbers(row0, M), check)), 1);
+  const Tile delta = expand(order.loadedNumbers(load(backward::Head{deltas, batch, head}.numbers(row0, M), check)), 1);
   const BlockPtr ks = backward::Head{k, batch, kvHead}.rows(0, N, D), vs = backward::Head{v, batch, kvHead}.rows(0, N, Dv);
   const Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
 

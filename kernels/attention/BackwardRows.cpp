@@ -24,10 +24,13 @@ void rowsOfBackward(Params& args, const Parameters& parameters, const TileConfig
   const Tile dlses = load(backward::Head{dlse, batch, head}.base() + row * dlse.stride[2], (row < o.size[2]) & (hasDlse != 0), 0);
   const Tile empty = given == -infinity;
   const Dims check = backward::statisticsCheck(M);
-  store(backward::Head{logs, batch, head}.numbers(row0, M), where(empty, infinity, given * std::numbers::log2e_v<float>), check);
-  store(backward::Head{deltas, batch, head}.numbers(row0, M), where(empty, 0, reduce_sum(products, 1) - dlses), check);
+  const backward::WorkspaceOrder order(parameters);
+  const Tile log = where(empty, infinity, given * std::numbers::log2e_v<float>);
+  store(backward::Head{logs, batch, head}.numbers(row0, M), order.storedNumbers(log), check);
+  const Tile delta = where(empty, 0, reduce_sum(products, 1) - dlses);
+  store(backward::Head{deltas, batch, head}.numbers(row0, M), order.storedNumbers(delta), check);
   if (!parameters.flag("sums")) return;
-  const TensorArg sums = operands.own("sums", 4);
+  const TensorArg sums = operands.own("sums", 4);  // zeros in any order
   store(backward::Head{sums, batch, head}.rows(row0, M, D), zeros({M, D}), check);
 }
 
@@ -36,7 +39,9 @@ void roundProgram(Params& args, const Parameters& parameters, const TileConfig& 
   backward::Operands operands(args, parameters);
   const TensorArg sums = operands.own("sums", 4), dq = operands.wide("dq");
   const Scalar scale = args.scalar("scale", DType::F32), row0 = program_id(0) * M, head = program_id(1), batch = program_id(2);
-  const Tile sum = load(backward::Head{sums, batch, head}.rows(row0, M, D), backward::statisticsCheck(M));
+  const backward::WorkspaceOrder order(parameters);
+  const BlockPtr window = advance(order.sums(backward::Head{sums, batch, head}, M, D), {order.firstRow(row0, D), 0});
+  const Tile sum = order.loaded(load(window, backward::statisticsCheck(M)), M, D);
   store(backward::Head{dq, batch, head}.rows(row0, M, D), cast(sum * scale, parameters.dtype("dtype")), {0});
 }
 
@@ -93,9 +98,9 @@ const KernelTemplate& backwardRoundTemplate() {
                                                .typical = {4, 16, 4096, 4096},
                                                .program = roundProgram,
                                                .grid = roundGrid,
-                                               .tile = backward::rowsTile,
+                                               .tile = backward::roundTile,
                                                .check = backward::check,
-                                               .space = backward::rowsSpace,
+                                               .space = backward::roundSpace,
                                                .operands = roundOperands};
   return *what;
 }

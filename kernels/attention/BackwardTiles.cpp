@@ -32,16 +32,18 @@ bool hasWholeRows(const Parameters& parameters) {
   return hasBoxes(parameters) && (width == 64 || width == 128 || width == 256);
 }
 
-// What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, in the next one, or from one into the other.
-constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAndLateKeys = "D1 A B a C b c d E1 e1 owners",
-                     *kOwnersAndRunningKeys = "A B a C b c d D_ E1 e1 owners";
+// What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, behind dV or before dV is waited for, in the next
+// one, or from one into the other.
+constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAndBoth = "A B a C b c D d E1 e1 owners",
+                     *kOwnersAndLateKeys = "D1 A B a C b c d E1 e1 owners", *kOwnersAndRunningKeys = "A B a C b c d D_ E1 e1 owners";
 
 // Tiles and orders of the loop over queries that measured best (docs/backward.md): scores and their gradients begin together, and dV while
 // dS is computed. With sums, what is added to dQ is one warp group's, and comes a trip later, when the other group's part of dS is old. Up
 // to 64 columns 128 queries a trip halve what is read and added for a key; beyond, a third slot lets the two groups be most of a trip
 // apart.
 TileConfig tileWithSums(std::int64_t width) {
-  return width <= 64 ? tileOf(128, 128, 8, kOwnersInTrip) : tileOf(64, 128, 8, kOwnersInTrip, 3);
+  if (width <= 64) return tileOf(128, 128, 8, kOwnersInTrip);
+  return tileOf(64, 128, 8, width <= 104 ? kOwnersInTrip : kOwnersAndBoth, 3);
 }
 
 // Without sums dK runs on, or begins in the next trip, where there are registers, so that the scores do not wait for it. With 256 columns
@@ -74,6 +76,7 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
   }
   if (hasUnit(parameters, machine) && hasWholeRows(parameters)) return {wholeRowsTile(parameters)};
   if (hasUnit(parameters, machine) && width <= 128) return {otherRowsTile(parameters)};
+  if (sums && parameters.text("order") == "lanes" && width <= 128) return {tileOf(32, width <= 64 ? 128 : 64, 4), tileOf(16, 32, 8)};
   if (width <= 64) return {sums ? tileOf(32, 64, 8) : tileOf(64, 128, 8)};
   if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
   return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(32, 32, 8), tileOf(16, 32, 8), tileOf(16, 16, 4)};
@@ -138,10 +141,20 @@ TileConfig rowsTile(const Parameters&, const Machine& machine) {
   return machine.isHost() ? TileConfig{.block_m = 16} : TileConfig{.block_m = 16, .stages = 1, .warps = 4};
 }
 
+TileConfig roundTile(const Parameters& parameters, const Machine& machine) {
+  TileConfig tile = rowsTile(parameters, machine);
+  // A thread gets the 16 numbers of two rows that lie together, and stores 8 of each.
+  constexpr std::int64_t kThreads = 128, kNumbers = 16;
+  const std::int64_t rows = kThreads * kNumbers / parameters.integer("head_dim");
+  if (WorkspaceOrder(parameters).hasFragments(parameters.integer("head_dim")))
+    tile.block_m = std::max(tile.block_m, static_cast<std::int32_t>(rows));
+  return tile;
+}
+
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine) {
   std::vector<TileConfig> space = loopSpace(keysTile(parameters, machine), machine);
   if (!parameters.flag("sums") || !hasUnit(parameters, machine) || !hasBoxes(parameters)) return space;
-  for (const char* order : {kOwnersInTrip, kOwnersAndLateKeys, kOwnersAndRunningKeys})
+  for (const char* order : {kOwnersInTrip, kOwnersAndBoth, kOwnersAndLateKeys, kOwnersAndRunningKeys})
     for (const std::int32_t stages : {2, 3})
       if (const TileConfig tile = tileOf(64, 128, 8, order, stages); tile != space.front()) space.push_back(tile);
   if (const TileConfig tile = tileOf(128, 128, 8, kOwnersInTrip); tile != space.front()) space.push_back(tile);
@@ -152,14 +165,27 @@ std::vector<TileConfig> queriesSpace(const Parameters& parameters, const Machine
   return loopSpace(queriesTile(parameters, machine), machine);
 }
 
-std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine) {
-  std::vector<TileConfig> space = {rowsTile(parameters, machine)};
-  for (const std::int32_t m : {8, 16, 32, 64})
+namespace {
+
+std::vector<TileConfig> blocksOfRows(const TileConfig& first, const Parameters& parameters, const Machine& machine) {
+  std::vector<TileConfig> space = {first};
+  const std::int32_t least = WorkspaceOrder(parameters).hasFragments() ? 16 : 8;
+  for (std::int32_t m = least; m <= 64; m *= 2)
     for (const std::int32_t warps : machine.isHost() ? std::vector{0} : std::vector{2, 4, 8}) {
       const TileConfig tile{.block_m = m, .stages = machine.isHost() ? 0 : 1, .warps = warps};
       if (tile != space.front()) space.push_back(tile);
     }
   return space;
+}
+
+}  // namespace
+
+std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine) {
+  return blocksOfRows(rowsTile(parameters, machine), parameters, machine);
+}
+
+std::vector<TileConfig> roundSpace(const Parameters& parameters, const Machine& machine) {
+  return blocksOfRows(roundTile(parameters, machine), parameters, machine);
 }
 
 std::optional<std::string> keysMisfit(const Parameters& parameters, const TileConfig& tile, const Machine& machine,

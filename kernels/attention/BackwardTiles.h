@@ -15,10 +15,12 @@ namespace fattn::kernels::backward {
 TileConfig keysTile(const Parameters& parameters, const Machine& machine);
 TileConfig queriesTile(const Parameters& parameters, const Machine& machine);
 TileConfig rowsTile(const Parameters& parameters, const Machine& machine);
+TileConfig roundTile(const Parameters& parameters, const Machine& machine);
 
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine);
 std::vector<TileConfig> queriesSpace(const Parameters& parameters, const Machine& machine);
 std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine);
+std::vector<TileConfig> roundSpace(const Parameters& parameters, const Machine& machine);
 
 /// As KernelTemplate::misfit.
 std::optional<std::string> keysMisfit(const Parameters& parameters, const TileConfig& tile, const Machine& machine,

@@ -21,6 +21,7 @@ void backwardBy(const test::RunProgram& run, BackwardData& data, bool fast, cons
   const auto launch = [&](const KernelTemplate& from, const TileConfig& tile, std::vector<Argument> arguments, std::int64_t heads,
                           bool hasCausal, bool hasSums) {
     Parameters parameters = parametersOf(shape);
+    parameters.set("order", tiles.order);
     if (hasCausal) parameters.set("causal", shape.causal);
     if (hasSums) parameters.set("sums", fast);
     if (hasSums && fast) arguments.emplace_back("sums", sums);

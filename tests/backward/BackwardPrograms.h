@@ -10,6 +10,7 @@ namespace fattn::backward {
 
 struct BackwardTiles {
   TileConfig keys, queries, rows;
+  std::string order = "rows";  ///< of the workspace
 };
 
 Parameters parametersOf(const BackwardShape& shape);

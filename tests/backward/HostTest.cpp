@@ -78,7 +78,11 @@ TEST(Backward, WrongConfigurationsAreRefused) {
 
 TEST(Backward, WhereSumsAreTheSlowerModeNoneAreMade) {
   const auto sums = [](const BackwardConfig& config) { return !compile(config).config().deterministic; };
-  EXPECT_FALSE(sums({.head_dim = 16, .target = "nvidia:sm_80"}));
+  EXPECT_TRUE(sums({.head_dim = 16, .target = "nvidia:sm_80"}));
+  EXPECT_FALSE(sums({.head_dim = 24, .target = "nvidia:sm_80"})) << "no whole fragments";
+  EXPECT_FALSE(sums({.head_dim = 48, .target = "nvidia:sm_80"})) << "an odd number of columns of fragments";
+  EXPECT_TRUE(sums({.head_dim = 128, .target = "nvidia:sm_80"}));
+  EXPECT_FALSE(sums({.head_dim = 128, .causal = true, .target = "nvidia:sm_80"}));
   EXPECT_TRUE(sums({.dtype = DType::F32, .head_dim = 16, .target = "nvidia:sm_80"}));
   EXPECT_TRUE(sums({.head_dim = 16, .target = "nvidia:sm_90a"}));
   EXPECT_FALSE(sums({.head_dim = 16, .target = "nvidia:sm_90a", .alignment = 2}));

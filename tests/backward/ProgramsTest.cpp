@@ -41,6 +41,19 @@ TEST(BackwardPrograms, MeanWhatFloat64SaysAndStayInsideTheirArrays) {
       }
 }
 
+TEST(BackwardPrograms, MeanTheSameWhereTheWorkspaceLiesInFragments) {
+  for (const auto& [dim, order] : {std::pair<std::int64_t, std::string>{16, "vectors"}, {24, "vectors"}, {32, "vectors"}, {32, "lanes"}})
+    for (const bool fast : {false, true}) {  // sums of 24 columns lie in rows
+      BackwardData data({.headsQ = 2, .queries = 37, .keys = 29, .dim = dim, .dimV = 16, .causal = true, .hasDlse = true});
+      backwardBy(interpret, data, fast,
+                 {.keys = {.block_m = 32, .block_n = 16},
+                  .queries = {.block_m = 16, .block_n = 8},
+                  .rows = {.block_m = dim == 32 ? 16 : 32},
+                  .order = order});
+      EXPECT_EQ(data.verdict(), "") << dim << " " << order << (fast ? " sums" : "");
+    }
+}
+
 struct BlockCase {
   std::string target, keys, queries;
   DType dtype = DType::BF16;
@@ -48,6 +61,12 @@ struct BlockCase {
   std::int64_t schedule = 0;
   std::int64_t dim = 32;
   std::int64_t rows = 70, columns = 50;
+
+  /// As compile has it.
+  std::string order() const {
+    if (dtype == DType::F32) return "rows";
+    return target == "nvidia:sm_90a" ? "vectors" : fast ? "lanes" : "rows";
+  }
 };
 
 class BackwardBlocks : public testing::TestWithParam<BlockCase> {};
@@ -56,7 +75,8 @@ TEST_P(BackwardBlocks, HaveNoFaultsUnderTheAdversary) {
   const BlockCase& one = GetParam();
   BackwardData data(
       {.dtype = one.dtype, .headsKv = 1, .queries = one.rows, .keys = one.columns, .dim = one.dim, .dimV = one.dim, .causal = one.causal});
-  const BackwardTiles tiles{TileConfig::parse(one.keys), TileConfig::parse(one.queries), {.block_m = 16, .stages = 1, .warps = 2}};
+  const BackwardTiles tiles{
+      TileConfig::parse(one.keys), TileConfig::parse(one.queries), {.block_m = 16, .stages = 1, .warps = 2}, one.order()};
   const test::RunProgram run = [&](const dsl::Program& program, const std::vector<Argument>& arguments, interpreter::Grid grid) {
     const TileConfig& used = program.name() == "attention_backward_keys"      ? tiles.keys
                              : program.name() == "attention_backward_queries" ? tiles.queries
@@ -80,6 +100,8 @@ TEST_P(BackwardBlocks, HaveNoFaultsUnderTheAdversary) {
 INSTANTIATE_TEST_SUITE_P(
     Small, BackwardBlocks,
     testing::Values(BlockCase{"nvidia:sm_80", "BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=2", "BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=2"},
+                    BlockCase{"nvidia:sm_80", "BLOCK_M=32,BLOCK_N=128,STAGES=2,WARPS=4", "BLOCK_M=32,BLOCK_N=32,STAGES=2,WARPS=2",
+                              DType::BF16, true, true, 0, 64},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=32,BLOCK_N=64,STAGES=2,WARPS=4", "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4",
                               DType::BF16, false, true},
                     BlockCase{"nvidia:sm_86", "BLOCK_M=32,BLOCK_N=32,STAGES=1,WARPS=4", "BLOCK_M=32,BLOCK_N=16,STAGES=3,WARPS=1",
@@ -144,6 +166,11 @@ TEST(BackwardPrograms, CompileForEveryChip) {
     expectPtx(kernels::backwardKeysTemplate(), both, chip);
     expectPtx(kernels::backwardQueriesTemplate(), causal, chip);
     expectPtx(kernels::backwardRoundTemplate(), common, chip);
+    for (const char* order : {"vectors", "lanes"}) {
+      Parameters fragments = common;
+      fragments.set("order", std::string(order));
+      expectPtx(kernels::backwardRoundTemplate(), fragments, chip);
+    }
   }
 }
 
@@ -182,20 +209,33 @@ TEST(BackwardPrograms, DefaultTilesDoNotSpillAndAreNotSerialized) {
   if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("fattn-backward-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  const auto expectRegistersOnly = [&](const KernelTemplate& from, const Parameters& parameters, const std::string& chip) {
+  const auto expectSpills = [&](const KernelTemplate& from, const Parameters& parameters, const std::string& chip, int most) {
     std::ofstream(folder / "k.ptx") << test::ptxOf(from, parameters, "nvidia:" + chip);
     const auto [status, log] =
         test::runCommand("ptxas -v -arch=" + chip + " -o " + (folder / "k.cubin").string() + " " + (folder / "k.ptx").string() + " 2>&1");
     EXPECT_EQ(status, 0) << log;
-    EXPECT_NE(log.find(" 0 bytes spill stores, 0 bytes spill loads"), std::string::npos)
+    const std::size_t stores = log.find(" bytes spill stores");
+    ASSERT_NE(stores, std::string::npos) << log;
+    EXPECT_LE(std::stoi(log.substr(log.rfind(' ', stores - 1))), most)
         << from.name << " " << parameters.toString() << " for " << chip << ": " << log;
     EXPECT_EQ(log.find("are serialized"), std::string::npos) << from.name << " " << parameters.toString() << " for " << chip << ": " << log;
   };
+  const auto expectRegistersOnly = [&](const KernelTemplate& from, const Parameters& parameters, const std::string& chip) {
+    expectSpills(from, parameters, chip, 0);
+  };
+  // The fastest ones that were measured (docs/backward.md): what they spill may only become less.
+  for (const auto& [width, most] : {std::pair<std::int64_t, int>{32, 0}, {64, 100}, {128, 72}})
+    for (const bool causal : {false, true}) {
+      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
+      keys.set("causal", causal), keys.set("sums", true), keys.set("order", std::string("lanes"));
+      expectSpills(kernels::backwardKeysTemplate(), keys, "sm_80", most);
+    }
   for (const auto& [chip, widths] :
        std::initializer_list<std::pair<std::string, std::vector<std::int64_t>>>{{"sm_80", {64, 128}}, {"sm_90a", {64, 96, 128, 256}}})
     for (const std::int64_t width : widths) {
       Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
       keys.set("causal", true);
+      keys.set("order", std::string(chip == "sm_90a" ? "vectors" : "rows"));
       expectRegistersOnly(kernels::backwardQueriesTemplate(), keys, chip);
       expectRegistersOnly(kernels::backwardKeysTemplate(), keys, chip);
       keys.set("sums", true);
