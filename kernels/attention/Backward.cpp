@@ -22,43 +22,35 @@ namespace {
 
 using namespace kernels;
 
-/// What decides about the workspace, beside the configuration.
-struct Additions {
-  bool boxes = false;      ///< Hopper's copy engine adds them
-  bool fragments = false;  ///< blocks and sums can lie in the order of fragments (BackwardParts.h)
-};
-
-Additions additionsOf(const BackwardConfig& config) {
-  if (namesHost(config.target)) return {};
-  const Machine machine = machineOf(config.target);
-  constexpr std::int64_t kBoxAlignment = 16, kFragmentRows = 16;
-  const auto fits = [](const std::optional<TileConfig>& tile) { return !tile || tile->block_m % kFragmentRows == 0; };
-  return {.boxes = machine.warp_groups && config.alignment >= kBoxAlignment,
-          .fragments = machine.chip.starts_with("nvidia:") && sizeInBytes(config.dtype) == 2 && config.head_dim % kFragmentRows == 0 &&
-                       fits(config.tile) && fits(config.tile_dq)};
+/// Whether the blocks of rows consist of whole fragments, as NVIDIA's instructions leave results of 16-bit types (BackwardParts.h).
+bool hasFragments(const BackwardConfig& config, const Machine& machine) {
+  const auto fits = [](const std::optional<TileConfig>& tile) { return !tile || tile->block_m % backward::kFragmentRows == 0; };
+  return machine.chip.starts_with("nvidia:") && sizeInBytes(config.dtype) == 2 && config.head_dim % backward::kFragmentRows == 0 &&
+         fits(config.tile) && fits(config.tile_dq);
 }
 
 /// Whether dQ from a kernel of its own is faster than dQ from sums, so that who allows sums gets none (docs/backward.md has the figures).
 /// On the host an atomic addition of f32 takes longer than computing scores again, and AMD's were not compared. In f32 products take so
 /// long that NVIDIA's additions hide behind them. Sums of 16-bit types are worth it where an engine adds boxes, up to 128 columns: above,
-/// blocks of keys are small, and each of them adds to all rows of dQ. Elsewhere they are where a warp adds 128 bytes at once, up to 64
-/// columns, and with 128 where no mask leaves out half of the products of both kernels.
+/// blocks of keys are small, and each of them adds to all rows of dQ. Without Hopper's instructions they are worth it where a warp adds 128
+/// bytes at once, up to 64 columns, and at 128 without a mask.
 bool sumsAreSlower(const BackwardConfig& config) {
   if (namesHost(config.target)) return true;
   const Machine machine = machineOf(config.target);
   if (!machine.chip.starts_with("nvidia:")) return true;
   if (sizeInBytes(config.dtype) != 2) return false;
-  const Additions additions = additionsOf(config);
   const std::int64_t width = std::max(config.head_dim, config.head_dim_v);
-  if (additions.boxes) return width > 128;
-  const bool byLanes = !machine.warp_groups && additions.fragments && backward::hasWholeFragments(config.head_dim);
+  constexpr int kBoxAlignment = 16;
+  if (machine.warp_groups) return config.alignment < kBoxAlignment || width > 128;
+  const bool byLanes = hasFragments(config, machine) && backward::hasWholeFragments(config.head_dim);
   return !byLanes || width > (config.causal ? 64 : 128);
 }
 
 /// The order of the workspace (BackwardParts.h).
 std::string workspaceOrder(const BackwardConfig& config) {
-  if (!additionsOf(config).fragments) return "rows";
-  if (machineOf(config.target).warp_groups) return "vectors";
+  const Machine machine = machineOf(config.target);
+  if (!hasFragments(config, machine)) return "rows";
+  if (machine.warp_groups) return "vectors";
   return config.deterministic ? "rows" : "lanes";
 }
 

@@ -39,7 +39,7 @@ BlockPtr Head::line(std::int64_t count) const {
 // mma.m16n8k16", accumulators; those of wgmma are the same side by side). So with row = 16 b + 8 h + g and column = 8 c + 2 t + e the order
 // of vectors is b, c, g, t, h, e, and that of lanes b, c, h, e, g, t. Windows have lines of 32 numbers: of 8 lanes, or of a register.
 namespace {
-constexpr std::int64_t kFragmentRows = 16, kFragmentColumns = 8, kHalf = 8, kQuad = 4, kPair = 2, kLine = 32;
+constexpr std::int64_t kFragmentColumns = 8, kHalf = 8, kQuad = 4, kPair = 2, kLine = 32;
 
 std::int64_t countOf(const Tile& tile) {
   std::int64_t count = 1;

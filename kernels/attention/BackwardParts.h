@@ -12,6 +12,7 @@
 namespace fattn::kernels::backward {
 
 inline constexpr std::int64_t kWorkspaceAlignment = 16;  // bytes
+inline constexpr std::int64_t kFragmentRows = 16;        ///< of what a matrix instruction leaves
 /// Of launches that are tuned: random statistics do not belong to random scores, and with larger ones dS overflows f16.
 inline constexpr double kTunedScale = 0.01;
 
@@ -57,7 +58,7 @@ class WorkspaceOrder {
   /// Throws Error{Unsupported} for other names.
   explicit WorkspaceOrder(const Parameters& parameters);
 
-  /// Whether blocks have to have a multiple of 16 rows.
+  /// Whether blocks have to have a multiple of kFragmentRows rows.
   bool hasFragments() const { return kind_ != Kind::Rows; }
   /// Whether sums of so many columns lie in fragments.
   bool hasFragments(std::int64_t width) const { return hasFragments() && hasWholeFragments(width); }

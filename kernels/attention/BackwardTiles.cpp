@@ -143,11 +143,11 @@ TileConfig rowsTile(const Parameters&, const Machine& machine) {
 
 TileConfig roundTile(const Parameters& parameters, const Machine& machine) {
   TileConfig tile = rowsTile(parameters, machine);
-  // A thread gets the 16 numbers of two rows that lie together, and stores 8 of each.
-  constexpr std::int64_t kThreads = 128, kNumbers = 16;
-  const std::int64_t rows = kThreads * kNumbers / parameters.integer("head_dim");
-  if (WorkspaceOrder(parameters).hasFragments(parameters.integer("head_dim")))
-    tile.block_m = std::max(tile.block_m, static_cast<std::int32_t>(rows));
+  const std::int64_t width = parameters.integer("head_dim");
+  if (!WorkspaceOrder(parameters).hasFragments(width)) return tile;
+  // 16 numbers for a thread, so that it stores two rows of 16 bytes.
+  constexpr std::int64_t kLanes = 32, kNumbers = 16;
+  tile.block_m = std::max(tile.block_m, static_cast<std::int32_t>(tile.warps * kLanes * kNumbers / width));
   return tile;
 }
 
@@ -169,8 +169,7 @@ namespace {
 
 std::vector<TileConfig> blocksOfRows(const TileConfig& first, const Parameters& parameters, const Machine& machine) {
   std::vector<TileConfig> space = {first};
-  const std::int32_t least = WorkspaceOrder(parameters).hasFragments() ? 16 : 8;
-  for (std::int32_t m = least; m <= 64; m *= 2)
+  for (std::int32_t m = WorkspaceOrder(parameters).hasFragments() ? kFragmentRows : 8; m <= 64; m *= 2)
     for (const std::int32_t warps : machine.isHost() ? std::vector{0} : std::vector{2, 4, 8}) {
       const TileConfig tile{.block_m = m, .stages = machine.isHost() ? 0 : 1, .warps = warps};
       if (tile != space.front()) space.push_back(tile);

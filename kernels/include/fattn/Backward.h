@@ -33,8 +33,8 @@ struct BackwardConfig {
   bool causal = false;          ///< as in AttentionConfig: row i of n sees the keys up to i + (m - n) of m
   /// The same inputs give the same bits: dQ has a kernel of its own, which computes the scores again. Else dQ may be added up by atomic
   /// additions, whose order differs from launch to launch, where that is faster (docs/backward.md): on NVIDIA's chips, of f32, and of
-  /// 16-bit types with Hopper's instructions up to 128 columns. On GPUs a `tile` that is told, also an empty one, has it added up anywhere.
-  /// dK and dV are always the same bits.
+  /// 16-bit types up to 128 columns with Hopper's instructions, else of 16, 32 and 64 and, not causal, 128. On GPUs a `tile` that is told,
+  /// also an empty one, has it added up anywhere. dK and dV are always the same bits.
   bool deterministic = false;
   std::string target{};  ///< as in AttentionConfig
   /// BLOCK_N, the keys of a program, and BLOCK_M, the queries of a step, STAGES, WARPS and SCHEDULE of the kernel for dK and dV; none =

@@ -156,7 +156,7 @@ class Assignment {
   double costOfDot(tile::DotOp dot);
   double costOfMemory(mlir::Operation* op, LayoutId layout);
   bool isForSingleWarps(mlir::Operation* op);
-  void chooseDots();
+  double chooseDots();
   void chooseAnchors(double best);
 
   // What an operation takes and gives. (AssignLayoutsPlace.cpp)
@@ -176,7 +176,7 @@ class Assignment {
   llvm::DenseMap<mlir::Operation*, Access> accesses_;
   llvm::DenseMap<mlir::Operation*, bool> singleWarps_;
   llvm::DenseMap<mlir::Value, LayoutId> homes_;
-  std::vector<Anchor> anchors_;    // of memory, the strongest first
+  std::vector<Anchor> anchors_;    // of memory, in the order in which they decide
   std::vector<tile::DotOp> dots_;  // the most work first
   llvm::DenseMap<mlir::Operation*, size_t> dotNumbers_;
   std::vector<std::vector<DotOption>> options_;

@@ -180,7 +180,8 @@ double Assignment::cost(double limit) {
   return total;
 }
 
-void Assignment::chooseDots() {
+/// What the choice costs.
+double Assignment::chooseDots() {
   // Where to begin: all dots alike, in the best such way. Chained dots that share their rows cost nothing then. Ways that differ from
   // another one in the depth's order only, the last ones, have no part in it.
   auto isInOrder = [](const DotOption& option) { return !option.row->inRuns; };
@@ -216,8 +217,7 @@ void Assignment::chooseDots() {
     }
     chosen_[i] = kept;
   }
-  chooseAnchors(best);
-  assignHomes();
+  return best;
 }
 
 /// The access that the others follow is the one with the most bytes, or another one where that costs less than `best`: what a narrow type
@@ -257,7 +257,8 @@ LogicalResult Assignment::solve() {
     if (failed(options)) return failure();
     options_.push_back(std::move(*options));
   }
-  chooseDots();
+  chooseAnchors(chooseDots());
+  assignHomes();
   return success();
 }
 
