@@ -125,9 +125,10 @@ void prefer_resident(int programs, Loc loc) {
   step.recorder().func->setAttr(tile::kResidentAttr, step.builder().getI32IntegerAttr(programs));
 }
 
-void overlap_launches(Loc loc) {
+void overlap_launches(LaunchRelease release, Loc loc) {
   Step step("overlap_launches", loc);
   step.recorder().func->setAttr(tile::kOverlapsAttr, step.builder().getUnitAttr());
+  if (release == LaunchRelease::AtOnce) step.recorder().func->setAttr(tile::kRelaysAttr, step.builder().getUnitAttr());
 }
 
 Scalar assume_divisible(const Scalar& x, std::int64_t divisor, Loc loc) { return Scalar(assume(x, divisor, loc)); }

@@ -54,6 +54,9 @@ inline constexpr llvm::StringLiteral kResidentAttr = "tile.resident";
 /// Behind -nvidia-mark-kernels it is a fact.
 inline constexpr llvm::StringLiteral kOverlapsAttr = "tile.overlaps";
 
+/// On a kernel that overlaps: the kernel behind it may start before this one has waited for the kernel in front.
+inline constexpr llvm::StringLiteral kRelaysAttr = "tile.relays";
+
 /// On an arith.truncf: the author's promise that every element is of a magnitude below 2^100. What becomes of others and of NaN does not
 /// matter; ties and what is below 2^-126 may be rounded either way.
 inline constexpr llvm::StringLiteral kModerateAttr = "tile.moderate";

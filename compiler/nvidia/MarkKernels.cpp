@@ -9,14 +9,17 @@
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
 // nothing. (The driver's assembler does not.) A kernel may ask for more (tile.resident).
 //
-// A kernel that should overlap with its neighbours in a stream (tile.overlaps), and does not wait for them at a place of its own
-// (tilegpu.await_launches), begins with
+// A kernel that should overlap with its neighbours in a stream (tile.overlaps) begins with
 //
 //   griddepcontrol.wait                  until the kernel in front has ended, and what it wrote is to be seen
-//   griddepcontrol.launch_dependents     the kernel behind may take multiprocessors that all programs of this one have left room on
+//   griddepcontrol.launch_dependents     when all programs of this kernel are here, those of the kernel behind take the room that they
+//   leave
 //
-// where the chip has these instructions; elsewhere the attribute goes. A kernel that nobody launches in that way passes the wait. Source:
-// PTX ISA 8.7, "griddepcontrol".
+// where the chip has these instructions; elsewhere the attributes go. Both stand elsewhere where the kernel has a place for them
+// (tilegpu.await_launches). A kernel that relays (tile.relays) begins with launch_dependents in any case: the kernel behind waits for this
+// one, which waits for the one in front. Others do not: of kernels whose programs take half of each multiprocessor or less, three would run
+// at once, and their programs share multiprocessors unevenly. A kernel that nobody launches in that way passes the wait. Source: PTX ISA
+// 8.7, "griddepcontrol".
 //
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
@@ -35,12 +38,11 @@ namespace fattn::nvidia {
 
 namespace {
 
-constexpr const char* kAwaitLaunches = "griddepcontrol.wait;";
+constexpr const char *kAwaitLaunches = "griddepcontrol.wait;", *kLetLaunches = "griddepcontrol.launch_dependents;";
 
-void emitWait(OpBuilder& b, Location loc) {
-  for (const char* text : {kAwaitLaunches, "griddepcontrol.launch_dependents;"})
-    LLVM::InlineAsmOp::create(b, loc, TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
-                              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+void emitControl(OpBuilder& b, Location loc, const char* text) {
+  LLVM::InlineAsmOp::create(b, loc, TypeRange(), ValueRange(), text, "~{memory}", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                            LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
@@ -57,17 +59,23 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
   }
 
   static void overlap(LLVM::LLVMFuncOp function) {
+    const bool relays = function->removeAttr(tile::kRelaysAttr) != nullptr;
     if (!function->hasAttr(tile::kOverlapsAttr)) return;
     if (!tilegpu::targetOf(function).overlapsLaunches) {
       function->removeAttr(tile::kOverlapsAttr);
       return;
     }
-    auto waits = [](LLVM::InlineAsmOp assembly) {
-      return assembly.getAsmString() == kAwaitLaunches ? WalkResult::interrupt() : WalkResult::advance();
-    };
-    if (function.walk(waits).wasInterrupted()) return;
+    LLVM::InlineAsmOp place;
+    function.walk([&](LLVM::InlineAsmOp assembly) {
+      if (assembly.getAsmString() == kAwaitLaunches) place = assembly;
+    });
     OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
-    emitWait(b, function.getLoc());
+    if (relays) emitControl(b, function.getLoc(), kLetLaunches);
+    if (place)
+      b.setInsertionPointAfter(place);
+    else
+      emitControl(b, function.getLoc(), kAwaitLaunches);
+    if (!relays) emitControl(b, function.getLoc(), kLetLaunches);
   }
 
   void runOnOperation() override {
@@ -100,6 +108,6 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
 
 }  // namespace
 
-void Machine::awaitLaunches(gpu::Lowering& to) { emitWait(to.b, to.b.getLoc()); }
+void Machine::awaitLaunches(gpu::Lowering& to) { emitControl(to.b, to.b.getLoc(), kAwaitLaunches); }
 
 }  // namespace fattn::nvidia

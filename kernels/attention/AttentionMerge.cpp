@@ -14,7 +14,7 @@ namespace {
 using namespace dsl;
 
 void mergeProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
-  overlap_launches();
+  overlap_launches(parameters.flag("relay") ? LaunchRelease::AtOnce : LaunchRelease::AfterWait);
   const std::int64_t P = tile.block_n, D = parameters.integer("head_dim");
   constexpr float kLeast = std::numeric_limits<float>::lowest() / 2;  // finite, so that -infinity less it is no NaN
   constexpr float kLog2E = std::numbers::log2e_v<float>;
@@ -90,6 +90,7 @@ const KernelTemplate& mergeTemplate() {
                                                .parameters = {{"dtype", std::string("f32")},
                                                               {"out", std::string("f16")},
                                                               {"head_dim", std::int64_t{128}},
+                                                              {"relay", false},
                                                               {"alignment", std::int64_t{16}}},
                                                .extents = {"batch", "heads", "length", "parts"},
                                                .typical = {16, 32, 1, 16},

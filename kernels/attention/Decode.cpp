@@ -398,6 +398,7 @@ DecodeKernel compile_decode(const DecodeConfig& given) {
                           {{"dtype", std::string("f32")},
                            {"out", std::string(name(config.dtype))},
                            {"head_dim", config.head_dim_v},
+                           {"relay", true},
                            {"alignment", std::int64_t{config.alignment}}},
                           {.target = config.target});
   made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);

@@ -23,11 +23,33 @@ llvm.func @resident(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.resident = 3
 // CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
 // CHECK: llvm.func @too_early
 // CHECK-NOT: tile.overlaps
+// CHECK-NOT: tile.relays
 // CHECK-NEXT: llvm.return
 llvm.func @overlaps(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tilegpu.target = "nvidia:sm_90", tilegpu.warps = 4 : i64} {
   llvm.return
 }
-llvm.func @too_early(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+llvm.func @too_early(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tile.relays, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
+  llvm.return
+}
+
+// One that waits at a place of its own lets the next one start there.
+// CHECK: llvm.func @waits_later
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}"
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK-NEXT: llvm.return
+llvm.func @waits_later(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tilegpu.target = "nvidia:sm_90", tilegpu.warps = 4 : i64} {
+  %x = llvm.load volatile %p : !llvm.ptr<1> -> i32
+  llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}" : () -> ()
+  llvm.return
+}
+
+// One that relays lets the next one start at once.
+// CHECK: llvm.func @relays
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK-NEXT: llvm.inline_asm has_side_effects "griddepcontrol.wait;", "~{memory}"
+// CHECK-NEXT: llvm.return
+llvm.func @relays(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tile.relays, tilegpu.target = "nvidia:sm_90", tilegpu.warps = 4 : i64} {
   llvm.return
 }
 

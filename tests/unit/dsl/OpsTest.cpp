@@ -182,6 +182,9 @@ TEST(Ops, HintsAndDebugging) {
   EXPECT_NE(hinted.mlir().find("tile.resident = 2 : i32"), std::string::npos) << hinted.mlir();
   const Program overlapping = trace("overlapping", [](Params&) { overlap_launches(); });
   EXPECT_NE(overlapping.mlir().find("tile.overlaps"), std::string::npos) << overlapping.mlir();
+  EXPECT_EQ(overlapping.mlir().find("tile.relays"), std::string::npos) << overlapping.mlir();
+  const Program relaying = trace("relaying", [](Params&) { overlap_launches(LaunchRelease::AtOnce); });
+  EXPECT_NE(relaying.mlir().find("tile.overlaps, tile.relays"), std::string::npos) << relaying.mlir();
   const Program settled = trace("settled", [](Params& args) { args.tensor("x", DType::F32, 1, {.settled = true}); });
   EXPECT_NE(settled.mlir().find("tile.settled"), std::string::npos) << settled.mlir();
   EXPECT_TRUE(settled.args().front().settled);

@@ -135,10 +135,17 @@ Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc = Loc::current(
 /// gives a program no more registers than leave room for them.
 void prefer_resident(int programs, Loc loc = Loc::current());
 
+/// When a kernel that overlaps lets the one behind it start, as soon as all of its programs run.
+enum class LaunchRelease : std::uint8_t {
+  AfterWait,  ///< when they have waited for the kernel in front
+  AtOnce      ///< before, for small kernels between large ones: the one behind then overlaps with the one in front, too. So what is
+              ///< `settled` there may not be written by the one in front, either
+};
+
 /// A hint for kernels of a few microseconds: the GPU may start this one while the kernel in front of it in its stream still runs, and lets
 /// the one behind it start so, too (programmatic dependent launch). A program waits for the kernel in front before it touches memory that
 /// is not `settled` (TensorForm), so that results do not change.
-void overlap_launches(Loc loc = Loc::current());
+void overlap_launches(LaunchRelease release = LaunchRelease::AfterWait, Loc loc = Loc::current());
 
 namespace detail {
 struct Text {
