@@ -15,13 +15,35 @@ namespace {
 using namespace dsl;
 
 constexpr std::int64_t kMostRows = 16, kLongestPage = 1 << 20;
+constexpr std::int64_t kMostOrdered = 128, kOrderedByWarp = 16;  ///< sequences; of more, threads would run out of registers
+constexpr std::int64_t kMostCounted = 1 << 23;                   ///< blocks, so that what is compared are 32-bit numbers
+
+/// The sequence of the programs with number `place`. Where lengths may differ the one with the most keys comes first: programs begin in the
+/// order of their numbers, and those that begin last should be short, so that all end at about one time.
+Scalar sequenceOf(const DecodeArguments& a, std::int64_t N, std::int64_t warps, const Scalar& place) {
+  const std::int64_t most = std::min(kMostOrdered, kOrderedByWarp * warps);
+  if (most == 0) return place;  // the host's threads take programs as they come
+  const Scalar sequences = cast(a.q.size[0], DType::I32);
+  auto [sequence] =
+      if_((a.hasLengths != 0) & (sequences > 1) & (sequences <= most),
+          [&] {
+            const Tile number = arange(0, most), known = number < sequences;
+            const Tile blocks = where(known, min(blocksOf(keysOf(a, number, known), N), kMostCounted), 0);
+            const Tile order =
+                blocks * most + (most - 1 - number);  // a number of its own for each sequence, larger where there are more blocks
+            const Tile inFront = reduce_sum(cast(expand(order, 0) > expand(order, 1), DType::I32), 1);
+            return carry(unsplat(reduce_sum(where(inFront == place, number, 0), 0)));
+          },
+          [&] { return carry(place); });
+  return sequence;
+}
 
 void decodeProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const std::int64_t N = tile.block_n;
   overlap_launches();
   const DecodeArguments a = declareDecode(args, parameters);
   const std::int64_t M = a.rows, Dv = a.headDimV;
-  const Scalar split = program_id(0), splits = num_programs(0), kvHead = program_id(1), batch = program_id(2);
+  const Scalar split = program_id(0), splits = num_programs(0), kvHead = program_id(1), batch = sequenceOf(a, N, tile.warps, program_id(2));
   const DecodeRows rows(a, batch, kvHead, lengthOf(a, batch));
   const KeyRange<Scalar>& keys = rows.keys();
 
@@ -33,9 +55,8 @@ void decodeProgram(Params& args, const Parameters& parameters, const TileConfig&
       splits == 1, [&] { rows.store(result); },
       [&] {
         const Scalar count = cast(rows.count(), DType::I64);
-        const Scalar first =
-            (cast(split, DType::I64) * cast(num_programs(2), DType::I64) + cast(batch, DType::I64)) * (a.q.size[1] * a.q.size[2]) +
-            cast(kvHead, DType::I64) * count;
+        const Scalar first = (cast(split, DType::I64) * a.q.size[0] + cast(batch, DType::I64)) * (a.q.size[1] * a.q.size[2]) +
+                             cast(kvHead, DType::I64) * count;
         store(make_block_ptr(a.partO + first * Dv, {count, Dv}, {Dv, 1}, {0, 0}, {M, Dv}), result.o, {0});
         store(make_block_ptr(a.partLse + first, {count}, {1}, {0}, {M}), result.lse, {0});
       });

@@ -25,7 +25,7 @@ using namespace kernels;
 constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, kTable = {"batch", "pages"};
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
-constexpr std::int64_t kRounds = 4;  // of programs that a device holds at once, where lengths may differ (docs/decode.md)
+constexpr std::int64_t kRounds = 2;  // of programs that a device holds at once, where lengths may differ (docs/decode.md)
 constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
 DecodeConfig completed(DecodeConfig config) {
