@@ -117,8 +117,15 @@ TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
   if (isNvidia && page >= kFewKeys && kNarrowBlock % page == 0) tile.block_n = kNarrowBlock, tile.warps = 2;
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
-  // Eight warps for blocks of 32 KB: with four, three programs fit on an SM of an H200, and grids that fill two a piece end raggedly.
-  if (isNvidia && blockBytes(parameters, tile) >= kLargeBlock) tile.warps = 8;
+  if (!isNvidia || blockBytes(parameters, tile) < kLargeBlock) return tile;
+  // Three blocks of 32 KB, where two programs still share a multiprocessor. Else eight warps, so that three do not: grids that fill it with
+  // two of them would end raggedly.
+  TileConfig deeper = tile;
+  ++deeper.stages;
+  if (2 * ringBytes(parameters, deeper) <= machine.shared_bytes)
+    tile = deeper;
+  else
+    tile.warps = 8;
   return tile;
 }
 
