@@ -68,6 +68,14 @@ struct AttentionCase {
   const char* order = "";  ///< instead of `schedule`
 };
 
+void PrintTo(const AttentionCase& one, std::ostream* stream) {
+  *stream << one.target << ' ' << one.tile << ' ' << one.queries << 'x' << one.keys << (one.causal ? " causal" : "")
+          << " heads=" << one.heads << (one.repeat ? " repeat" : "");
+  if (one.alignment != 0) *stream << " alignment=" << one.alignment;
+  if (one.schedule != 0) *stream << " schedule " << one.schedule;
+  if (*one.order != '\0') *stream << ' ' << one.order;
+}
+
 class Attention : public testing::TestWithParam<AttentionCase> {};
 
 std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)> change = {}) {

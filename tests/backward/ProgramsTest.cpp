@@ -69,6 +69,12 @@ struct BlockCase {
   }
 };
 
+void PrintTo(const BlockCase& one, std::ostream* stream) {
+  *stream << one.target << ' ' << name(one.dtype) << " D=" << one.dim << ' ' << one.rows << 'x' << one.columns
+          << (one.causal ? " causal " : " ") << (one.fast ? "fast " : "deterministic ") << one.keys << ' ' << one.queries;
+  if (one.schedule != 0) *stream << " schedule " << one.schedule;
+}
+
 class BackwardBlocks : public testing::TestWithParam<BlockCase> {};
 
 TEST_P(BackwardBlocks, HaveNoFaultsUnderTheAdversary) {

@@ -157,6 +157,13 @@ struct BlockCase {
   bool balanced = false, settled = false;
 };
 
+void PrintTo(const BlockCase& one, std::ostream* stream) {
+  *stream << one.target << ' ' << one.tile << " splits=" << one.splits << " page_size=" << one.pageSize << " window=" << one.window
+          << " appended=" << one.appended << (one.causal ? " causal" : "") << (one.balanced ? " balanced" : "")
+          << (one.settled ? " settled" : "");
+  if (one.schedule != 0) *stream << " schedule " << one.schedule;
+}
+
 class DecodeBlocks : public testing::TestWithParam<BlockCase> {};
 
 TEST_P(DecodeBlocks, HaveNoFaultsUnderTheAdversary) {
