@@ -35,6 +35,7 @@ struct RegisterBlock {
   const Factor &vectors, &broadcast;
   Tiling t;
   Value lane, row;
+  bool once;  ///< no other block reads these rows of `broadcast`
 
   void emit() const;
 
@@ -48,6 +49,7 @@ struct RegisterBlock {
   Value initial(int64_t r, int64_t v) const;
   SmallVector<Value> loadVectors(Value k) const;
   void askForRows(Value k) const;
+  void askForBroadcast(Value k) const;
   Value loadBroadcast(Value k, int64_t r) const;
   SmallVector<Value> trip(Value k, ValueRange accs) const;
 };
@@ -84,6 +86,18 @@ void RegisterBlock::askForRows(Value k) const {
   }
 }
 
+/// The same of the rows whose elements are broadcast, of each trip its share of their lines, in the order in which they lie in memory. Rows
+/// that several blocks read wait in a cache for all but the first.
+void RegisterBlock::askForBroadcast(Value k) const {
+  if (!once || broadcast.view.readsOn == broadcast.k) return;
+  const int64_t bytes = bytesOfVector(b, panel.kind, broadcast) / b.host.lanes, line = b.host.lineBytes / bytes;
+  for (int64_t i = 0; i < t.rows; i += line) {
+    Value element = plus(b.toValue(b.multiply(k, b.getI64IntegerAttr(t.rows))), i), depth = b.i64(panel.depth);
+    Value of = arith::AddIOp::create(b, row, arith::DivUIOp::create(b, element, depth));
+    askAhead(b, broadcast, arith::RemUIOp::create(b, element, depth), of, b.host.aheadBytes);
+  }
+}
+
 Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
   SmallVector<Value> index(2);
   index[broadcast.k] = k;
@@ -95,6 +109,7 @@ Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
 
 SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
   askForRows(k);
+  askForBroadcast(k);
   SmallVector<Value> of = loadVectors(k), next;
   for (int64_t r = 0; r < t.rows; ++r) {
     Value wide = loadBroadcast(k, r);
@@ -104,6 +119,8 @@ SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
 }
 
 void RegisterBlock::emit() const {
+  if (once)
+    for (int64_t r = 0; r < t.rows; ++r) askAhead(b, broadcast, b.i64(0), plus(row, r), b.host.pageAheadBytes);
   SmallVector<Value> init;
   for (int64_t r = 0; r < t.rows; ++r)
     for (int64_t v = 0; v < t.vectors; ++v) init.push_back(initial(r, v));
@@ -116,8 +133,9 @@ void multiplyAlongLane(HostBuilder& b, const Panel& panel, Tiling whole) {
   const Factor &vectors = panel.factors[panel.acc.lane], &broadcast = panel.factors[1 - panel.acc.lane];
   Tiling t = chooseTiling(b.host, whole.rows, whole.vectors);
   forBlocks(b, whole.vectors, t.vectors, b.host.lanes, [&](Value lane, int64_t count) {
-    forBlocks(b, whole.rows, t.rows, 1,
-              [&](Value row, int64_t rows) { RegisterBlock{b, panel, vectors, broadcast, {rows, count}, lane, row}.emit(); });
+    forBlocks(b, whole.rows, t.rows, 1, [&](Value row, int64_t rows) {
+      RegisterBlock{b, panel, vectors, broadcast, {rows, count}, lane, row, t.vectors == whole.vectors}.emit();
+    });
   });
 }
 

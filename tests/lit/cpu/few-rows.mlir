@@ -45,6 +45,42 @@ func.func @next_block(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>
   return
 }
 
+// Sixteen rows fill the lanes, and each element of the other rows is broadcast. One of the 128 trips asks for one of the 128 lines of 16 rows, 20
+// rows in front.
+// AVX2-LABEL: func.func @sixteen_rows
+// CHECK-LABEL: func.func @sixteen_rows
+// CHECK: scf.for
+// CHECK-COUNT-16: "llvm.intr.prefetch"
+// CHECK-NOT: "llvm.intr.prefetch"
+// CHECK: %{{.*}}:16 = scf.for %[[K:.*]] = %c0_i64 to %c128_i64
+// CHECK: %[[ELEMENT:.*]] = arith.muli %[[K]], %c16_i64
+// CHECK: arith.divui %[[ELEMENT]], %c128_i64
+// CHECK: arith.remui %[[ELEMENT]], %c128_i64
+// CHECK: arith.addi %{{.*}}, %c20_i64
+// CHECK-COUNT-1: "llvm.intr.prefetch"
+// CHECK-NOT: "llvm.intr.prefetch"
+// CHECK-COUNT-16: math.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: math.fma
+func.func @sixteen_rows(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>, %rows: i64) attributes {tile.kernel} {
+  %zero = arith.constant dense<0.0> : tensor<16x64xf32>
+  %o = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %sixteen = arith.constant 16 : i64
+  %n = arith.constant 64 : i64
+  %k = arith.constant 128 : i64
+  %ap = tile.make_block_ptr %a, shape[%sixteen, %k], strides[%k, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<16x128xf32>
+  %at = tile.load %ap : !tile.block_ptr<16x128xf32> -> tensor<16x128xf32>
+  scf.for %i = %o to %rows step %n : i64 {
+    %bp = tile.make_block_ptr %b, shape[%rows, %k], strides[%k, %one], offsets[%i, %o] : !tile.ptr<f32> -> !tile.block_ptr<64x128xf32>
+    %cp = tile.make_block_ptr %c, shape[%sixteen, %rows], strides[%one, %sixteen], offsets[%o, %i] : !tile.ptr<f32> -> !tile.block_ptr<16x64xf32>
+    %bt = tile.load %bp : !tile.block_ptr<64x128xf32> -> tensor<64x128xf32>
+    %t = tile.trans %bt, [1, 0] : tensor<64x128xf32> -> tensor<128x64xf32>
+    %d = tile.dot %at, %t, %zero : tensor<16x128xf32>, tensor<128x64xf32> -> tensor<16x64xf32>
+    tile.store %cp, %d : !tile.block_ptr<16x64xf32>, tensor<16x64xf32>
+  }
+  return
+}
+
 // What the next trip reads lies elsewhere (every other block): nothing is asked for.
 // AVX2-LABEL: func.func @elsewhere
 // CHECK-LABEL: func.func @elsewhere
