@@ -170,3 +170,37 @@ func.func @pages(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>, %ta
   }
   return
 }
+
+// Two tables: the place of the second number follows from the first one, which this trip may change. Nothing is asked for.
+// CHECK-LABEL: func.func @pages_of_pages
+// CHECK-NOT: "llvm.intr.prefetch"
+func.func @pages_of_pages(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>, %table: !tile.ptr<i32>, %pages: i32, %page: i64) attributes {tile.kernel} {
+  %zero = arith.constant dense<0.0> : tensor<4x64xf32>
+  %o = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %k = arith.constant 128 : i64
+  %n = arith.constant 64 : i64
+  %first = arith.constant 0 : i32
+  %step = arith.constant 1 : i32
+  %ap = tile.make_block_ptr %a, shape[%four, %k], strides[%k, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<4x128xf32>
+  %at = tile.load %ap : !tile.block_ptr<4x128xf32> -> tensor<4x128xf32>
+  scf.for %i = %first to %pages step %step : i32 {
+    %there = tile.addptr %table, %i : !tile.ptr<i32>, i32
+    %middle = tile.gather %there : !tile.ptr<i32> -> i32
+    %second = tile.addptr %table, %middle : !tile.ptr<i32>, i32
+    %number = tile.gather %second : !tile.ptr<i32> -> i32
+    %wide = arith.extsi %number : i32 to i64
+    %offset = arith.muli %wide, %page : i64
+    %rows = tile.addptr %b, %offset : !tile.ptr<f32>, i64
+    %bp = tile.make_block_ptr %rows, shape[%n, %k], strides[%k, %one], offsets[%o, %o] : !tile.ptr<f32> -> !tile.block_ptr<64x128xf32>
+    %j = arith.extsi %i : i32 to i64
+    %column = arith.muli %j, %n : i64
+    %cp = tile.make_block_ptr %c, shape[%four, %page], strides[%page, %one], offsets[%o, %column] : !tile.ptr<f32> -> !tile.block_ptr<4x64xf32>
+    %bt = tile.load %bp : !tile.block_ptr<64x128xf32> -> tensor<64x128xf32>
+    %t = tile.trans %bt, [1, 0] : tensor<64x128xf32> -> tensor<128x64xf32>
+    %d = tile.dot %at, %t, %zero : tensor<4x128xf32>, tensor<128x64xf32> -> tensor<4x64xf32>
+    tile.store %cp, %d : !tile.block_ptr<4x64xf32>, tensor<4x64xf32>
+  }
+  return
+}
