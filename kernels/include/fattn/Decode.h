@@ -38,8 +38,9 @@ struct DecodeConfig {
   bool window = false;         ///< a sliding window: rows see as many keys as DecodeArgs::window says, and no more
   bool append = false;         ///< rows of the launch, DecodeArgs::new_k and new_v, become the last keys of the cache
   /// A promise: the launch in front of one of this kernel in its stream writes nothing of k, v, lengths and pages. Launches before that one
-  /// may. A launch in front that writes the new keys to the cache breaks the promise; with `append` no such launch is needed. GPUs that let
-  /// launches overlap (NVIDIA's from sm_90 on) then read the first keys while the launch in front still runs.
+  /// may. A call of launch() is one launch here, although it may have two kernels. A launch in front that writes the new keys to the cache
+  /// breaks the promise; with `append` no such launch is needed. GPUs that let launches overlap (NVIDIA's from sm_90 on) then read the
+  /// first keys while the launch in front still runs.
   bool settled_cache = false;
   /// Programs take equal shares of all keys of the batch, whatever the lengths, and one kernel does it all: what programs share is merged
   /// by the one that comes last, in the order of the keys. Launches need DecodeArgs::counters.
