@@ -12,8 +12,7 @@
 // A kernel that should overlap with its neighbours in a stream (tile.overlaps) begins with
 //
 //   griddepcontrol.wait                  until the kernel in front has ended, and what it wrote is to be seen
-//   griddepcontrol.launch_dependents     when all programs of this kernel are here, those of the kernel behind take the room that they
-//   leave
+//   griddepcontrol.launch_dependents     when all programs of this kernel are here, those of the next one take the room that they leave
 //
 // where the chip has these instructions; elsewhere the attributes go. Both stand elsewhere where the kernel has a place for them
 // (tilegpu.await_launches). A kernel that relays (tile.relays) begins with launch_dependents in any case: the kernel behind waits for this

@@ -24,17 +24,16 @@ Scalar sequenceOf(const DecodeArguments& a, std::int64_t N, std::int64_t warps, 
   const std::int64_t most = std::min(kMostOrdered, kOrderedByWarp * warps);
   if (most == 0) return place;  // the host's threads take programs as they come
   const Scalar sequences = cast(a.q.size[0], DType::I32);
-  auto [sequence] =
-      if_((a.hasLengths != 0) & (sequences > 1) & (sequences <= most),
-          [&] {
-            const Tile number = arange(0, most), known = number < sequences;
-            const Tile blocks = where(known, min(blocksOf(keysOf(a, number, known), N), kMostCounted), 0);
-            const Tile order =
-                blocks * most + (most - 1 - number);  // a number of its own for each sequence, larger where there are more blocks
-            const Tile inFront = reduce_sum(cast(expand(order, 0) > expand(order, 1), DType::I32), 1);
-            return carry(unsplat(reduce_sum(where(inFront == place, number, 0), 0)));
-          },
-          [&] { return carry(place); });
+  auto [sequence] = if_((a.hasLengths != 0) & (sequences > 1) & (sequences <= most),
+                        [&] {
+                          const Tile number = arange(0, most), known = number < sequences;
+                          const Tile blocks = where(known, min(blocksOf(keysOf(a, number, known), N), kMostCounted), 0);
+                          // A number of its own for each sequence, larger where there are more blocks.
+                          const Tile order = blocks * most + (most - 1 - number);
+                          const Tile inFront = reduce_sum(cast(expand(order, 0) > expand(order, 1), DType::I32), 1);
+                          return carry(unsplat(reduce_sum(where(inFront == place, number, 0), 0)));
+                        },
+                        [&] { return carry(place); });
   return sequence;
 }
 

@@ -26,8 +26,9 @@ const KernelTemplate& decodeTemplate();
 const KernelTemplate& balancedDecodeTemplate();
 
 /// Attention over some keys and attention over others make attention over all of them. Parameters: dtype of the parts, out, head_dim,
-/// relay, whether the launch behind may overlap with the one in front (dsl::LaunchRelease::AtOnce), alignment of part_o and o (bytes). Extents: batch, heads, length, parts. Arguments: part_o [parts, B, H, S, head_dim], f32 part_lse
-/// [parts, B, H, S], o [B, H, S, head_dim], f32 lse [B, H, S], i32 write_lse.
+/// relay, whether the launch behind may overlap with the one in front (dsl::LaunchRelease::AtOnce), alignment of part_o and o (bytes).
+/// Extents: batch, heads, length, parts. Arguments: part_o [parts, B, H, S, head_dim], f32 part_lse [parts, B, H, S], o [B, H, S,
+/// head_dim], f32 lse [B, H, S], i32 write_lse.
 const KernelTemplate& mergeTemplate();
 
 }  // namespace fattn::kernels

@@ -75,7 +75,7 @@ std::int64_t slotsOf(const DecodeKernel::Impl& kernel) {
 bool fillsAlone(const DecodeKernel::Impl& kernel, std::int64_t programs) {
   constexpr std::int64_t kBytesOnTheirWay = 64 << 10, kMostIdle = 10;  // of a multiprocessor; one in so many
   const TileConfig& tile = kernel.decode.info().tile;
-  // A block on a page of its own waits for the page's number, meanwhile another program reads.
+  // A block on a page of its own waits for the page's number; another program reads meanwhile.
   if (kernel.config.page_size > 0 && kernel.config.page_size <= tile.block_n) return false;
   const std::int64_t multiprocessors = kernel.device->capabilities().multiprocessors;
   const std::int64_t ring =

@@ -149,13 +149,11 @@ DecodeArguments declareDecode(Params& args, const Parameters& parameters) {
 
 KeyRange<Scalar> keysOf(const DecodeArguments& a, const Scalar& batch) { return rangeOf(a, lengthOf(a, batch)); }
 
-Tile lengthsOf(const DecodeArguments& a, const Tile& batch, const Tile& known) {
+KeyRange<Tile> keysOf(const DecodeArguments& a, const Tile& batch, const Tile& known) {
   const Scalar most = capacityOf(a);
   const Tile told = load(a.lengths.base + cast(batch, DType::I64) * a.lengths.stride[0], known & (a.hasLengths != 0), 0);
-  return where(a.hasLengths != 0, max(min(told, most), 0), most);
+  return rangeOf(a, where(a.hasLengths != 0, max(min(told, most), 0), most));
 }
-
-KeyRange<Tile> keysOf(const DecodeArguments& a, const Tile& batch, const Tile& known) { return rangeOf(a, lengthsOf(a, batch, known)); }
 
 DecodeRows::DecodeRows(const DecodeArguments& arguments, const Scalar& batch, const Scalar& kvHead, const Scalar& length)
     : a_(arguments),

@@ -39,8 +39,6 @@ struct KeyRange {
 KeyRange<dsl::Scalar> keysOf(const DecodeArguments& a, const dsl::Scalar& batch);
 /// The keys of sequence `batch`, appended ones among them, read where this stands.
 dsl::Scalar lengthOf(const DecodeArguments& a, const dsl::Scalar& batch);
-/// The same of a tile of sequences, read where `known` holds.
-dsl::Tile lengthsOf(const DecodeArguments& a, const dsl::Tile& batch, const dsl::Tile& known);
 /// Of a tile of sequences; lengths are read where `known` holds.
 KeyRange<dsl::Tile> keysOf(const DecodeArguments& a, const dsl::Tile& batch, const dsl::Tile& known);
 

@@ -35,7 +35,7 @@ struct RegisterBlock {
   const Factor &vectors, &broadcast;
   Tiling t;
   Value lane, row;
-  bool once;  ///< no other block reads these rows of `broadcast`
+  bool asksForBroadcast;  ///< the next trip of the loop around reads other rows of `broadcast`, and no other block reads these
 
   void emit() const;
 
@@ -89,7 +89,7 @@ void RegisterBlock::askForRows(Value k) const {
 /// The same of the rows whose elements are broadcast, of each trip its share of their lines, in the order in which they lie in memory. Rows
 /// that several blocks read wait in a cache for all but the first.
 void RegisterBlock::askForBroadcast(Value k) const {
-  if (!once || broadcast.view.readsOn == broadcast.k) return;
+  if (!asksForBroadcast) return;
   const int64_t bytes = bytesOfVector(b, panel.kind, broadcast) / b.host.lanes, line = b.host.lineBytes / bytes;
   for (int64_t i = 0; i < t.rows; i += line) {
     Value element = plus(b.toValue(b.multiply(k, b.getI64IntegerAttr(t.rows))), i), depth = b.i64(panel.depth);
@@ -119,7 +119,7 @@ SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
 }
 
 void RegisterBlock::emit() const {
-  if (once)
+  if (asksForBroadcast)
     for (int64_t r = 0; r < t.rows; ++r) askAhead(b, broadcast, b.i64(0), plus(row, r), b.host.pageAheadBytes);
   SmallVector<Value> init;
   for (int64_t r = 0; r < t.rows; ++r)
@@ -132,10 +132,10 @@ void RegisterBlock::emit() const {
 void multiplyAlongLane(HostBuilder& b, const Panel& panel, Tiling whole) {
   const Factor &vectors = panel.factors[panel.acc.lane], &broadcast = panel.factors[1 - panel.acc.lane];
   Tiling t = chooseTiling(b.host, whole.rows, whole.vectors);
+  const bool asks = t.vectors == whole.vectors && broadcast.view.readsOn == 1 - broadcast.k;
   forBlocks(b, whole.vectors, t.vectors, b.host.lanes, [&](Value lane, int64_t count) {
-    forBlocks(b, whole.rows, t.rows, 1, [&](Value row, int64_t rows) {
-      RegisterBlock{b, panel, vectors, broadcast, {rows, count}, lane, row, t.vectors == whole.vectors}.emit();
-    });
+    forBlocks(b, whole.rows, t.rows, 1,
+              [&](Value row, int64_t rows) { RegisterBlock{b, panel, vectors, broadcast, {rows, count}, lane, row, asks}.emit(); });
   });
 }
 
