@@ -43,14 +43,13 @@ func.func @rows(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.t
 #rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0) | dim0: 64, dim1: 64">
 !buf = !tilegpu.buffer<1 x 64x64xbf16, #rows>
 
-// Where a block takes several programs, each store waits for the engine's last one, and so does the block behind the last program.
+// Where a block takes several programs, each store waits for the engine's last one, without a branch, and so does the block behind the last
+// program.
 // CHECK-LABEL: func.func @programs
 // CHECK: scf.while
-// CHECK: nvvm.elect.sync
-// CHECK-NEXT: scf.if
-// CHECK-NEXT: "cp.async.bulk.commit_group;"
+// CHECK: "cp.async.bulk.commit_group;"
 // CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
-// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: stmatrix
 // CHECK-NOT: _group;
 // CHECK: scf.yield
@@ -83,11 +82,9 @@ func.func @programs(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tileg
 // Additions in a loop: a warp waits for the boxes of the trip before, and at the end for the last ones.
 // CHECK-LABEL: func.func @added
 // CHECK: scf.for
-// CHECK: nvvm.elect.sync
-// CHECK-NEXT: scf.if
-// CHECK-NEXT: "cp.async.bulk.commit_group;"
+// CHECK: "cp.async.bulk.commit_group;"
 // CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
-// CHECK: nvvm.bar.warp.sync
+// CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK-COUNT-8: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [$0, {$2, $3}], [$1];"
