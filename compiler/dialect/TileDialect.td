@@ -40,8 +40,8 @@ def Tile_Dialect : Dialect {
 
     Launches: a kernel with `tile.overlaps` may start before the launch in front of it in its stream has ended, and waits for that
     before it touches memory. `tile.settled` promises that this launch writes nothing that is reached through the argument, so
-    that it may be read before. With `tile.relays` as well, the launch behind may start before this one has waited: `tile.settled`
-    there promises the same of the launch in front of this one.
+    that it may be read before. With `tile.relays` as well, the launch behind may start before this one has waited. What is
+    `tile.settled` there, the launch in front of this one may not write, either.
   }];
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -153,7 +153,7 @@ LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
   if (tilegpu::isMadeElsewhere(op)) return layForOthers(to, op);
   const Value slot = onlySlot(to, op);
   if (op->getParentOfType<LoopLikeOpInterface>() || op->getParentOfType<tilegpu::EachProgramOp>()) {
-    waitForReads(to);  // of all lanes, as a branch costs more: those that have sent nothing do not wait
+    waitForReads(to);  // all lanes: a branch around it costs more, and those that have sent nothing pass
     NVVM::SyncWarpOp::create(to.b, to.i32(-1));
   }
   const Value lane = to.lane, warp = to.warp;

@@ -12,13 +12,13 @@
 // A kernel that should overlap with its neighbours in a stream (tile.overlaps) begins with
 //
 //   griddepcontrol.wait                  until the kernel in front has ended, and what it wrote is to be seen
-//   griddepcontrol.launch_dependents     when all programs of this kernel are here, those of the next one take the room that they leave
+//   griddepcontrol.launch_dependents     once all programs of this kernel have come here, the kernel behind may start where there is room
 //
 // where the chip has these instructions; elsewhere the attributes go. Both stand elsewhere where the kernel has a place for them
 // (tilegpu.await_launches). A kernel that relays (tile.relays) begins with launch_dependents in any case: the kernel behind waits for this
-// one, which waits for the one in front. Others do not: of kernels whose programs take half of each multiprocessor or less, three would run
-// at once, and their programs share multiprocessors unevenly. A kernel that nobody launches in that way passes the wait. Source: PTX ISA
-// 8.7, "griddepcontrol".
+// one, which waits for the one in front. Others do not: if programs take half of a multiprocessor or less, those of three kernels would be
+// there at once, and some multiprocessors would get two of the kernel that has work while others get none. A kernel that nobody launches in
+// that way passes the wait. Source: PTX ISA 8.7, "griddepcontrol".
 //
 // Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"

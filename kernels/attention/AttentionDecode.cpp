@@ -15,7 +15,7 @@ namespace {
 using namespace dsl;
 
 constexpr std::int64_t kMostRows = 16, kLongestPage = 1 << 20;
-constexpr std::int64_t kMostOrdered = 128, kOrderedByWarp = 16;  ///< sequences; of more, threads would run out of registers
+constexpr std::int64_t kMostOrdered = 128, kOrderedByWarp = 16;  ///< sequences; with more, threads would run out of registers
 constexpr std::int64_t kMostCounted = 1 << 23;                   ///< blocks, so that what is compared are 32-bit numbers
 
 /// The sequence of the programs with number `place`. Where lengths may differ the one with the most keys comes first: programs begin in the
@@ -117,14 +117,10 @@ TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
   if (!isNvidia || blockBytes(parameters, tile) < kLargeBlock) return tile;
-  // Three blocks of 32 KB, where two programs still share a multiprocessor. Else eight warps, so that three do not: grids that fill it with
-  // two of them would end raggedly.
-  TileConfig deeper = tile;
-  ++deeper.stages;
-  if (2 * ringBytes(parameters, deeper) <= machine.shared_bytes)
-    tile = deeper;
-  else
-    tile.warps = 8;
+  const TileConfig deeper = withDeeperRing(parameters, tile, machine);
+  if (deeper != tile) return deeper;
+  // So that no three programs share a multiprocessor: grids that fill it with two of them would end raggedly.
+  tile.warps = 8;
   return tile;
 }
 
@@ -174,6 +170,12 @@ std::vector<Operand> decodeOperands(const Parameters& parameters, std::span<cons
 }
 
 }  // namespace
+
+TileConfig withDeeperRing(const Parameters& parameters, const TileConfig& tile, const Machine& machine) {
+  TileConfig deeper = tile;
+  ++deeper.stages;
+  return 2 * ringBytes(parameters, deeper) <= machine.shared_bytes ? deeper : tile;
+}
 
 const KernelTemplate& decodeTemplate() {
   static const auto* what = new KernelTemplate{.name = "attention_decode",

@@ -20,6 +20,9 @@ namespace fattn::kernels {
 /// else to f32 part_o [splits, B, Hq, Sq, head_dim_v] and part_lse [splits, B, Hq, Sq], both row-major, which "attention_merge" takes.
 const KernelTemplate& decodeTemplate();
 
+/// `tile` with a block more on its way, if a multiprocessor then still holds two programs; else `tile`.
+TileConfig withDeeperRing(const Parameters& parameters, const TileConfig& tile, const Machine& machine);
+
 /// The same in equal shares of all keys of the batch, whatever the lengths, merged in the same launch. Extents: batch, heads, keys,
 /// programs, which share all blocks of keys. Arguments: as above, where part_o is f32 [2, programs, rows, head_dim_v] and part_lse [2,
 /// programs, rows]; i32 counters [batch, heads], zero before and after.

@@ -166,7 +166,7 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   // In this order: what is traced first is computed first.
   const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
   Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal, among.has_value()}, {o, l, m}, inside);
-  // In front of the store of o, which waits for memory.
+  // Computed in front of the store of o, whose fence the warp waits for.
   Tile lse = where(results.l == 0.0f, -kInfinity, (results.m + log2(results.l)) * std::numbers::ln2_v<float>);
   store(windowOf(rows.o(), row0, M), results.out, {0});
   if_(rows.writeLse != 0, [&] {

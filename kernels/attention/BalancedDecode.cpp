@@ -150,13 +150,8 @@ Grid balancedGrid(const Parameters&, const TileConfig&, std::span<const std::int
 
 /// A block more on its way: while one program of a multiprocessor begins or ends a pair, the other one reads for it, too.
 TileConfig balancedTile(const Parameters& parameters, const Machine& machine) {
-  TileConfig tile = decodeTemplate().tile(parameters, machine);
-  if (machine.isHost() || parameters.integer("page_size") > 0) return tile;
-  TileConfig deeper = tile;
-  ++deeper.stages;
-  Machine half = machine;  // a multiprocessor is to hold two programs
-  half.shared_bytes /= 2;
-  return decodeTemplate().misfit(parameters, deeper, half, {}) ? tile : deeper;
+  const TileConfig tile = decodeTemplate().tile(parameters, machine);
+  return machine.isHost() || parameters.integer("page_size") > 0 ? tile : withDeeperRing(parameters, tile, machine);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct RegisterBlock {
   const Factor &vectors, &broadcast;
   Tiling t;
   Value lane, row;
-  bool asksForBroadcast;  ///< the next trip of the loop around reads other rows of `broadcast`, and no other block reads these
+  bool asksForBroadcast;  ///< for the rows of `broadcast` that the next trip of the loop around reads: no other block asks for them
 
   void emit() const;
 
@@ -49,7 +49,6 @@ struct RegisterBlock {
   Value initial(int64_t r, int64_t v) const;
   SmallVector<Value> loadVectors(Value k) const;
   void askForRows(Value k) const;
-  void askForBroadcast(Value k) const;
   Value loadBroadcast(Value k, int64_t r) const;
   SmallVector<Value> trip(Value k, ValueRange accs) const;
 };
@@ -86,18 +85,6 @@ void RegisterBlock::askForRows(Value k) const {
   }
 }
 
-/// The same of the rows whose elements are broadcast, of each trip its share of their lines, in the order in which they lie in memory. Rows
-/// that several blocks read wait in a cache for all but the first.
-void RegisterBlock::askForBroadcast(Value k) const {
-  if (!asksForBroadcast) return;
-  const int64_t bytes = bytesOfVector(b, panel.kind, broadcast) / b.host.lanes, line = b.host.lineBytes / bytes;
-  for (int64_t i = 0; i < t.rows; i += line) {
-    Value element = plus(b.toValue(b.multiply(k, b.getI64IntegerAttr(t.rows))), i), depth = b.i64(panel.depth);
-    Value of = arith::AddIOp::create(b, row, arith::DivUIOp::create(b, element, depth));
-    askAhead(b, broadcast, arith::RemUIOp::create(b, element, depth), of, b.host.aheadBytes);
-  }
-}
-
 Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
   SmallVector<Value> index(2);
   index[broadcast.k] = k;
@@ -109,7 +96,7 @@ Value RegisterBlock::loadBroadcast(Value k, int64_t r) const {
 
 SmallVector<Value> RegisterBlock::trip(Value k, ValueRange accs) const {
   askForRows(k);
-  askForBroadcast(k);
+  if (asksForBroadcast) askInOrder(b, panel, broadcast, row, t.rows, k, 1);
   SmallVector<Value> of = loadVectors(k), next;
   for (int64_t r = 0; r < t.rows; ++r) {
     Value wide = loadBroadcast(k, r);

@@ -99,6 +99,16 @@ void askAhead(HostBuilder& b, const Factor& factor, Value k, Value other, int64_
   LLVM::Prefetch::create(b, addressAt(b, there, k, other), kRead, kAllLevels, kData);
 }
 
+void askInOrder(HostBuilder& b, const Panel& panel, const Factor& factor, Value first, int64_t count, Value k, int64_t step) {
+  if (factor.view.readsOn < 0) return;
+  const int64_t line = b.host.lineBytes * b.host.lanes / bytesOfVector(b, panel.kind, factor);
+  for (int64_t i = 0; i < count * step; i += line) {
+    Value element = b.toValue(b.add(multipliedBy(b, k, count), b.getI64IntegerAttr(i))), depth = b.i64(panel.depth);
+    Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, element, depth));
+    askAhead(b, factor, arith::RemUIOp::create(b, element, depth), row, b.host.aheadBytes);
+  }
+}
+
 void forBlocks(HostBuilder& b, int64_t total, int64_t step, int64_t unit, function_ref<void(Value, int64_t)> block) {
   int64_t full = total / step * step;
   if (full == step)

@@ -38,6 +38,10 @@ int64_t bytesOfVector(HostBuilder& b, DotKind kind, const Factor& factor);
 /// Where a loop's next trip reads on: asks for the line that is so many bytes in front of element (k, other), in whole rows.
 void askAhead(HostBuilder& b, const Factor& factor, mlir::Value k, mlir::Value other, int64_t bytes);
 
+/// The same of `count` rows from `first` on, whole, of each trip its share of their lines, one behind the other: in the order in which they
+/// lie in memory, so that a page's addresses are looked up once. A trip takes `step` elements of each row from `k` on.
+void askInOrder(HostBuilder& b, const Panel& panel, const Factor& factor, mlir::Value first, int64_t count, mlir::Value k, int64_t step);
+
 /// Blocks of `step` of `total` things: a loop over the full ones, then what is left. `block` gets where one begins, counted in `unit` for
 /// each thing, and how many things it has.
 void forBlocks(HostBuilder& b, int64_t total, int64_t step, int64_t unit, llvm::function_ref<void(mlir::Value, int64_t)> block);

@@ -62,7 +62,6 @@ struct SumsOfBlock {
  private:
   Value moved(Value start, int64_t n) const { return b.toValue(b.add(start, b.getI64IntegerAttr(n))); }
   int64_t vectorsOfTrip() const;
-  void askForRows(const Factor& factor, Value first, int64_t count, Value k, int64_t vectors) const;
   void askForPages() const;
   SmallVector<Value> trip(Value k, SmallVector<Value> accs, int64_t vectors) const;
   void store(Value sums, int64_t pitch) const;
@@ -76,17 +75,6 @@ int64_t SumsOfBlock::vectorsOfTrip() const {
   return panel.depth / b.host.lanes % vectors == 0 ? vectors : 1;
 }
 
-/// Asks for `count` rows from `first` on, of each trip's share of lines one behind the other: in the order in which they lie in memory, so
-/// that a page's addresses are looked up once.
-void SumsOfBlock::askForRows(const Factor& factor, Value first, int64_t count, Value k, int64_t vectors) const {
-  int64_t step = vectors * b.host.lanes;
-  for (int64_t i = 0; i < count; ++i) {
-    Value element = moved(b.toValue(b.multiply(k, b.getI64IntegerAttr(count))), i * step), depth = b.i64(panel.depth);
-    Value row = arith::AddIOp::create(b, first, arith::DivUIOp::create(b, element, depth));
-    askAhead(b, factor, arith::RemUIOp::create(b, element, depth), row, b.host.aheadBytes);
-  }
-}
-
 void SumsOfBlock::askForPages() const {
   for (int64_t r = 0; r < rows; ++r) askAhead(b, panel.factors[0], b.i64(0), moved(row, r), b.host.pageAheadBytes);
   for (int64_t c = 0; c < columns; ++c) askAhead(b, panel.factors[1], b.i64(0), moved(column, c), b.host.pageAheadBytes);
@@ -94,8 +82,8 @@ void SumsOfBlock::askForPages() const {
 
 SmallVector<Value> SumsOfBlock::trip(Value k, SmallVector<Value> accs, int64_t vectors) const {
   const auto& [left, right] = panel.factors;
-  if (right.view.readsOn >= 0) askForRows(right, column, columns, k, vectors);
-  if (left.view.readsOn >= 0) askForRows(left, row, rows, k, vectors);
+  askInOrder(b, panel, right, column, columns, k, vectors * b.host.lanes);
+  askInOrder(b, panel, left, row, rows, k, vectors * b.host.lanes);
   for (int64_t i = 0; i < vectors; ++i) {
     Value at = moved(k, i * b.host.lanes);
     SmallVector<Value> of;

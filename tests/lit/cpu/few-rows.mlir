@@ -45,8 +45,8 @@ func.func @next_block(%a: !tile.ptr<f32>, %b: !tile.ptr<f32>, %c: !tile.ptr<f32>
   return
 }
 
-// Sixteen rows fill the lanes, and each element of the other rows is broadcast. One of the 128 trips asks for one of the 128 lines of 16 rows, 20
-// rows in front.
+// Sixteen rows fill the lanes, and each element of the other rows is broadcast. Each of the 128 trips asks for one of the 128 lines of 16
+// rows, 20 rows in front.
 // AVX2-LABEL: func.func @sixteen_rows
 // CHECK-LABEL: func.func @sixteen_rows
 // CHECK: scf.for

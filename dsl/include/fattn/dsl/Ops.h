@@ -135,11 +135,11 @@ Ptr assume_divisible(const Ptr& x, std::int64_t divisor, Loc loc = Loc::current(
 /// gives a program no more registers than leave room for them.
 void prefer_resident(int programs, Loc loc = Loc::current());
 
-/// When a kernel that overlaps lets the one behind it start, as soon as all of its programs run.
+/// How far all programs of a kernel have to be before the kernel behind it may start.
 enum class LaunchRelease : std::uint8_t {
-  AfterWait,  ///< when they have waited for the kernel in front
-  AtOnce      ///< before, for small kernels between large ones: the one behind then overlaps with the one in front, too. So what is
-              ///< `settled` there may not be written by the one in front, either
+  AfterWait,  ///< they have waited for the kernel in front
+  AtOnce      ///< they have begun. For small kernels between large ones, which then overlap. What is `settled` in the kernel behind, the
+              ///< kernel in front of this one may not write, either
 };
 
 /// A hint for kernels of a few microseconds: the GPU may start this one while the kernel in front of it in its stream still runs, and lets

@@ -44,7 +44,8 @@ struct TensorForm {
   bool rows = true;
   Aliasing aliasing = Aliasing::Possible;
   /// The caller promises that the launch in front of this one in its stream writes nothing of it: a kernel with overlap_launches() may read
-  /// it before that launch has ended.
+  /// it before that launch has ended. If that launch lets this one start at once (LaunchRelease::AtOnce), the launch in front of that one
+  /// writes nothing of it, either.
   bool settled = false;
 };
 
