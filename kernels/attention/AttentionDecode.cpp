@@ -117,8 +117,7 @@ TileConfig decodeTile(const Parameters& parameters, const Machine& machine) {
   while (tile.block_n > kFewKeys && ringBytes(parameters, tile) > machine.shared_bytes) tile.block_n /= 2;
   if (ringBytes(parameters, tile) > machine.shared_bytes) tile.stages = 1;
   if (!isNvidia || blockBytes(parameters, tile) < kLargeBlock) return tile;
-  const TileConfig deeper = withDeeperRing(parameters, tile, machine);
-  if (deeper != tile) return deeper;
+  if (TileConfig deeper = withDeeperRing(parameters, tile, machine); deeper != tile) return deeper;
   // So that no three programs share a multiprocessor: grids that fill it with two of them would end raggedly.
   tile.warps = 8;
   return tile;
