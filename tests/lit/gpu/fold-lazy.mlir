@@ -3,6 +3,7 @@
 // RUN: fattn-opt %s -tilegpu-fold-lazy -canonicalize | FileCheck %s
 
 #r = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 4">
+#column = #tilegpu.regs<"register: 1; lane: 1 -> (0,0), 2 -> (1,0), 4 -> (2,0), 8 -> (4,0), 16 -> (8,0); warp: 1 | dim0: 16, dim1: 1">
 #row = #tilegpu.regs<"register: 1; lane: 1 -> (0), 2 -> (1), 4 -> (2), 8 -> (4), 16 -> (8); warp: 1 | dim0: 16">
 
 // Whatever %s is, its difference to -inf is +inf or NaN, and so is a sum of exponentials: not below 1.
@@ -70,4 +71,48 @@ func.func @never(%s: tensor<16x4xf32, #r>, %t: tensor<16xf32, #row>) -> tensor<1
     tile.yield %e : tensor<16x4xf32, #r>
   }
   return %z : tensor<16x4xf32, #r>
+}
+
+// The exact side's new reference is no NaN and above -inf, so that the old one is infinitely far below: nothing is left of the sums.
+// CHECK-LABEL: func.func @nothing_is_left
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<16x4xf32
+// CHECK-NOT: math.exp2
+// CHECK: return %[[ZERO]]
+func.func @nothing_is_left(%s: tensor<16xf32, #row>) -> tensor<16x4xf32, #r> {
+  %m = arith.constant dense<0xFF800000> : tensor<16xf32, #row>
+  %floor = arith.constant dense<-1.0> : tensor<16xf32, #row>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #row>
+  %true = arith.constant dense<true> : tensor<16xi1, #row>
+  %o = arith.constant dense<0.0> : tensor<16x4xf32, #r>
+  %x = arith.subf %s, %m : tensor<16xf32, #row>
+  %below = arith.cmpf olt, %x, %one : tensor<16xf32, #row>
+  %c = arith.xori %below, %true : tensor<16xi1, #row>
+  %z = tile.select_lazy %c usual(%o) : tensor<16xi1, #row>, tensor<16x4xf32, #r> -> tensor<16x4xf32, #r> {
+    %top = arith.maxnumf %s, %floor : tensor<16xf32, #row>
+    %far = arith.subf %m, %top : tensor<16xf32, #row>
+    %alpha = math.exp2 %far : tensor<16xf32, #row>
+    %column = tile.expand_dims %alpha, 1 : tensor<16xf32, #row> -> tensor<16x1xf32, #column>
+    %wide = tile.broadcast %column : tensor<16x1xf32, #column> -> tensor<16x4xf32, #r>
+    %left = arith.mulf %wide, %o : tensor<16x4xf32, #r>
+    tile.yield %left : tensor<16x4xf32, #r>
+  }
+  return %z : tensor<16x4xf32, #r>
+}
+
+// Without a floor the new reference may be -inf as well, and the difference NaN.
+// CHECK-LABEL: func.func @something_may_be_left
+// CHECK: math.exp2
+func.func @something_may_be_left(%s: tensor<16xf32, #row>) -> tensor<16xf32, #row> {
+  %m = arith.constant dense<0xFF800000> : tensor<16xf32, #row>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #row>
+  %true = arith.constant dense<true> : tensor<16xi1, #row>
+  %x = arith.subf %s, %m : tensor<16xf32, #row>
+  %below = arith.cmpf olt, %x, %one : tensor<16xf32, #row>
+  %c = arith.xori %below, %true : tensor<16xi1, #row>
+  %z = tile.select_lazy %c usual(%one) : tensor<16xi1, #row>, tensor<16xf32, #row> -> tensor<16xf32, #row> {
+    %far = arith.subf %m, %s : tensor<16xf32, #row>
+    %alpha = math.exp2 %far : tensor<16xf32, #row>
+    tile.yield %alpha : tensor<16xf32, #row>
+  }
+  return %z : tensor<16xf32, #row>
 }

@@ -9,7 +9,8 @@
 //   %z = select_lazy %c usual(%p) { exact }
 //
 // What is known of a tile are the kinds of numbers that its elements may be: finite ones, each infinity, NaN; of conditions, whether they
-// may hold and may not. Test: tests/lit/gpu/fold-lazy.mlir.
+// may hold and may not. Exponentials of -inf are 0, and so is what they weight of a sum that starts at 0: the first trip then has nothing
+// to bring to the new reference. Test: tests/lit/gpu/fold-lazy.mlir.
 #include "compiler/dialect/Tile.h"
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/gpu/passes/Passes.h"
@@ -49,6 +50,20 @@ Kinds sumOf(Kinds a, Kinds b) {
 
 Kinds negated(Kinds a) { return (a & ~(kPositive | kNegative)) | (a & kPositive ? kNegative : 0) | (a & kNegative ? kPositive : 0); }
 Kinds inverted(Kinds a) { return (a & kTrue ? kFalse : 0) | (a & kFalse ? kTrue : 0); }
+
+/// The larger one, or the one that is no NaN.
+Kinds largerOf(Kinds a, Kinds b) {
+  auto one = [](Kinds x, Kinds y) -> Kinds {
+    if (x == kNaN || y == kNaN) return x == kNaN ? y : x;
+    if (x == kPositive || y == kPositive) return kPositive;
+    return x == kFinite || y == kFinite ? kFinite : kNegative;
+  };
+  Kinds result = 0;
+  for (Kinds x : {kFinite, kPositive, kNegative, kNaN})
+    for (Kinds y : {kFinite, kPositive, kNegative, kNaN})
+      if ((a & x) && (b & y)) result |= one(x, y);
+  return result;
+}
 
 Kinds exponentialOf(Kinds a) {
   Kinds result = a & (kNaN | kPositive);
@@ -108,6 +123,7 @@ class Analysis {
         .Case([&](arith::NegFOp) { return negated(operand(0)); })
         .Case([&](arith::AddFOp) { return sumOf(operand(0), operand(1)); })
         .Case([&](arith::SubFOp) { return sumOf(operand(0), negated(operand(1))); })
+        .Case([&](arith::MaxNumFOp) { return largerOf(operand(0), operand(1)); })
         .Case([&](math::FmaOp) { return sumOf(kAnyNumber, operand(2)); })
         .Case([&](math::Exp2Op) { return exponentialOf(operand(0)); })
         .Case([&](arith::SelectOp select) { return of(select.getTrueValue(), depth) | of(select.getFalseValue(), depth); })
@@ -172,6 +188,40 @@ void take(tile::SelectLazyOp lazy, bool exact) {
   lazy->erase();
 }
 
+/// What becomes a constant where one operand is one.
+void foldInto(ArrayRef<Operation*> users) {
+  SmallVector<Operation*> open(users);
+  while (!open.empty()) {
+    Operation* op = open.pop_back_val();
+    OpBuilder b(op);
+    SmallVector<Value> folded;
+    if (failed(b.tryFold(op, folded)) || folded.empty()) continue;
+    for (auto [result, value] : llvm::zip(op->getResults(), folded)) {
+      for (Operation* user : result.getUsers())
+        if (!llvm::is_contained(open, user)) open.push_back(user);
+      result.replaceAllUsesWith(value);
+    }
+    op->erase();
+  }
+}
+
+/// exp2 of what is -inf for sure, and what follows from it.
+void foldExponentials(Operation* root) {
+  Analysis analysis;
+  SmallVector<math::Exp2Op> zeros;
+  root->walk([&](math::Exp2Op exp) {
+    if (analysis.of(exp.getOperand()) == kNegative) zeros.push_back(exp);
+  });
+  for (math::Exp2Op exp : zeros) {
+    OpBuilder b(exp);
+    Value zero = arith::ConstantOp::create(b, exp.getLoc(), b.getZeroAttr(exp.getType()));
+    SmallVector<Operation*> users(exp->getUsers().begin(), exp->getUsers().end());
+    exp->replaceAllUsesWith(ValueRange{zero});
+    exp->erase();
+    foldInto(users);
+  }
+}
+
 class FoldLazyPass : public impl::FoldLazyPassBase<FoldLazyPass> {
  public:
   void runOnOperation() override {
@@ -182,6 +232,7 @@ class FoldLazyPass : public impl::FoldLazyPassBase<FoldLazyPass> {
       if (condition == kTrue || condition == kFalse) known.emplace_back(lazy, condition == kTrue);
     });
     for (auto [lazy, exact] : known) take(lazy, exact);
+    if (!known.empty()) foldExponentials(getOperation());
   }
 };
 
