@@ -94,8 +94,28 @@ struct ReduceOfOne : OpRewritePattern<ReduceOp> {
   }
 };
 
+/// max(x, 1) > 0 holds: a loop up to such a bound runs at least once.
+struct CompareLargerOne : OpRewritePattern<arith::CmpIOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::CmpIOp op, PatternRewriter& rewriter) const override {
+    APInt least, other;
+    auto larger = op.getLhs().getDefiningOp<arith::MaxSIOp>();
+    if (!larger || !matchPattern(larger.getRhs(), m_ConstantInt(&least)) || !matchPattern(op.getRhs(), m_ConstantInt(&other)))
+      return failure();
+    using Predicate = arith::CmpIPredicate;
+    const Predicate predicate = op.getPredicate();
+    const bool strict = predicate == Predicate::sgt || predicate == Predicate::sle;
+    if (!strict && predicate != Predicate::sge && predicate != Predicate::slt) return failure();
+    if (strict ? !least.sgt(other) : !least.sge(other)) return failure();
+    const bool holds = predicate == Predicate::sgt || predicate == Predicate::sge;
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, rewriter.getBoolAttr(holds));
+    return success();
+  }
+};
+
 }  // namespace
 
+void TileDialect::getCanonicalizationPatterns(RewritePatternSet& set) const { set.add<CompareLargerOne>(getContext()); }
 void AdvanceOp::getCanonicalizationPatterns(RewritePatternSet& set, MLIRContext* context) { set.add<FoldAdvanceOfAdvance>(context); }
 void BroadcastOp::getCanonicalizationPatterns(RewritePatternSet& set, MLIRContext* context) {
   set.add<RearrangeOfSplat<BroadcastOp>, MergePair<BroadcastOp>>(context);

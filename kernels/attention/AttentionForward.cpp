@@ -133,7 +133,8 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
   Scalar hidden = where(scale < 0.0f, kInfinity, -kInfinity);
   Scalar shift = seqK - rows.seqQ;  // aligned at the bottom right
   Tile numbers = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
-  Scalar end = rows.causal ? min(seqK, row0 + M + shift) : seqK;
+  // At least one block of keys, hidden where a row sees none: so its products need not wait for a branch.
+  Scalar end = max(rows.causal ? min(seqK, row0 + M + shift) : seqK, 1);
   // Rows of the next sequence are computed along, and must not decide what is computed again.
   const std::optional<Tile> inside = among ? std::optional(arange(0, M) + row0 < rows.seqQ) : std::nullopt;
 

@@ -134,7 +134,8 @@ TEST(SeveralPrograms, AnOperandThatIsNotReleasedIsAFault) {
   const std::string text = faultsOf(one, [](ModuleOp module) {
     tilegpu::ReleaseOp last;
     module.walk([&](tilegpu::EachProgramOp each) {
-      for (auto release : each.getBody().front().getOps<tilegpu::ReleaseOp>()) last = release;
+      for (auto release : each.getBody().front().getOps<tilegpu::ReleaseOp>())
+        if (release.getBuffer().getDefiningOp()->hasAttr(tilegpu::kSlotByProgramAttr)) last = release;
     });
     ASSERT_TRUE(last);
     last.erase();

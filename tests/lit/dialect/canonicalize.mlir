@@ -148,3 +148,21 @@ func.func @assume_divisible_by_one(%n: i32) -> i32 {
   %0 = tile.assume_divisible %n, 1 : i32
   return %0 : i32
 }
+
+// The larger one of a number and 1 is above 0 and not below 1; whether it is above 1 is not known.
+// CHECK-LABEL: func.func @larger_one
+// CHECK-DAG: %[[TRUE:.*]] = arith.constant true
+// CHECK-DAG: %[[FALSE:.*]] = arith.constant false
+// CHECK: %[[UNKNOWN:.*]] = arith.cmpi sgt
+// CHECK: return %[[TRUE]], %[[TRUE]], %[[FALSE]], %[[FALSE]], %[[UNKNOWN]]
+func.func @larger_one(%x: i32) -> (i1, i1, i1, i1, i1) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %y = arith.maxsi %x, %one : i32
+  %a = arith.cmpi slt, %zero, %y : i32
+  %b = arith.cmpi sge, %y, %one : i32
+  %c = arith.cmpi sle, %y, %zero : i32
+  %d = arith.cmpi slt, %y, %one : i32
+  %e = arith.cmpi sgt, %y, %one : i32
+  return %a, %b, %c, %d, %e : i1, i1, i1, i1, i1
+}

@@ -154,3 +154,89 @@ func.func @waits_behind_a_release(%p: !ptr, %end: i32, %x: f32) attributes {tile
   }
   return
 }
+
+// A trip computes on what the trip before has copied, so that a part of the last trip stands behind the loop, among arithmetic and the
+// release of another buffer. The trips that are left out go behind that part, and take the slots that come after its.
+// CHECK-LABEL: func.func @a_part_behind_the_loop
+// CHECK: tilegpu.group_last
+// CHECK: %[[DONE:.*]]:3 = scf.for {{.*}} -> (tensor<128x16xf32, {{.*}}>, i32, !tilegpu.token)
+// CHECK: scf.yield
+// CHECK: tilegpu.release %{{.*}}[%c0_i32]
+// CHECK-NEXT: tilegpu.copy_wait %[[DONE]]#2 in %[[BUFFER:.*]][%[[DONE]]#1]
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[DONE]]#0, %[[DONE]]#0
+// CHECK-NEXT: tilegpu.release %[[BUFFER]][%[[DONE]]#1]
+// CHECK: scf.for {{.*}} iter_args({{.*}} = %[[DONE]]#1
+// CHECK: tilegpu.copy_wait %{{.*}} in %[[BUFFER]]
+// CHECK: tilegpu.release %[[BUFFER]]
+// CHECK: tile.store %{{.*}}, %[[SUM]]
+func.func @a_part_behind_the_loop(%p: !ptr, %o: !tile.block_ptr<128x16xf32>, %end: i32, %x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %s = tile.splat %x : f32 -> tensor<128x16xf32, #s>
+  %zero = arith.constant dense<0.0> : tensor<128x16xf32, #s>
+  %buffer = tilegpu.alloc {barriers = 4096 : i64, offset = 0 : i64} : !buf
+  %other = tilegpu.alloc {barriers = 4128 : i64, offset = 2048 : i64} : !buf
+  %numbers = tile.arange 0 : tensor<128xi32, #row>
+  %rows = tile.expand_dims %numbers, 1 : tensor<128xi32, #row> -> tensor<128x1xi32, #rows>
+  %bound = tile.broadcast %rows : tensor<128x1xi32, #rows> -> tensor<128x16xi32, #s>
+  %line = tile.arange 0 : tensor<16xi32, #line>
+  %columns = tile.expand_dims %line, 0 : tensor<16xi32, #line> -> tensor<1x16xi32, #columns>
+  %first = tilegpu.copy_async %p, %buffer[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+  %r:3 = scf.for %i = %c0 to %end step %c16 iter_args(%acc = %zero, %slot = %c0, %token = %first) -> (tensor<128x16xf32, #s>, i32, !tilegpu.token) : i32 {
+    %next = arith.xori %slot, %c1 : i32
+    %t = tilegpu.copy_async %p, %buffer[%next] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+    tilegpu.copy_wait %token in %buffer[%slot] : !buf
+    %ahead = arith.addi %i, %c16 : i32
+    %at = tile.splat %ahead : i32 -> tensor<1x16xi32, #columns>
+    %column = arith.addi %columns, %at : tensor<1x16xi32, #columns>
+    %a = tile.broadcast %column : tensor<1x16xi32, #columns> -> tensor<128x16xi32, #s>
+    %mask = arith.cmpi sle, %a, %bound : tensor<128x16xi32, #s>
+    %chosen = arith.select %mask, %s, %zero {tile.skippable} : tensor<128x16xi1, #s>, tensor<128x16xf32, #s>
+    %sum = arith.addf %acc, %chosen : tensor<128x16xf32, #s>
+    tilegpu.release %buffer[%slot] : !buf
+    scf.yield %sum, %next, %t : tensor<128x16xf32, #s>, i32, !tilegpu.token
+  }
+  tilegpu.release %other[%c0] : !buf
+  tilegpu.copy_wait %r#2 in %buffer[%r#1] : !buf
+  %twice = arith.addf %r#0, %r#0 : tensor<128x16xf32, #s>
+  tilegpu.release %buffer[%r#1] : !buf
+  tile.store %o, %twice : !tile.block_ptr<128x16xf32>, tensor<128x16xf32, #s>
+  return
+}
+
+// What has an effect between the loop and the rest of its last trip would come before the trips that are left out.
+// CHECK-LABEL: func.func @an_effect_before_the_part
+// CHECK-NOT: tilegpu.group_last
+func.func @an_effect_before_the_part(%p: !ptr, %o: !tile.block_ptr<128x16xf32>, %end: i32, %x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %s = tile.splat %x : f32 -> tensor<128x16xf32, #s>
+  %zero = arith.constant dense<0.0> : tensor<128x16xf32, #s>
+  %buffer = tilegpu.alloc {barriers = 4096 : i64, offset = 0 : i64} : !buf
+  %numbers = tile.arange 0 : tensor<128xi32, #row>
+  %rows = tile.expand_dims %numbers, 1 : tensor<128xi32, #row> -> tensor<128x1xi32, #rows>
+  %bound = tile.broadcast %rows : tensor<128x1xi32, #rows> -> tensor<128x16xi32, #s>
+  %line = tile.arange 0 : tensor<16xi32, #line>
+  %columns = tile.expand_dims %line, 0 : tensor<16xi32, #line> -> tensor<1x16xi32, #columns>
+  %first = tilegpu.copy_async %p, %buffer[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+  %r:3 = scf.for %i = %c0 to %end step %c16 iter_args(%acc = %zero, %slot = %c0, %token = %first) -> (tensor<128x16xf32, #s>, i32, !tilegpu.token) : i32 {
+    %next = arith.xori %slot, %c1 : i32
+    %t = tilegpu.copy_async %p, %buffer[%next] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+    tilegpu.copy_wait %token in %buffer[%slot] : !buf
+    %ahead = arith.addi %i, %c16 : i32
+    %at = tile.splat %ahead : i32 -> tensor<1x16xi32, #columns>
+    %column = arith.addi %columns, %at : tensor<1x16xi32, #columns>
+    %a = tile.broadcast %column : tensor<1x16xi32, #columns> -> tensor<128x16xi32, #s>
+    %mask = arith.cmpi sle, %a, %bound : tensor<128x16xi32, #s>
+    %chosen = arith.select %mask, %s, %zero {tile.skippable} : tensor<128x16xi1, #s>, tensor<128x16xf32, #s>
+    %sum = arith.addf %acc, %chosen : tensor<128x16xf32, #s>
+    tilegpu.release %buffer[%slot] : !buf
+    scf.yield %sum, %next, %t : tensor<128x16xf32, #s>, i32, !tilegpu.token
+  }
+  tile.store %o, %r#0 : !tile.block_ptr<128x16xf32>, tensor<128x16xf32, #s>
+  tilegpu.copy_wait %r#2 in %buffer[%r#1] : !buf
+  tilegpu.release %buffer[%r#1] : !buf
+  return
+}

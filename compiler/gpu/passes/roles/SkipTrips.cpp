@@ -24,8 +24,9 @@
 // last rows of two groups are a step or more apart: else hardly a trip can be left out, and what finds it makes every program longer; C3 a
 // trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does nothing else; all its
 // waits come before its first release, so that a wait never needs a release of the same trip by another group; C4 behind it in its block
-// stand dots, waits and releases only, each as it stands in the trip, with the loop's results for what a trip carries; or n is the trip's
-// number and nothing there waits for boxes; C5 no other operation uses the numbers and tokens that the loop leaves.
+// the waits and releases of its buffers stand as they do in the trip, with the loop's results for what a trip carries, and up to the last
+// of them stand but dots, waits, releases and what has no effect; or n is the trip's number and nothing there waits for boxes; C5 no
+// operation behind these uses the numbers and tokens that the loop leaves.
 //
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
@@ -147,16 +148,15 @@ class Skip {
 
   /// C4, and where the trips that are left out go: behind what is left of the last one.
   bool readBehind() {
-    for (Operation& op : llvm::make_range(std::next(Block::iterator(loop_)), std::prev(loop_->getBlock()->end()))) {
-      if (ahead_ == 0) {
-        if (touches(&op)) return false;
-        continue;
-      }
-      if (!keepsStep(&op) && !isa<DotAsyncOp, DotWaitOp>(op)) return false;
-      if (keepsStep(&op) && !shift(&op)) return false;
+    auto operations = llvm::make_range(std::next(Block::iterator(loop_)), std::prev(loop_->getBlock()->end()));
+    for (Operation& op : operations) {
+      if (!touches(&op)) continue;
+      if (ahead_ == 0 || !keepsStep(&op) || !shift(&op)) return false;
       behind_ = &op;
     }
-    return true;
+    return llvm::all_of(operations, [&](Operation& op) {
+      return behind_->isBeforeInBlock(&op) || keepsStep(&op) || isa<DotAsyncOp, DotWaitOp>(op) || isMemoryEffectFree(&op);
+    });
   }
 
   /// Whether it waits for boxes in a buffer of the loop, or releases them.
