@@ -26,18 +26,22 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// Below this a reference is rounded by at most a quarter. Minus this is the reference of rows that have seen no key yet, or lower scores
 /// only: finite, so that -inf - m is -inf and not NaN.
 constexpr float kLargest = 0x1p22f;
+/// Of the magnitudes of a row: below this no element is infinite or NaN.
+constexpr float kLargestSum = 0x1p126f;
 
 /// Sums below this cannot overflow, neither as f32 nor, cast to the element type, as one probability.
 float redoLimit(DType dtype) { return std::ldexp(1.0f, dtype == DType::F16 ? 15 : 40); }
 
-/// What a block of rows stores: o / l in the element type, and what the log-sum-exp is made of.
+/// What a block of rows stores: o / l in the element type, and the log-sum-exp.
 struct Results {
-  Tile out, l, m;
+  Tile out, lse;
 };
 
+/// In this order: what is traced first is computed first, and the log-sum-exp needs not wait for the last product.
 Results resultsOf(const RowSums& sums, DType dtype) {
+  Tile lse = where(sums.l == 0.0f, -kInfinity, (sums.m + log2(sums.l)) * std::numbers::ln2_v<float>);
   Tile inverse = rcp(where(sums.l == 0.0f, 1.0f, sums.l));
-  return {cast(sums.o * expand(inverse, 1), dtype), sums.l, sums.m};
+  return {cast(sums.o * expand(inverse, 1), dtype), lse};
 }
 
 /// The block's results, computed again where the loop may have got a row wrong. Rows that are NaN because their scores are stay as they
@@ -50,19 +54,19 @@ Results corrected(const BlockOfRows& block, const RowSums& sums, const std::opti
   Tile sees = block.lastKeys(M) >= 0;
   Tile suspect = (m <= -kLargest) & sees;
   // Without a mask every row sees an element that is not finite, and sums of f16 do not overflow.
-  if (block.causal || block.beyond || dtype != DType::F16) suspect = suspect | !(abs(reduce_sum(o, 1)) < kInfinity);
+  if (block.causal || block.beyond || dtype != DType::F16) suspect = suspect | !(reduce_sum(abs(o), 1) < kLargestSum);
   Tile wrong = (suspect & (l >= 0.0f)) | ((m >= kLargest) & (m < kInfinity));
   // A scale that is NaN makes what hides a key NaN.
   if (block.causal) wrong = wrong | ((!sees) & !(l == 0.0f));
   if (inside) wrong = wrong & *inside;
-  auto [out, l2, m2] = select_lazy(
+  auto [out, lse] = select_lazy(
       wrong,
       [&] {
         Results again = resultsOf(carefulRows(block, M), dtype);
-        return carry(again.out, again.l, again.m);
+        return carry(again.out, again.lse);
       },
-      first.out, first.l, first.m);
-  return {out, l2, m2};
+      first.out, first.lse);
+  return {out, lse};
 }
 
 template <typename Row>
@@ -164,16 +168,12 @@ void forwardRows(const ForwardRows& rows, const TileConfig& tile) {
                           return carry(dot(cast_moderate(p2, dtype), v, o2), l2, m2);
                         });
 
-  // In this order: what is traced first is computed first.
-  const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v();
+  const HeadRows qs = rows.q(), ks = rows.k(), vs = rows.v(), to = rows.lse();
   Results results = corrected({qs, ks, vs, row0, seqK, scale, shift, rows.causal, among.has_value()}, {o, l, m}, inside);
-  // Computed in front of the store of o, whose fence the warp waits for.
-  Tile lse = where(results.l == 0.0f, -kInfinity, (results.m + log2(results.l)) * std::numbers::ln2_v<float>);
   store(windowOf(rows.o(), row0, M), results.out, {0});
-  if_(rows.writeLse != 0, [&] {
-    const HeadRows to = rows.lse();
-    store(make_block_ptr(to.base, {to.length}, {to.stride}, {row0}, {M}), lse, {0});
-  });
+  // Without a branch its addresses are computed while others are waited for.
+  Tile row = cast(arange(0, M) + row0, DType::I64);
+  store(to.base + row * to.stride, results.lse, (row < to.length) & (rows.writeLse != 0));
 }
 
 dsl::Program traceAttentionForward(const kernels::ForwardKind& kind, const TileConfig& tile) {

@@ -173,3 +173,43 @@ func.func @whole(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %out: !tile.
   tile.store %places, %r#2 : !tile.block_ptr<2xf32>, tensor<2xf32>
   return
 }
+
+// A sum that only a select_lazy asks for, with other conditions: each thread asks about its part, and the parts meet in the vote. 16
+// threads hold a row of 16 elements, so that a part is below 8 / 16.
+// CHECK-LABEL: func.func @asked
+// CHECK-DAG: %[[SHARE:.*]] = arith.constant dense<5.000000e-01> : tensor<[[PARTS:4x16xf32, #[a-z0-9]+]]>
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %{{.*}}, %[[SHARE]] : tensor<[[PARTS]]>
+// CHECK: %[[NOT:.*]] = arith.xori %[[BELOW]]
+// CHECK: %[[WIDE:.*]] = tile.broadcast %{{.*}} : tensor<4x1xi1, {{.*}}> -> tensor<4x16xi1
+// CHECK: %[[BOTH:.*]] = arith.andi %[[NOT]], %[[WIDE]]
+// CHECK: %[[ANY:.*]] = tile.reduce %[[BOTH]] axis 1
+// CHECK: arith.ori
+// CHECK: tile.select_lazy %[[ANY]]
+func.func @asked(%x: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %out: !tile.ptr<f32>, %n: i32) {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c4 = arith.constant 4 : i64
+  %c16 = arith.constant 16 : i64
+  %limit = arith.constant dense<8.0> : tensor<4xf32>
+  %true = arith.constant dense<true> : tensor<4xi1>
+  %ptr = tile.make_block_ptr %x, shape [%c4, %c16], strides [%c16, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<4x16xf32>
+  %to = tile.make_block_ptr %out, shape [%c4, %c16], strides [%c16, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<4x16xf32>
+  %p = tile.load %ptr : !tile.block_ptr<4x16xf32> -> tensor<4x16xf32>
+  %s = tile.reduce %p axis 1 : tensor<4x16xf32> -> tensor<4xf32> {
+  ^bb0(%a: f32, %b: f32):
+    %sum = arith.addf %a, %b : f32
+    tile.yield %sum : f32
+  }
+  %below = arith.cmpf olt, %s, %limit : tensor<4xf32>
+  %not = arith.xori %below, %true : tensor<4xi1>
+  %numbers = tile.arange 0 : tensor<4xi32>
+  %most = tile.splat %n : i32 -> tensor<4xi32>
+  %inside = arith.cmpi slt, %numbers, %most : tensor<4xi32>
+  %asked = arith.andi %not, %inside : tensor<4xi1>
+  %r = tile.select_lazy %asked usual(%p) : tensor<4xi1>, tensor<4x16xf32> -> tensor<4x16xf32> {
+    %e = arith.addf %p, %p : tensor<4x16xf32>
+    tile.yield %e : tensor<4x16xf32>
+  }
+  tile.store %to, %r : !tile.block_ptr<4x16xf32>, tensor<4x16xf32>
+  return
+}

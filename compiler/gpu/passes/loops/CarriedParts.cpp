@@ -127,34 +127,11 @@ bool CarriedParts::visitYield(OpOperand& use) {
 
 /// Whether this is one that a select_lazy asks, and nothing else.
 bool CarriedParts::lazyCondition(arith::CmpFOp cmp) {
-  using P = arith::CmpFPredicate;
-  P p = cmp.getPredicate();
-  if (sumType_.getRank() != 1 || !matchPattern(cmp.getRhs(), m_Constant())) return false;
-  LazyCondition condition{cmp, nullptr, APFloat(0.0)};
-  Value asked = cmp.getResult();
-  if (p == P::OLT || p == P::OLE) {
-    auto negation = cmp->hasOneUse() ? dyn_cast<arith::XOrIOp>(*cmp->user_begin()) : arith::XOrIOp();
-    if (!negation || negation.getLhs() != cmp.getResult() || !matchPattern(negation.getRhs(), m_One())) return false;
-    condition.negation = negation;
-    asked = negation.getResult();
-  } else if (p != P::UGE && p != P::UGT) {
-    return false;
-  }
-  conditions_.push_back(condition);
-  return llvm::all_of(asked.getUses(),
+  std::optional<SumCondition> condition = sumType_.getRank() == 1 ? sumConditionOf(cmp) : std::nullopt;
+  if (!condition) return false;
+  conditions_.push_back({*condition, APFloat(0.0)});
+  return llvm::all_of(condition->asked.getUses(),
                       [](OpOperand& use) { return isa<tile::SelectLazyOp>(use.getOwner()) && use.getOperandNumber() == 0; });
-}
-
-/// The constant divided by the number of parts, which is a power of two; nothing where that is not exact.
-static std::optional<APFloat> shareOf(Value constant, int64_t parts) {
-  DenseFPElementsAttr attr;
-  if (!matchPattern(constant, m_Constant(&attr)) || !attr.isSplat() || !llvm::isPowerOf2_64(static_cast<uint64_t>(parts)))
-    return std::nullopt;
-  auto value = attr.getSplatValue<APFloat>();
-  auto exponent = static_cast<int>(llvm::Log2_64(static_cast<uint64_t>(parts)));
-  APFloat share = scalbn(value, -exponent, APFloat::rmNearestTiesToEven);
-  bool exact = value.isFinite() && !share.isDenormal() && scalbn(share, exponent, APFloat::rmNearestTiesToEven).bitwiseIsEqual(value);
-  return exact ? std::optional(share) : std::nullopt;
 }
 
 bool CarriedParts::isNeutral(Value constant) const {
@@ -184,7 +161,7 @@ bool CarriedParts::check() {
 bool CarriedParts::checkConditions() {
   if (!isSum(*name_) || !partials_->inOneWarp()) return false;
   for (LazyCondition& condition : conditions_) {
-    std::optional<APFloat> share = shareOf(condition.cmp.getRhs(), partials_->parts());
+    std::optional<APFloat> share = shareOf(condition.condition.cmp.getRhs(), partials_->parts());
     if (!share) return false;
     condition.share = *share;
   }

@@ -3,7 +3,7 @@
 #ifndef FATTN_COMPILER_GPU_PASSES_LOOPS_CARRIEDPARTS_H
 #define FATTN_COMPILER_GPU_PASSES_LOOPS_CARRIEDPARTS_H
 
-#include "compiler/gpu/passes/layouts/LanePartials.h"
+#include "compiler/gpu/passes/lazy/SumConditions.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,9 +12,8 @@ namespace fattn::tilegpu {
 
 /// not (sum < c), as a select_lazy asks for it.
 struct LazyCondition {
-  mlir::arith::CmpFOp cmp;
-  mlir::Operation* negation;  ///< null where the comparison is one of not being below
-  llvm::APFloat share;        ///< of c, for each part
+  SumCondition condition;
+  llvm::APFloat share;  ///< of c, for each part
 };
 
 class CarriedParts {

@@ -14,9 +14,8 @@
 // reductions combine with), for sums products with what is the same for all parts of a line, selections between them, results of branches
 // and of tile.select_lazy. Sums take their order from the compiler (docs/language.md).
 //
-// One other use is allowed: a sum that is compared with a constant for the condition of a select_lazy, not (sum < c). All parts below c /
-// parts, which a power of two divides exactly, give a sum below c, also rounded; NaN is below nothing. So the condition becomes that some
-// part is not below c / parts. It holds wherever the old one does, and where it holds besides, either side is right.
+// One other use is allowed: a sum that is compared with a constant for the condition of a select_lazy, not (sum < c), for which parts can
+// be asked (SumConditions.h). What is asked behind a loop, or of sums that no loop carries, is asked of parts as well.
 //
 // Assumptions: A1 threads hold whole parts, none depends on registers and threads together; A2 all reductions are spread alike and leave
 // their results where the sums are; A3 parts of conditions are in one warp; A4 sums begin with zero. Otherwise the loop stays as it is.
@@ -77,26 +76,13 @@ void Deferral::rewriteOperands(Operation* op) {
 }
 
 void Deferral::rewriteCondition(const LazyCondition& condition) {
-  arith::CmpFOp cmp = condition.cmp;
-  OpBuilder b(cmp);
-  auto type = cast<RankedTensorType>(cmp.getType());
-  RankedTensorType parts = typeOf(type.getElementType());
-  cmp.getRhsMutable().assign(arith::ConstantOp::create(b, cmp.getLoc(), DenseElementsAttr::get(parts_.type(), condition.share)));
-  cmp.getResult().setType(parts);
-  Value asked = cmp.getResult();
-  if (Operation* negation = condition.negation) {
-    negation->setOperand(1, arith::ConstantOp::create(b, cmp.getLoc(), DenseElementsAttr::get(parts, true)));
-    asked = negation->getResult(0);
-    asked.setType(parts);
-  }
+  Value asked = condition.condition.asked;
+  auto type = cast<RankedTensorType>(asked.getType());
+  compareParts(condition.condition, parts_.type(), condition.share);
+  OpBuilder b(asked.getContext());
   b.setInsertionPointAfterValue(asked);
-  auto any = tile::ReduceOp::create(b, cmp.getLoc(), ValueRange(asked), parts.getRank() - 1,
-                                    [](OpBuilder& inner, Location loc, ValueRange left, ValueRange right) {
-                                      Value either = arith::OrIOp::create(inner, loc, left[0], right[0]);
-                                      tile::YieldOp::create(inner, loc, either);
-                                    });
-  any.getResult(0).setType(type);
-  asked.replaceAllUsesExcept(any.getResult(0), any);
+  Value any = anyPart(b, asked, type);
+  asked.replaceAllUsesExcept(any, any.getDefiningOp());
 }
 
 void Deferral::rewrite() {
@@ -133,6 +119,7 @@ class DeferReductionsPass : public impl::DeferReductionsPassBase<DeferReductions
         function.walk([&](scf::ForOp loop) {
           for (unsigned i = 0; i < loop.getNumResults(); ++i) Deferral(loop, i, pool).run();
         });
+        function.walk([&](tile::SelectLazyOp lazy) { askParts(lazy, pool); });
       } catch (const Error& error) {
         function.emitError() << error.what();
         return signalPassFailure();
