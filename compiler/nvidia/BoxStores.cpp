@@ -36,7 +36,8 @@ using gpu::Lowering;
 
 namespace {
 
-/// Until the engine has read shared memory for all of the thread's stores.
+/// Until the engine has read shared memory for all of the thread's stores. By all lanes: a branch around it costs more, and those that have
+/// sent nothing pass.
 void waitForReads(Lowering& to) {
   assembly(to, {}, {}, "cp.async.bulk.commit_group;", "~{memory}");
   assembly(to, {}, {}, "cp.async.bulk.wait_group.read 0;", "~{memory}");
@@ -153,7 +154,7 @@ LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
   if (tilegpu::isMadeElsewhere(op)) return layForOthers(to, op);
   const Value slot = onlySlot(to, op);
   if (op->getParentOfType<LoopLikeOpInterface>() || op->getParentOfType<tilegpu::EachProgramOp>()) {
-    waitForReads(to);  // all lanes: a branch around it costs more, and those that have sent nothing pass
+    if (!op.getAwaited()) waitForReads(to);
     NVVM::SyncWarpOp::create(to.b, to.i32(-1));
   }
   const Value lane = to.lane, warp = to.warp;
@@ -168,6 +169,11 @@ LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
   });
   to.lane = lane, to.warp = warp;
   return result;
+}
+
+LogicalResult Machine::awaitSent(Lowering& to, tilegpu::AwaitSentOp) {
+  waitForReads(to);
+  return success();
 }
 
 void Machine::endStores(Lowering& to) { waitForReads(to); }

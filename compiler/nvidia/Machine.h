@@ -50,6 +50,7 @@ class Machine final : public gpu::Machine {
   mlir::LogicalResult release(gpu::Lowering& to, tilegpu::ReleaseOp op) override;                                      // BoxCopies.cpp
   mlir::LogicalResult storeBoxes(gpu::Lowering& to, tilegpu::StoreBoxesOp op) override;                                // BoxStores.cpp
   mlir::LogicalResult sendBoxes(gpu::Lowering& to, tilegpu::SendBoxesOp op) override;                                  // BoxStores.cpp
+  mlir::LogicalResult awaitSent(gpu::Lowering& to, tilegpu::AwaitSentOp op) override;                                  // BoxStores.cpp
   void endStores(gpu::Lowering& to) override;                                                                          // BoxStores.cpp
   mlir::FailureOr<NextProgram> nextProgram(gpu::Lowering& to, tilegpu::EachProgramOp op, mlir::Value count) override;  // Claims.cpp
   void endBlock(gpu::Lowering& to, mlir::func::FuncOp function) override;                                              // Clusters.cpp

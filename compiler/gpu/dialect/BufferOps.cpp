@@ -243,6 +243,18 @@ LogicalResult ClaimProgramOp::verify() {
   return emitOpError() << "needs a tilegpu.each_program dynamic around it";
 }
 
+LogicalResult TakeProgramOp::verify() {
+  auto each = dyn_cast<EachProgramOp>((*this)->getParentOp());
+  if (!each || !each.getDynamic()) return emitOpError() << "needs to stand in the region of a tilegpu.each_program dynamic itself";
+  for (Operation* op = (*this)->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<TakeProgramOp>(op)) return emitOpError() << "stands twice in a program, which takes one next program";
+    WalkResult found = op->walk([](CopyWaitOp wait) { return wait.isBulk() ? WalkResult::interrupt() : WalkResult::advance(); });
+    if (found.wasInterrupted())
+      return emitOpError() << "stands in front of a wait for copies, which may need what this role has not given back";
+  }
+  return success();
+}
+
 namespace {
 
 /// Operand `i` of what ends a block; nothing where the block is not whole, which its parent's verifier says.

@@ -3,35 +3,8 @@
 #ifndef FATTN_COMPILER_GPU_DIALECT_TILEGPUOPS_TD
 #define FATTN_COMPILER_GPU_DIALECT_TILEGPUOPS_TD
 
-include "compiler/dialect/TileBase.td"
-include "compiler/gpu/dialect/TileGpuDialect.td"
-
-class TileGpu_Op<string mnemonic, list<Trait> traits = []> : Op<TileGpu_Dialect, mnemonic, traits>;
-
-// Traits of TileGpuTraits.h.
-class TileGpu_Trait<string name> : NativeOpTrait<name> {
-  let cppNamespace = "::fattn::tilegpu";
-}
-def TileGpu_NeedsAllWarps : TileGpu_Trait<"NeedsAllWarps">;
-def TileGpu_Synchronizes : TileGpu_Trait<"Synchronizes">;
-
-// Topics of the reference.
-class TileGpu_Topic<string title, string text> : OpDocGroup {
-  let summary = title;
-  let description = text;
-}
-def TileGpu_LayoutsTopic : TileGpu_Topic<"Layouts", "Tiles in registers that come into another layout, or in parts.">;
-def TileGpu_BuffersTopic : TileGpu_Topic<"Buffers", "Tiles in shared memory.">;
-def TileGpu_CopiesTopic : TileGpu_Topic<"Copies", "From global memory into buffers, ahead of their use.">;
-def TileGpu_MatrixUnitTopic : TileGpu_Topic<"Dots that run by themselves", "A matrix unit that reads shared memory.">;
-def TileGpu_WarpsTopic : TileGpu_Topic<"Warps", "Who waits for whom, and who does what.">;
-def TileGpu_ProgramsTopic : TileGpu_Topic<"Several programs a block", "One program of the grid after the other.">;
-
-/// What a block's threads share and no other block sees: apart from global memory, so that code that may run speculatively may use it.
-def TileGpu_SharedMemory : Resource<"::fattn::tilegpu::SharedMemory">;
-def TileGpu_SharedRead : MemRead<TileGpu_SharedMemory>;
-def TileGpu_SharedWrite : MemWrite<TileGpu_SharedMemory>;
-def TileGpu_SharedAlloc : MemAlloc<TileGpu_SharedMemory>;
+include "compiler/gpu/dialect/TileGpuBase.td"
+include "compiler/gpu/dialect/TileGpuProgramOps.td"
 
 //===-- Registers -----------------------------------------------------------------------------------------------===//
 
@@ -222,13 +195,25 @@ def TileGpu_StoreBoxesOp : TileGpu_Op<"store_boxes"> {
     - C4: the map's box is whole in one warp: the value's layout has each element once, and gives a warp blocks of as many rows
       as the box has, whose columns are a multiple of the box's. Not needed with `tilegpu.made = "elsewhere"`.
     - C5: an operation in a loop has `add`.
+    - C6: with `awaited`, `tilegpu.await_sent` stands before it and behind the store before it.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemWrite]>:$ptr, Tile_Tile:$value, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer,
-                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check, UnitAttr:$add);
+                       Variadic<I32>:$coordinates, I64Attr:$map, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check, UnitAttr:$add,
+                       UnitAttr:$awaited);
   let assemblyFormat = [{
     $ptr `,` $value `in` $buffer `map` $map `[` $coordinates `]` attr-dict `:` qualified(type($ptr)) `,` type($value) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
+}
+
+def TileGpu_AwaitSentOp : TileGpu_Op<"await_sent", [MemoryEffects<[TileGpu_SharedWrite]>]> {
+  let opDocGroup = TileGpu_CopiesTopic;
+  let summary = "wait until a copy engine has read what was stored before";
+  let description = [{
+    The thread waits for the engine that takes what its `tilegpu.store_boxes` have laid into buffers. A `tilegpu.store_boxes` with `awaited`
+    does not wait by itself. Inserted by `-tilegpu-fill-dots` where the thread waits for dots in any case.
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def TileGpu_SendBoxesOp : TileGpu_Op<"send_boxes"> {
@@ -484,50 +469,6 @@ def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminato
 def TileGpu_EndOwnerOp : TileGpu_Op<"end_owner", [Pure, Terminator, HasParent<"OwnerOnlyOp">]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "the end of what an owner does";
-  let assemblyFormat = "attr-dict";
-}
-
-//===-- Programs --------------------------------------------------------------------------------------------------===//
-
-def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTerminator<"NextProgramOp">, RecursiveMemoryEffects]> {
-  let opDocGroup = TileGpu_ProgramsTopic;
-  let summary = "the region once for each program that the block takes";
-  let description = [{
-    The launch has fewer blocks than programs (blocks in one dimension, those that fit on the device), and each block takes one program after
-    another. The arguments of the region are the program's ids. Programs are taken in pairs, along x (x, y, z) and (X - 1 - x, y, z), where X is
-    the number of programs along x: where work falls or rises along x, all pairs are about the same. `along` names another axis. Pairs are
-    numbered along their axis first, and in round r block c of B takes pair r B + (c + r) mod B (`programsOf`). The middle one of an odd X is alone;
-    who takes it changes from round to round. Where the launch has no more programs than blocks, each block takes the one of its number.
-
-    With `dynamic` a block takes the program of its number, and then, whenever it is done with one, the next that no block has taken yet, in the
-    order of their numbers along x first. All roles of the block take the same programs.
-
-    `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
-
-    Constraints:
-    - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on.
-    - C2: the function carries `tilegpu.repeats`, and with `dynamic` the place where a role leaves the ids for the others, `tilegpu.claims`.
-  }];
-  let arguments = (ins DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis, UnitAttr:$dynamic);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`along` $axis^)? (`dynamic` $dynamic^)? $body attr-dict";
-  let hasVerifier = 1;
-}
-
-def TileGpu_ClaimProgramOp : TileGpu_Op<"claim_program", [MemoryEffects<[TileGpu_SharedWrite]>]> {
-  let opDocGroup = TileGpu_ProgramsTopic;
-  let summary = "take the block's next program now";
-  let description = [{
-    In the role that copies, at most once in a trip of `tilegpu.each_program dynamic`: the answer is on its way while the trip goes on. A trip
-    without it asks at its end. Inserted by `-tilegpu-repeat-programs`.
-  }];
-  let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
-}
-
-def TileGpu_NextProgramOp : TileGpu_Op<"next_program", [Pure, Terminator, HasParent<"EachProgramOp">]> {
-  let opDocGroup = TileGpu_ProgramsTopic;
-  let summary = "the end of a program";
   let assemblyFormat = "attr-dict";
 }
 

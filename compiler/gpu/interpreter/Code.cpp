@@ -277,7 +277,9 @@ void Flattener::visit(Operation* op) {
     emit({.kind = Kind::Barrier, .op = op, .act = {}, .test = {}});
     return;
   }
-  if (isa<tilegpu::AllocOp, tilegpu::SetRegistersOp, tilegpu::ClaimProgramOp, tilegpu::AwaitLaunchesOp, tile::DevicePrintOp>(op)) return;
+  if (isa<tilegpu::AllocOp, tilegpu::SetRegistersOp, tilegpu::ClaimProgramOp, tilegpu::TakeProgramOp, tilegpu::AwaitSentOp,
+          tilegpu::AwaitLaunchesOp, tile::DevicePrintOp>(op))
+    return;
   for (auto family : {boxAction, roleAction})
     if (std::optional<Awaited> awaited = family(*this, op)) {
       if (awaited->ready) emit({.kind = Kind::Await, .op = op, .act = {}, .test = std::move(awaited->ready)});

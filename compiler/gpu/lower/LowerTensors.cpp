@@ -51,6 +51,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::ReleaseOp release) { return to.machine.release(to, release); })
       .Case([&](tilegpu::StoreBoxesOp store) { return to.machine.storeBoxes(to, store); })
       .Case([&](tilegpu::SendBoxesOp send) { return to.machine.sendBoxes(to, send); })
+      .Case([&](tilegpu::AwaitSentOp wait) { return to.machine.awaitSent(to, wait); })
       .Case([&](tilegpu::IsCopierOp test) { return to.machine.isCopier(to, test); })
       .Case([&](tilegpu::WarpLeastOp least) { return to.machine.warpLeast(to, least); })
       .Case([&](tilegpu::GroupLastOp last) { return to.machine.groupLast(to, last); })
@@ -64,6 +65,7 @@ LogicalResult dispatch(Lowering& to, Operation* op) {
       .Case([&](tilegpu::OwnerOnlyOp owner) { return to.machine.ownerOnly(to, owner); })
       .Case([&](tilegpu::EachProgramOp each) { return lowerPrograms(to, each); })
       .Case([&](tilegpu::ClaimProgramOp claim) { return to.machine.claimProgram(to, claim); })
+      .Case([&](tilegpu::TakeProgramOp take) { return takeProgram(to, take); })
       .Case([&](tilegpu::InitBarriersOp init) { return to.machine.initBarriers(to, init); })
       .Case([&](tilegpu::DotAsyncOp dot) { return to.machine.dotAsync(to, dot); })
       .Case([&](tilegpu::DotWaitOp wait) { return to.machine.dotWait(to, wait); })
@@ -133,6 +135,7 @@ LogicalResult Machine::copyWait(Lowering&, tilegpu::CopyWaitOp op) { return miss
 LogicalResult Machine::release(Lowering&, tilegpu::ReleaseOp op) { return missing(op); }
 LogicalResult Machine::storeBoxes(Lowering&, tilegpu::StoreBoxesOp op) { return missing(op); }
 LogicalResult Machine::sendBoxes(Lowering&, tilegpu::SendBoxesOp op) { return missing(op); }
+LogicalResult Machine::awaitSent(Lowering&, tilegpu::AwaitSentOp op) { return missing(op); }
 FailureOr<Machine::NextProgram> Machine::nextProgram(Lowering&, tilegpu::EachProgramOp op, Value) { return missing(op); }
 LogicalResult Machine::claimProgram(Lowering&, tilegpu::ClaimProgramOp op) { return missing(op); }
 LogicalResult Machine::isCopier(Lowering&, tilegpu::IsCopierOp op) { return missing(op); }

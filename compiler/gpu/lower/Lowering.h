@@ -97,6 +97,7 @@ class Machine {
   virtual mlir::LogicalResult release(Lowering& to, tilegpu::ReleaseOp op);
   virtual mlir::LogicalResult storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op);
   virtual mlir::LogicalResult sendBoxes(Lowering& to, tilegpu::SendBoxesOp op);
+  virtual mlir::LogicalResult awaitSent(Lowering& to, tilegpu::AwaitSentOp op);
   /// Before the block's shared memory goes: behind such stores, or behind programs with some, of which a block takes one after another.
   virtual void endStores(Lowering& /*to*/) {}
   /// The ids of the program that the block takes next, its `count`th (tilegpu.each_program dynamic), and whether there is one (i1).
@@ -160,7 +161,8 @@ class Lowering {
   llvm::SmallVector<mlir::Value, 3> extents;
   /// Where these are handed out while the kernel runs: the launch's counter of those that are taken (!llvm.ptr<1>); else null.
   mlir::Value counter;
-  mlir::Value programCount;  ///< in a program of these: its number among the block's
+  mlir::Value programCount;                   ///< in a program of these: its number among the block's
+  std::optional<Machine::NextProgram> taken;  ///< and the next one, where the program has taken it before its end
   /// Bits of the thread that operations change as they are executed, 0 at first: they lie in an i32 (a pointer to it), from bit `first` on.
   struct LocalBits {
     mlir::Value word;
@@ -203,6 +205,7 @@ class Lowering {
 // The parts, each in a file of its own; lowerOperation() in LowerTensors.cpp knows which takes what.
 mlir::LogicalResult lowerOperation(Lowering& to, mlir::Operation* op);
 mlir::LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op);      // Programs.cpp
+mlir::LogicalResult takeProgram(Lowering& to, tilegpu::TakeProgramOp op);        // Programs.cpp
 mlir::LogicalResult lowerElementwise(Lowering& to, mlir::Operation* op);         // arith, math on tiles: Elementwise.cpp
 mlir::LogicalResult lowerControl(Lowering& to, mlir::Operation* op);             // scf, tile.select_lazy: Control.cpp
 mlir::LogicalResult lowerReduce(Lowering& to, tile::ReduceOp op);                // Reduce.cpp

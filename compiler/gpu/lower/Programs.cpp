@@ -11,6 +11,14 @@
 //
 //   each_program dynamic { ... }    =>    while next = nextProgram(count), next exists: x, y, z = next; ...; count += 1
 //
+// or, where a program takes the next one before its end:
+//
+//   each_program dynamic {                next = nextProgram(0)
+//     ...                                 while next exists:
+//     take_program                 =>       x, y, z = next; ...; next = nextProgram(count + 1); ...; count += 1
+//     ...
+//   }
+//
 // Test: tests/lit/nvidia/programs.mlir.
 #include "compiler/gpu/lower/Lowering.h"
 #include "compiler/gpu/lower/ProgramIds.h"
@@ -30,8 +38,19 @@ ProgramIds::State stateOf(ValueRange values) {
   return state;
 }
 
-LogicalResult lowerDynamic(Lowering& to, tilegpu::EachProgramOp op) {
+/// The body of the loop over a role's programs, for the program of these ids and this number; then the loop's next values.
+LogicalResult lowerProgram(Lowering& to, tilegpu::EachProgramOp op, Block& body, llvm::function_ref<SmallVector<Value>(Value)> next) {
   Block& source = op.getBody().front();
+  for (BlockArgument argument : source.getArguments()) to.setScalar(argument, body.getArgument(argument.getArgNumber()));
+  to.programCount = body.getArguments().back();
+  if (failed(to.lowerBlock(source))) return failure();
+  to.b.setLoc(op.getLoc());
+  scf::YieldOp::create(to.b, next(arith::AddIOp::create(to.b, body.getArguments().back(), to.i32(1))));
+  return success();
+}
+
+/// The next program is taken at the end of one.
+LogicalResult lowerDynamic(Lowering& to, tilegpu::EachProgramOp op) {
   const SmallVector<Type> types(kIds + 1, to.b.getI32Type());
   const SmallVector<Location> locations(types.size(), op.getLoc());
   auto loop = scf::WhileOp::create(to.b, types, ValueRange{to.i32(0)});
@@ -41,12 +60,29 @@ LogicalResult lowerDynamic(Lowering& to, tilegpu::EachProgramOp op) {
   if (failed(next)) return failure();
   scf::ConditionOp::create(to.b, next->exists, ValueRange{next->ids[0], next->ids[1], next->ids[2], test->getArgument(0)});
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
-  for (BlockArgument argument : source.getArguments()) to.setScalar(argument, body->getArgument(argument.getArgNumber()));
-  to.programCount = body->getArguments().back();
-  if (failed(to.lowerBlock(source))) return failure();
-  to.b.setLoc(op.getLoc());
-  scf::YieldOp::create(to.b, ValueRange{arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1))});
-  return success();
+  return lowerProgram(to, op, *body, [](Value count) { return SmallVector<Value>{count}; });
+}
+
+/// The next program is taken within one. Values of the loop: ids, number, and whether there is such a program.
+LogicalResult lowerTaking(Lowering& to, tilegpu::EachProgramOp op) {
+  FailureOr<Machine::NextProgram> first = to.machine.nextProgram(to, op, to.i32(0));
+  if (failed(first)) return failure();
+  auto valuesOf = [](const Machine::NextProgram& next, Value count) {
+    return SmallVector<Value>{next.ids[0], next.ids[1], next.ids[2], count, next.exists};
+  };
+  const SmallVector<Value> inits = valuesOf(*first, to.i32(0));
+  const SmallVector<Type> all(ValueRange(inits).getTypes()), types(kIds + 1, to.b.getI32Type());
+  auto loop = scf::WhileOp::create(to.b, types, inits);
+  OpBuilder::InsertionGuard guard(to.b);
+  Block* test = to.b.createBlock(&loop.getBefore(), {}, all, SmallVector<Location>(all.size(), op.getLoc()));
+  scf::ConditionOp::create(to.b, test->getArguments().back(), test->getArguments().drop_back());
+  Block* body = to.b.createBlock(&loop.getAfter(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
+  return lowerProgram(to, op, *body, [&](Value count) { return valuesOf(*to.taken, count); });
+}
+
+bool takesWithin(tilegpu::EachProgramOp op) {
+  auto taking = op.getBody().front().getOps<tilegpu::TakeProgramOp>();
+  return !taking.empty();
 }
 
 /// A block's memory goes with it, which an engine may still read.
@@ -84,8 +120,17 @@ LogicalResult lowerPairs(Lowering& to, tilegpu::EachProgramOp op) {
 
 }  // namespace
 
+LogicalResult takeProgram(Lowering& to, tilegpu::TakeProgramOp op) {
+  Value count = arith::AddIOp::create(to.b, to.programCount, to.i32(1));
+  FailureOr<Machine::NextProgram> next = to.machine.nextProgram(to, op->getParentOfType<tilegpu::EachProgramOp>(), count);
+  if (failed(next)) return failure();
+  to.taken = *next;
+  return success();
+}
+
 LogicalResult lowerPrograms(Lowering& to, tilegpu::EachProgramOp op) {
-  if (failed(op.getDynamic() ? lowerDynamic(to, op) : lowerPairs(to, op))) return failure();
+  auto lower = !op.getDynamic() ? lowerPairs : takesWithin(op) ? lowerTaking : lowerDynamic;
+  if (failed(lower(to, op))) return failure();
   endStores(to, op);
   return success();
 }

@@ -181,6 +181,14 @@ def ReadBeforeDotsPass : Pass<"tilegpu-read-before-dots", "::mlir::func::FuncOp"
   }];
 }
 
+def FillDotsPass : Pass<"tilegpu-fill-dots", "::mlir::func::FuncOp"> {
+  let summary = "Compute rows of numbers while dots run";
+  let description = [{
+    Rows that are computed behind the beginning of dots, in no loop, and do not depend on them, are computed in front of it, where the
+    assembler spreads them among the instructions that begin the dots.
+  }];
+}
+
 def AwaitLaunchesPass : Pass<"tilegpu-await-launches", "::mlir::func::FuncOp"> {
   let summary = "Read what is settled before the launch in front has ended";
   let description = [{

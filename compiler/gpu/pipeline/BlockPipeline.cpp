@@ -105,6 +105,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
 
   addSharedMemory(pm, options, words);
   if (options.roles) addRoles(pm, words);
+  pm.addNestedPass<func::FuncOp>(tilegpu::createFillDotsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createAwaitLaunchesPass());
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
   if (words.dies) pm.addNestedPass<func::FuncOp>(tilegpu::createGatherProgramsPass());

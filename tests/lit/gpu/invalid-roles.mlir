@@ -78,6 +78,47 @@ func.func @claim_in_pairs() attributes {tilegpu.repeats} {
 
 // -----
 
+func.func @take_in_pairs() attributes {tilegpu.repeats} {
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    // expected-error @+1 {{'tilegpu.take_program' op needs to stand in the region of a tilegpu.each_program dynamic itself}}
+    tilegpu.take_program
+  }
+  return
+}
+
+// -----
+
+func.func @take_twice() attributes {tilegpu.repeats, tilegpu.claims = 0 : i64} {
+  tilegpu.each_program dynamic {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    // expected-error @+1 {{'tilegpu.take_program' op stands twice in a program, which takes one next program}}
+    tilegpu.take_program
+    tilegpu.take_program
+  }
+  return
+}
+
+// -----
+
+!boxes = !tilegpu.buffer<1 x 16x16xbf16, #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,0), 128 -> (8,0) | dim0: 16, dim1: 16">>
+!window = !tile.block_ptr<16x16xbf16>
+
+func.func @take_before_a_wait(%p: !window) attributes {tilegpu.repeats, tilegpu.claims = 0 : i64, tilegpu.tensor_maps = [{}]} {
+  %zero = arith.constant 0 : i32
+  %b = tilegpu.alloc : !boxes
+  tilegpu.each_program dynamic {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    // expected-error @+1 {{'tilegpu.take_program' op stands in front of a wait for copies, which may need what this role has not given back}}
+    tilegpu.take_program
+    %t = tilegpu.copy_async %p, %b[%zero] map 0[] : !window, !boxes
+    tilegpu.copy_wait %t in %b[%zero] : !boxes
+  }
+  return
+}
+
+// -----
+
 func.func @owner_without_groups(%turn: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   // expected-error @+1 {{'tilegpu.owner_only' op needs a machine with warp groups, and a function of two or more of them}}
   tilegpu.owner_only %turn {

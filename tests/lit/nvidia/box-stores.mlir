@@ -73,6 +73,35 @@ func.func @programs(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tileg
   return
 }
 
+// The wait stands where await_sent does; the warp's threads still meet before they lay the next rows.
+// CHECK-LABEL: func.func @awaited
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
+// CHECK: nvvm.barrier
+// CHECK-NOT: _group
+// CHECK: nvvm.bar.warp.sync
+// CHECK: stmatrix
+// CHECK-NOT: _group;
+// CHECK: scf.yield
+func.func @awaited(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.repeats, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 8192 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 64, 16>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 64>, array<i64: 1, 1>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.each_program {
+  ^bb0(%x: i32, %y: i32, %z: i32):
+    %v = arith.constant dense<1.0> : tensor<64x64xbf16, #acc>
+    %row = arith.extsi %x : i32 to i64
+    %w = tile.make_block_ptr %o, shape [%n, %c64], strides [%c64, %c1], offsets [%row, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
+    tilegpu.await_sent
+    tilegpu.barrier
+    tilegpu.store_boxes %w, %v in %b map 0[] {awaited, boundary_check = array<i64: 0>} : !tile.block_ptr<64x64xbf16>, tensor<64x64xbf16, #acc>, !buf
+    tilegpu.next_program
+  }
+  return
+}
+
 // -----
 
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (64,0) | dim0: 128, dim1: 32">

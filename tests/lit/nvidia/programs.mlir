@@ -128,3 +128,35 @@ func.func @handed() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", t
   }
   return
 }
+
+// A program that takes the next one before its end: the loop carries the ids, and whether there is such a program.
+// CHECK-LABEL: func.func @taken
+// CHECK: } else {
+// CHECK: mbarrier.try_wait
+// CHECK: ld.shared.v4.b32
+// CHECK: %[[FIRST:.*]] = arith.cmpi sge
+// CHECK: scf.while (%{{.*}}, %[[IS:.*]] = %[[FIRST]]) : (i32, i32, i32, i32, i1) -> (i32, i32, i32, i32) {
+// CHECK-NEXT: scf.condition(%[[IS]])
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[N:.*]]: i32):
+// CHECK: %[[AHEAD:.*]] = arith.addi %[[N]], %{{.*}} : i32
+// CHECK: arith.andi %[[AHEAD]], %{{.*}} : i32
+// CHECK: mbarrier.try_wait
+// CHECK: ld.shared.v4.b32
+// CHECK: %[[NEXT:.*]] = arith.cmpi sge
+// CHECK: nvvm.barrier
+// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NEXT]]
+func.func @taken() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.dynamic, tilegpu.claims = 64 : i64} {
+  tilegpu.init_barriers
+  tilegpu.barrier
+  %copier = tilegpu.is_copier
+  scf.if %copier {
+    tilegpu.set_registers 24
+  } else {
+    tilegpu.each_program dynamic {
+    ^bb0(%x: i32, %y: i32, %z: i32):
+      tilegpu.take_program
+      tilegpu.barrier
+    }
+  }
+  return
+}
