@@ -23,6 +23,7 @@
 #include "compiler/nvidia/Machine.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
 
@@ -158,7 +159,7 @@ class AsyncDotEmitter {
     number();
     Assembly assembly(order_.size());
     std::string text =
-        "{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; " + instructions(assembly) + "wgmma.commit_group.sync.aligned; }";
+        "{ .reg .b64 a, b, da, db; wgmma.fence.sync.aligned; " + instructions(assembly) + "wgmma.commit_group.sync.aligned; }";
     Registers tied;
     if (!startsFromZero())
       for (int64_t r : order_) tied.push_back(to_.registers(op_.getAcc())[static_cast<size_t>(r)]);
@@ -185,28 +186,53 @@ class AsyncDotEmitter {
   /// One for each 64 rows of a warp group and each step along k.
   std::string instructions(Assembly& assembly) {
     auto [rowGroup, columnGroup] = groupOf();
-    std::string fromA = a_ ? assembly.input(a_->descriptor(to_, rowGroup, grid_.rowStep), "r") : "";
-    std::string fromB = assembly.input(b_.descriptor(to_, columnGroup, grid_.columnStep), "r");
     std::string text;
+    std::string lowA = a_ ? assembly.input(a_->descriptor(to_, rowGroup, grid_.rowStep), "r") : "";
+    std::string lowB = assembly.input(b_.descriptor(to_, columnGroup, grid_.columnStep), "r");
+    const bool fixedA = a_ && isFixed(op_.getASlot()), fixedB = isFixed(op_.getBSlot());
+    if (a_) text += fixedA && !fixedB ? beginVarying("a", lowA, lowB, *a_) : begin("a", lowA, *a_);
+    text += a_ && fixedB && !fixedA ? beginVarying("b", lowB, lowA, b_) : begin("b", lowB, b_);
     for (int64_t row : c_.places(0))
-      for (int64_t k = 0; k < std::min(depth(), tilegpu::usedPartOf(op_).depth); k += kDepth) {
-        if (a_) text += describe("da", fromA, *a_, a_->offset(row, k));
-        text += describe("db", fromB, b_, b_.offset(0, k));
+      for (int64_t k = 0; k < steps() * kDepth; k += kDepth) {
+        if (a_) text += further("a", a_->offset(row, k));
+        text += further("b", b_.offset(0, k));
         text += multiply(row, a_ ? "da" : fragmentOfA(assembly, row, k), k > 0 || !startsFromZero());
       }
     return text;
   }
 
-  /// Makes the descriptor of what lies `bytes` behind a tile's start, whose descriptor has the lower word `start`.
-  static std::string describe(const char* into, const std::string& start, const SharedTile& tile, int64_t bytes) {
-    return fmt::format("add.u32 low, {}, {}; mov.b64 {}, {{low, {}}}; ", start, bytes / 16, into, tile.upper());
+  /// Makes the descriptor of a tile's start from its lower word.
+  static std::string begin(const char* tile, const std::string& low, const SharedTile& of) {
+    return fmt::format("mov.b64 {}, {{{}, {}}}; ", tile, low, of.upper());
   }
+
+  /// The same for a tile that stays while the other one of a loop's trips varies: to its lower word comes the other's highest bit, which is
+  /// 0, but the assembler cannot know. It would compute what does not vary in front of the loop, and go on from there in words with a
+  /// carry, three instructions for each descriptor.
+  static std::string beginVarying(const char* tile, const std::string& low, const std::string& other, const SharedTile& of) {
+    return fmt::format("{{ .reg .b32 low; shr.u32 low, {1}, 31; add.u32 low, low, {0}; ", low, other) + begin(tile, "low", of) + "} ";
+  }
+
+  /// Whether all trips of the loop around have the same slot, and the assembler would make much of that. Where it knows the slot, each
+  /// descriptor is two instructions; below kFewSteps of them the two that hide it are not worth the register that they take.
+  bool isFixed(Value slot) const {
+    constexpr int64_t kFewSteps = 16;
+    auto loop = op_->getParentOfType<LoopLikeOpInterface>();
+    if (!loop) return false;
+    return matchPattern(slot, m_Constant()) ? steps() >= kFewSteps : loop.isDefinedOutsideOfLoop(slot);
+  }
+
+  /// Makes the descriptor of what lies `bytes` behind the start. It is one addition of 64 bits, in a register pair that all threads share;
+  /// made of words, each descriptor would take a second instruction for the upper one.
+  static std::string further(const char* tile, int64_t bytes) { return fmt::format("add.s64 d{0}, {0}, {1}; ", tile, bytes / 16); }
 
   std::string multiply(int64_t row, const std::string& left, bool accumulates) const {
     std::string majorOfA = a_ ? fmt::format(", {}", a_->major()) : "";  // only memory has one
     return fmt::format("{} {}, {}, db, {}, 1, 1{}, {}; ", instruction(), accumulator(row), left, accumulates ? 1 : 0, majorOfA, b_.major());
   }
 
+  /// Instructions along k, without those of padding.
+  int64_t steps() const { return llvm::divideCeil(std::min(depth(), tilegpu::usedPartOf(op_).depth), kDepth); }
   int64_t depth() const {
     if (auto tile = dyn_cast<RankedTensorType>(op_.getA().getType())) return tile.getDimSize(1);
     return cast<tilegpu::BufferType>(op_.getA().getType()).getShape()[op_.getTransposedA() ? 0 : 1];

@@ -11,7 +11,7 @@
 // CHECK-LABEL: func.func @from_registers
 // CHECK: nvvm.shfl.sync
 // CHECK: arith.constant 65536 : i32
-// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .b32 low; .reg .b64 da, db; wgmma.fence.sync.aligned; add.u32 low, $8, 0; mov.b64 db, {low, 3221225488}; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$9, $10, $11, $12}, db, 1, 1, 1, 0; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,r,r,r,r,r,0,1,2,3,4,5,6,7,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"{ .reg .b64 a, b, da, db; wgmma.fence.sync.aligned; mov.b64 b, {$8, 3221225488}; add.s64 db, b, 0; wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {$0, $1, $2, $3, $4, $5, $6, $7}, {$9, $10, $11, $12}, db, 1, 1, 1, 0; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,r,r,r,r,r,0,1,2,3,4,5,6,7,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,~{memory}"
 func.func @from_registers(%x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   %zero = arith.constant 0 : i32
@@ -36,7 +36,7 @@ func.func @from_registers(%x: f32) attributes {tile.kernel, tilegpu.target = "nv
 // as k x n: the second step is 16 rows of 64 bytes (64 times 16) further. What starts from zero has no accumulator to pass in.
 // CHECK-LABEL: func.func @from_shared
 // CHECK: fence.proxy.async.shared::cta;
-// CHECK: llvm.inline_asm has_side_effects {{.*}}add.u32 low, $16, 0; mov.b64 da, {low, 2147483680}; add.u32 low, $17, 0; mov.b64 db, {low, 2147483680}; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 0, 1, 1, 0, 1; add.u32 low, $16, 2; mov.b64 da, {low, 2147483680}; add.u32 low, $17, 64; mov.b64 db, {low, 2147483680}; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,r,r,~{memory}"
+// CHECK: llvm.inline_asm has_side_effects {{.*}}mov.b64 a, {$16, 2147483680}; mov.b64 b, {$17, 2147483680}; add.s64 da, a, 0; add.s64 db, b, 0; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 0, 1, 1, 0, 1; add.s64 da, a, 2; add.s64 db, b, 64; wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {$0, {{.*}}$15}, da, db, 1, 1, 1, 0, 1; wgmma.commit_group.sync.aligned; }", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,r,r,~{memory}"
 func.func @from_shared() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
   %zero = arith.constant 0 : i32
   %c = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
@@ -78,6 +78,40 @@ func.func @block_decides(%x: f32) attributes {tile.kernel, tilegpu.target = "nvi
 
 // -----
 
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
+#left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0), 512 -> (32,0) | dim0: 64, dim1: 16">
+#right = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
+
+// The slot of A stays in all trips, that of B varies: A's descriptor takes B's highest bit, which is 0, so that the assembler computes it in
+// the trip. A slot that is a constant stays as it is where there are few steps.
+// CHECK-LABEL: func.func @fixed_and_varying
+// CHECK: scf.for
+// CHECK: { .reg .b32 low; shr.u32 low, $9, 31; add.u32 low, low, $8; mov.b64 a, {low, {{[0-9]+}}}; } mov.b64 b, {$9, {{[0-9]+}}}; add.s64 da, a, 0; add.s64 db, b, 0;
+// CHECK-NOT: shr.u32
+// CHECK: wgmma.fence
+// CHECK-NOT: shr.u32
+// CHECK: return
+func.func @fixed_and_varying(%n: i32, %fixed: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %c = arith.constant dense<0.0> : tensor<64x16xf32, #acc>
+  %a = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<2 x 64x16xf16, #left>
+  %b = tilegpu.alloc {offset = 4096 : i64} : !tilegpu.buffer<2 x 16x16xf16, #right>
+  scf.for %i = %zero to %n step %one : i32 {
+    %slot = arith.andi %i, %one : i32
+    tilegpu.fence_async
+    %d = tilegpu.dot_async %a[%fixed], %b[%slot], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>} : !tilegpu.buffer<2 x 64x16xf16, #left>, !tilegpu.buffer<2 x 16x16xf16, #right>, tensor<64x16xf32, #acc>
+    %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x16xf32, #acc>
+    %f = tilegpu.dot_async %a[%zero], %b[%slot], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>} : !tilegpu.buffer<2 x 64x16xf16, #left>, !tilegpu.buffer<2 x 16x16xf16, #right>, tensor<64x16xf32, #acc>
+    %g = tilegpu.dot_wait %f {pending = 0 : i64} : tensor<64x16xf32, #acc>
+    %h = arith.addf %e, %g : tensor<64x16xf32, #acc>
+    tile.device_print "h", %h : tensor<64x16xf32, #acc>
+  }
+  return
+}
+
+// -----
+
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), x3 along dim0 | dim0: 384, dim1: 16">
 #left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0), 512 -> (32,0), 1024 -> (64,0), x3 along dim0 | dim0: 384, dim1: 16">
 #right = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
@@ -87,7 +121,7 @@ func.func @block_decides(%x: f32) attributes {tile.kernel, tilegpu.target = "nvi
 // CHECK: %[[GROUP:[0-9]+]] = arith.shrui %{{[0-9]+}}, %c2_i32 : i32
 // CHECK-NEXT: %[[STEP:.*]] = arith.constant 256 : i32
 // CHECK-NEXT: arith.muli %[[GROUP]], %[[STEP]] : i32
-// CHECK: llvm.inline_asm has_side_effects {{.*}}add.u32 low, $16, 0; {{.*}}add.u32 low, $16, 128; mov.b64 da, {{.*}}wgmma.commit_group
+// CHECK: llvm.inline_asm has_side_effects {{.*}}mov.b64 a, {$16, {{.*}}add.s64 da, a, 0; {{.*}}add.s64 da, a, 128; {{.*}}wgmma.commit_group
 func.func @groups_of_several_instructions() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 12 : i64} {
   %zero = arith.constant 0 : i32
   %c = arith.constant dense<0.0> : tensor<384x16xf32, #acc>

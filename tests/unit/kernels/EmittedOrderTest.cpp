@@ -20,7 +20,7 @@ namespace {
 /// in shared memory, the second one has its left one in registers.
 std::string eventOf(const std::string& line) {
   constexpr std::string_view kWait = "wgmma.wait_group.sync.aligned";
-  if (line.find("wgmma.mma_async") != std::string::npos) return line.find("mov.b64 da,") != std::string::npos ? "A" : "B";
+  if (line.find("wgmma.mma_async") != std::string::npos) return line.find("add.s64 da,") != std::string::npos ? "A" : "B";
   if (auto at = line.find(kWait); at != std::string::npos) return "<" + line.substr(line.find_first_of("0123456789", at), 1);
   return "";
 }
