@@ -49,7 +49,7 @@ int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
 /// be small (nvvm-intr-range) and what follows from them is, too (sccp), and a branch where one test implies another (gvn). Short loops
 /// over rows want several trips in flight, and ptxas unrolls few.
 constexpr const char* kPtxPasses =
-    "function(nvvm-intr-range,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,gvn,sccp,"
+    "function(lower-expect,nvvm-intr-range,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,gvn,sccp,"
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,loop-unroll<O2>,early-cse)";
 
 /// The list of NVPTX looks for equal values again (gvn) behind its own changes of addresses. A tenth of the whole compilation went there,

@@ -59,7 +59,9 @@ Value Machine::shuffle(ImplicitLocOpBuilder& b, Value word, Value from) {
 }
 
 Value Machine::anyInWarp(ImplicitLocOpBuilder& b, Value condition) {
-  return NVVM::VoteSyncOp::create(b, b.getI1Type(), number(b, kAllLanes), condition, NVVM::VoteSyncKind::any);
+  Value any = NVVM::VoteSyncOp::create(b, b.getI1Type(), number(b, kAllLanes), condition, NVVM::VoteSyncKind::any);
+  // What lanes are asked for is rare: the way on is the one without a jump.
+  return LLVM::ExpectOp::create(b, any, arith::ConstantOp::create(b, b.getBoolAttr(false)));
 }
 
 Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int64_t>) {

@@ -4,8 +4,11 @@
 // Test: tests/lit/nvidia/order-registers.mlir.
 #include "compiler/gpu/lower/OrderRegisters.h"
 
+#include "compiler/gpu/dialect/TileGpu.h"
+#include "compiler/gpu/lower/SinkWaits.h"
 #include "compiler/nvidia/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Pass/Pass.h"
 
 using namespace mlir;
@@ -33,11 +36,35 @@ class Facts final : public gpu::RegisterFacts {
     auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
     return assembly && assembly.getAsmString().starts_with("wgmma.wait_group");
   }
+  bool isVote(Operation* op) const override { return isa<NVVM::VoteSyncOp, LLVM::ExpectOp>(op); }
+
+  /// Packed elements of a first operand; the other words that the instructions take are descriptors of shared memory.
+  int64_t readInFlight(Operation* matrixWait) const override {
+    auto part = matrixWait->getNumOperands() ? matrixWait->getOperand(0).getDefiningOp<LLVM::ExtractValueOp>() : LLVM::ExtractValueOp();
+    auto dots = part ? part.getContainer().getDefiningOp<LLVM::InlineAsmOp>() : LLVM::InlineAsmOp();
+    if (!dots) return 0;
+    constexpr int64_t kDescriptors = 2;
+    const int64_t words = llvm::count_if(dots.getOperandTypes(), [](Type type) { return type.isInteger(32); });
+    return words > kDescriptors ? words - 1 : 0;
+  }
+
+  int64_t registersOfThread(Operation* at) const override {
+    constexpr int64_t kOfMultiprocessor = 65536, kMost = 255, kLanes = 32;
+    auto function = at->getParentOfType<func::FuncOp>();
+    int64_t registers = std::min(kMost, kOfMultiprocessor / (kLanes * tilegpu::warpsOf(function)));
+    function.walk([&](NVVM::SetMaxRegisterOp set) {
+      if (set->getParentRegion()->isAncestor(at->getParentRegion())) registers = set.getRegCount();
+    });
+    return registers;
+  }
 };
 
 class OrderRegistersPass : public impl::OrderRegistersPassBase<OrderRegistersPass> {
  public:
-  void runOnOperation() override { gpu::orderRegisters(getOperation(), Facts()); }
+  void runOnOperation() override {
+    gpu::sinkWaits(getOperation(), Facts());
+    gpu::orderRegisters(getOperation(), Facts());
+  }
 };
 
 }  // namespace

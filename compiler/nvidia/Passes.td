@@ -18,7 +18,8 @@ def LowerTensorsPass : Pass<"nvidia-lower-tensors", "::mlir::ModuleOp"> {
 def OrderRegistersPass : Pass<"nvidia-order-registers", "::mlir::func::FuncOp"> {
   let summary = "Order arithmetic so that few registers are alive at once";
   let description = [{
-    Within a block, between what has effects.
+    Within a block, between what has effects. A wait for matrix instructions moves behind a vote of the warp that does not need their
+    results, so that the arithmetic in front of the vote runs while they do.
   }];
 }
 

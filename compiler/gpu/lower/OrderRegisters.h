@@ -17,6 +17,12 @@ class RegisterFacts {
   virtual bool isConversion(mlir::Operation* op) const = 0;
   /// Whether matrix instructions may still write the registers of what follows until here.
   virtual bool isMatrixWait(mlir::Operation* op) const = 0;
+  /// How many of a thread's registers the matrix instructions read that this one waits for.
+  virtual int64_t readInFlight(mlir::Operation* matrixWait) const = 0;
+  /// How many registers a thread has there.
+  virtual int64_t registersOfThread(mlir::Operation* at) const = 0;
+  /// Whether it asks all lanes of a warp for a truth value.
+  virtual bool isVote(mlir::Operation* op) const = 0;
 };
 
 void orderRegisters(mlir::func::FuncOp function, const RegisterFacts& facts);

@@ -44,7 +44,8 @@ func.func @pointers(%p: !tile.ptr<f32>, %n: i64, %c: i32) attributes {tile.kerne
 
 // A warp holds whole rows and their conditions: it decides alone.
 // CHECK-LABEL: func.func @warp
-// CHECK: %[[ANY:.*]] = nvvm.vote.sync any
+// CHECK: %[[VOTE:.*]] = nvvm.vote.sync any
+// CHECK: %[[ANY:.*]] = llvm.intr.expect %[[VOTE]], %false
 // CHECK: scf.if %[[ANY]] -> (f32, f32)
 func.func @warp(%x: f32, %c: i1) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 2 : i64} {
   %t = tile.splat %c : i1 -> tensor<16xi1, #row>
