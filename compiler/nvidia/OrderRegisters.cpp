@@ -36,6 +36,15 @@ class Facts final : public gpu::RegisterFacts {
     auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
     return assembly && assembly.getAsmString().starts_with("wgmma.wait_group");
   }
+  /// Beginnings of matrix instructions, and barriers; waits for the former are a warp's own.
+  bool needsOtherWarps(Operation* op) const override {
+    if (isa<NVVM::BarrierOp>(op)) return true;
+    if (auto call = dyn_cast<LLVM::CallIntrinsicOp>(op)) return call.getIntrin().starts_with("llvm.nvvm.barrier.");
+    auto assembly = dyn_cast<LLVM::InlineAsmOp>(op);
+    StringRef text = assembly ? assembly.getAsmString() : StringRef();
+    return text.contains("wgmma.mma_async") || text.starts_with("bar.") || text.starts_with("barrier.");
+  }
+
   bool isVote(Operation* op) const override { return isa<NVVM::VoteSyncOp, LLVM::ExpectOp>(op); }
 
   /// Packed elements of a first operand; the other words that the instructions take are descriptors of shared memory.

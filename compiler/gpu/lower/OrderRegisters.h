@@ -21,6 +21,8 @@ class RegisterFacts {
   virtual int64_t readInFlight(mlir::Operation* matrixWait) const = 0;
   /// How many registers a thread has there.
   virtual int64_t registersOfThread(mlir::Operation* at) const = 0;
+  /// Whether other warps take part in it, so that no branch of a single warp may hold it.
+  virtual bool needsOtherWarps(mlir::Operation* op) const = 0;
   /// Whether it asks all lanes of a warp for a truth value.
   virtual bool isVote(mlir::Operation* op) const = 0;
 };

@@ -16,7 +16,9 @@
 // What moves are the wait, what follows from it, and what has side effects between it and the branch. Conditions, else it stays: C1 the
 // branch asks a vote of the warp that does not follow from any of this; C2 nothing of this is used behind the branch; C3 the numbers that
 // are alive at the branch fit into the thread's registers, with kOthers beside them: those that would have been packed before, those that
-// the matrix unit still reads, and its results. Both sides then hold a copy. Test: tests/lit/nvidia/sink-waits.mlir.
+// the matrix unit still reads, and its results; C4 nothing of this needs other warps. Both sides then hold a copy.
+//
+// Test: tests/lit/nvidia/sink-waits.mlir.
 #include "compiler/gpu/lower/SinkWaits.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -46,7 +48,8 @@ class Sinking {
     if (!wait) return false;
     for (Operation* op = wait; op != branch_; op = op->getNextNode())
       if (op == wait || (!facts_.isVote(op) && !isPure(op)) || follows(op)) moved_.insert(op);
-    if (moved_.contains(vote) || follows(vote) || !llvm::all_of(moved_, [&](Operation* op) { return isUsedHere(op); })) return false;
+    auto mayMove = [&](Operation* op) { return isUsedHere(op) && !facts_.needsOtherWarps(op); };
+    if (moved_.contains(vote) || follows(vote) || !llvm::all_of(moved_, mayMove)) return false;
     return facts_.readInFlight(wait) + numbersAlive() + kOthers <= facts_.registersOfThread(branch_);
   }
 

@@ -90,3 +90,24 @@ func.func @no_room(%d: f32, %x: f32, %c: f32) -> f32 attributes {tilegpu.warps =
   }
   return %r : f32
 }
+
+// All warps of a group begin matrix instructions together, and a branch of one warp holds none.
+// CHECK-LABEL: func.func @beginning_of_others
+// CHECK: wgmma.wait_group
+// CHECK: wgmma.mma_async
+// CHECK: nvvm.vote.sync
+// CHECK-NOT: wgmma
+func.func @beginning_of_others(%d: f32, %x: f32, %c: f32) -> f32 attributes {tilegpu.warps = 8 : i64} {
+  %all = arith.constant -1 : i32
+  %e = llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,0" %d : (f32) -> f32
+  llvm.inline_asm has_side_effects "{ wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned; }", "" : () -> ()
+  %above = arith.cmpf uge, %x, %c : f32
+  %any = nvvm.vote.sync any %all, %above -> i1
+  %r = scf.if %any -> (f32) {
+    %exact = arith.mulf %e, %e : f32
+    scf.yield %exact : f32
+  } else {
+    scf.yield %e : f32
+  }
+  return %r : f32
+}

@@ -14,6 +14,7 @@
 #include "compiler/dialect/Tile.h"
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -188,19 +189,15 @@ void take(tile::SelectLazyOp lazy, bool exact) {
   lazy->erase();
 }
 
-/// What becomes a constant where one operand is one.
-void foldInto(ArrayRef<Operation*> users) {
-  SmallVector<Operation*> open(users);
+/// What becomes a constant where one operand is one, and what follows from that.
+void foldInto(llvm::SetVector<Operation*> open) {
   while (!open.empty()) {
     Operation* op = open.pop_back_val();
     OpBuilder b(op);
     SmallVector<Value> folded;
     if (failed(b.tryFold(op, folded)) || folded.empty()) continue;
-    for (auto [result, value] : llvm::zip(op->getResults(), folded)) {
-      for (Operation* user : result.getUsers())
-        if (!llvm::is_contained(open, user)) open.push_back(user);
-      result.replaceAllUsesWith(value);
-    }
+    open.insert(op->user_begin(), op->user_end());
+    op->replaceAllUsesWith(folded);
     op->erase();
   }
 }
@@ -212,14 +209,16 @@ void foldExponentials(Operation* root) {
   root->walk([&](math::Exp2Op exp) {
     if (analysis.of(exp.getOperand()) == kNegative) zeros.push_back(exp);
   });
+  llvm::SetVector<Operation*> users;
   for (math::Exp2Op exp : zeros) {
     OpBuilder b(exp);
     Value zero = arith::ConstantOp::create(b, exp.getLoc(), b.getZeroAttr(exp.getType()));
-    SmallVector<Operation*> users(exp->getUsers().begin(), exp->getUsers().end());
+    users.insert(exp->user_begin(), exp->user_end());
+    users.remove(exp);
     exp->replaceAllUsesWith(ValueRange{zero});
     exp->erase();
-    foldInto(users);
   }
+  foldInto(std::move(users));
 }
 
 class FoldLazyPass : public impl::FoldLazyPassBase<FoldLazyPass> {
