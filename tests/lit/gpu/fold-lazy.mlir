@@ -99,6 +99,31 @@ func.func @nothing_is_left(%s: tensor<16xf32, #row>) -> tensor<16x4xf32, #r> {
   return %z : tensor<16x4xf32, #r>
 }
 
+// Two such exponentials, and their product, which uses both.
+// CHECK-LABEL: func.func @product_of_nothing
+// CHECK-NOT: math.exp2
+// CHECK-NOT: arith.mulf
+// CHECK: return
+func.func @product_of_nothing(%s: tensor<16xf32, #row>) -> tensor<16xf32, #row> {
+  %m = arith.constant dense<0xFF800000> : tensor<16xf32, #row>
+  %floor = arith.constant dense<-1.0> : tensor<16xf32, #row>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #row>
+  %true = arith.constant dense<true> : tensor<16xi1, #row>
+  %x = arith.subf %s, %m : tensor<16xf32, #row>
+  %below = arith.cmpf olt, %x, %one : tensor<16xf32, #row>
+  %c = arith.xori %below, %true : tensor<16xi1, #row>
+  %z = tile.select_lazy %c usual(%one) : tensor<16xi1, #row>, tensor<16xf32, #row> -> tensor<16xf32, #row> {
+    %top = arith.maxnumf %s, %floor : tensor<16xf32, #row>
+    %far = arith.subf %m, %top : tensor<16xf32, #row>
+    %alpha = math.exp2 %far : tensor<16xf32, #row>
+    %farther = arith.addf %far, %m : tensor<16xf32, #row>
+    %beta = math.exp2 %farther : tensor<16xf32, #row>
+    %product = arith.mulf %alpha, %beta : tensor<16xf32, #row>
+    tile.yield %product : tensor<16xf32, #row>
+  }
+  return %z : tensor<16xf32, #row>
+}
+
 // Without a floor the new reference may be -inf as well, and the difference NaN.
 // CHECK-LABEL: func.func @something_may_be_left
 // CHECK: math.exp2
