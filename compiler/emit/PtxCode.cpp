@@ -46,8 +46,8 @@ int versionFor(mlir::ModuleOp source, const PtxChip& chip) {
 
 /// As for the host (HostCode.cpp), code is blocked and inlined when it gets here: the default -O2 list takes three times as long and finds
 /// no more (docs/performance.md, "Compile time"). Registers and instructions are saved where the numbers of threads and blocks are known to
-/// be small (nvvm-intr-range) and what follows from them is, too (sccp), and a branch where one test implies another (gvn). Short loops
-/// over rows want several trips in flight, and ptxas unrolls few.
+/// be small (nvvm-intr-range) and what follows from them is, too (sccp), and a branch where one test implies another (gvn). Branches that
+/// hardly any warp takes are marked as such (lower-expect). Short loops over rows want several trips in flight, and ptxas unrolls few.
 constexpr const char* kPtxPasses =
     "function(lower-expect,nvvm-intr-range,simplifycfg,early-cse<memssa>,instcombine<no-verify-fixpoint>,gvn,sccp,"
     "loop-mssa(loop-rotate,licm),simplifycfg,instcombine<no-verify-fixpoint>,early-cse<memssa>,loop-unroll<O2>,early-cse)";

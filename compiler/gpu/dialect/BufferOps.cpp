@@ -142,6 +142,10 @@ LogicalResult CopyAsyncOp::verify() {
                        << " bytes of elements that follow each other, in the buffer as well, but it is " << getLayout()->getLayout().str();
 }
 
+bool waitsForBoxes(Operation* op) {
+  return op->walk([](CopyWaitOp wait) { return wait.isBulk() ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
+}
+
 LogicalResult StoreBoxesOp::verify() {
   BufferType buffer = getBuffer().getType();
   tile::BlockPtrType ptr = getPtr().getType();
@@ -248,9 +252,7 @@ LogicalResult TakeProgramOp::verify() {
   if (!each || !each.getDynamic()) return emitOpError() << "needs to stand in the region of a tilegpu.each_program dynamic itself";
   for (Operation* op = (*this)->getNextNode(); op; op = op->getNextNode()) {
     if (isa<TakeProgramOp>(op)) return emitOpError() << "stands twice in a program, which takes one next program";
-    WalkResult found = op->walk([](CopyWaitOp wait) { return wait.isBulk() ? WalkResult::interrupt() : WalkResult::advance(); });
-    if (found.wasInterrupted())
-      return emitOpError() << "stands in front of a wait for copies, which may need what this role has not given back";
+    if (waitsForBoxes(op)) return emitOpError() << "stands in front of a wait for copies, which may need what this role has not given back";
   }
   return success();
 }

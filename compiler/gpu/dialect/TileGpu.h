@@ -55,6 +55,9 @@ mlir::Operation* combinationOf(tile::ReduceOp op);
 /// The greatest index that each group of so many warps holds, in the layout of a tile with one dimension.
 llvm::SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t groupWarps);
 
+/// Whether something in the operation, or it itself, waits for what an engine copies as boxes.
+bool waitsForBoxes(mlir::Operation* op);
+
 /// Bits of an element as registers and layouts count them: those of memory, 8 for an i1, 64 for pointers and index.
 int elementBits(mlir::Type element);
 

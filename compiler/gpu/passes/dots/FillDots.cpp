@@ -3,10 +3,10 @@
 //
 //   %d = dot_async %p, %v[%s], %o                      %l = tile.reduce %parts
 //   %l = tile.reduce %parts                            %i = divf %one, %l
-//   %i = divf %one, %l                                 %m = cmpf %x, %c
+//   %i = divf %one, %l                                 %g = log2 %l
 //   %e = dot_wait %d                             =>    %d = dot_async %p, %v[%s], %o
 //   %y = mulf %e, (broadcast %i)                       %e = dot_wait %d
-//   %m = cmpf %x, %c                                   %y = mulf %e, (broadcast %i)
+//   %g = log2 %l                                       %y = mulf %e, (broadcast %i)
 //
 // They go in front of the beginning: there the assembler spreads them among the instructions that begin dots, each of which takes a while.
 // What stands behind the beginning it puts behind the wait, which it moves up: it knows how long what follows the wait takes, and not how
@@ -100,17 +100,12 @@ class Filling {
   SmallVector<Operation*> moved_;
 };
 
-bool waitsForCopies(Operation* op) {
-  return op->walk([](CopyWaitOp wait) { return wait.isBulk() ? WalkResult::interrupt() : WalkResult::advance(); }).wasInterrupted();
-}
-
 /// What a program waits for anyway, in front of its last wait for dots. The ids come first: behind that wait, which is a loop, the
 /// assembler leaves the other one, which it would move among the instructions that begin the dots.
 void waitBeside(DotWaitOp wait, EachProgramOp each) {
   OpBuilder b(wait);
   auto behind = llvm::make_range(std::next(Block::iterator(wait)), each.getBody().front().end());
-  if (each.getDynamic() && llvm::none_of(behind, [](Operation& op) { return waitsForCopies(&op); }))
-    TakeProgramOp::create(b, wait.getLoc());
+  if (each.getDynamic() && llvm::none_of(behind, [](Operation& op) { return waitsForBoxes(&op); })) TakeProgramOp::create(b, wait.getLoc());
   auto stores = each.getBody().front().getOps<StoreBoxesOp>();
   if (stores.empty() || !wait->isBeforeInBlock(*stores.begin()) || isMadeElsewhere(*stores.begin())) return;
   AwaitSentOp::create(b, wait.getLoc());
