@@ -192,7 +192,7 @@ std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout) {
 }
 
 bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second) {
-  if (!rowsOfWarps(first) || rowsOfWarps(first) != rowsOfWarps(second) || first.outputShape() != second.outputShape()) return false;
+  if (!rowsOfWarps(first) || rowsOfWarps(first) != rowsOfWarps(second) || first.outputShape()[0] != second.outputShape()[0]) return false;
   auto ofWarps = [](const LinearLayout& layout) {
     std::vector<Repeat> repeats;
     for (const Repeat& repeat : layout.repeats())

@@ -59,7 +59,7 @@ std::optional<WarpBox> boxOfWarps(const LinearLayout& layout);
 
 /// The rows of these blocks where they have all columns.
 std::optional<std::int64_t> rowsOfWarps(const LinearLayout& layout);
-/// Whether each row is whole in the same warp in both layouts of one tile.
+/// Whether each row is whole in the same warp in both layouts: of one tile, or of a tile and some of its columns.
 bool warpsHoldSameRows(const LinearLayout& first, const LinearLayout& second);
 
 /// A digit of an element's number along a dimension: number / below % count, chosen by registers (lane 0), or by one bit of the lane.

@@ -160,4 +160,33 @@ LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t element
   return LinearLayout(inputs, layout.outputs(), layout.repeats());
 }
 
+std::optional<LinearLayout> firstElements(const LinearLayout& layout, int d, std::int64_t size) {
+  const std::string name = dim(d);
+  if (!std::has_single_bit(static_cast<std::uint64_t>(size)) || size > std::int64_t{1} << layout.outputBits(name)) return std::nullopt;
+  std::vector<LinearLayout::Input> inputs;
+  for (const Axis& axis : layout.inputs()) {
+    LinearLayout::Input input{.name = axis.name, .bases = {}};
+    for (int bit = 0; bit < axis.bits; ++bit) {
+      Coords basis = layout.linearPart().at({{axis.name, std::int64_t{1} << bit}});
+      if (basis[d] < size)
+        input.bases.push_back(basis);
+      else if (axis.name != kRegister)
+        return std::nullopt;
+    }
+    inputs.push_back(input);
+  }
+  std::vector<Axis> outputs = layout.outputs();
+  for (Axis& output : outputs)
+    if (output.name == name) output.bits = std::countr_zero(static_cast<std::uint64_t>(size));
+  std::vector<Repeat> repeats;
+  for (const Repeat& repeat : layout.repeats()) {
+    if (repeat.out != name)
+      repeats.push_back(repeat);
+    else if (repeat.in != kRegister)
+      return std::nullopt;
+  }
+  LinearLayout result(inputs, outputs, repeats);
+  return result.isSurjective() ? std::optional(result) : std::nullopt;
+}
+
 }  // namespace fattn::layout

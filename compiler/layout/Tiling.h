@@ -7,6 +7,8 @@
 #ifndef FATTN_COMPILER_LAYOUT_TILING_H
 #define FATTN_COMPILER_LAYOUT_TILING_H
 
+#include <optional>
+
 #include "compiler/layout/LinearLayout.h"
 
 namespace fattn::layout {
@@ -41,6 +43,10 @@ LinearLayout blocked(const BlockedOptions& options);
 /// has 8 columns afterwards. The layout itself where registers hold nothing that could be exchanged. `amongWarps`: warps exchange registers
 /// too, where no lanes follow each other.
 LinearLayout withVectors(const LinearLayout& layout, int d, std::int64_t elements, bool amongWarps = false);
+
+/// The layout of elements 0 .. size-1 along dimension `d` (a power of two): the registers of the others left out. Nothing where lanes or
+/// warps hold them.
+std::optional<LinearLayout> firstElements(const LinearLayout& layout, int d, std::int64_t size);
 
 }  // namespace fattn::layout
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores of boxes by the tensor memory accelerator (TMA), and additions of boxes to memory. A warp needs no other one for them:
 //
-//   one thread   where a loop or a block's next program lays the next boxes there: wait until the engine has read the last ones
+//   one thread   where a loop, a block's next program or a store before lays boxes there: wait until the engine has read the last ones
 //                (cp.async.bulk.commit_group, which makes them a group, and cp.async.bulk.wait_group.read)
 //   all lanes    lay the warp's rows into the buffer (stmatrix), and make that visible to the engine (fence.proxy.async)
 //   one thread   cp.async.bulk.tensor, or cp.reduce.async.bulk.tensor, for each box
@@ -153,7 +153,10 @@ LogicalResult Machine::sendBoxes(Lowering& to, tilegpu::SendBoxesOp op) {
 LogicalResult Machine::storeBoxes(Lowering& to, tilegpu::StoreBoxesOp op) {
   if (tilegpu::isMadeElsewhere(op)) return layForOthers(to, op);
   const Value slot = onlySlot(to, op);
-  if (op->getParentOfType<LoopLikeOpInterface>() || op->getParentOfType<tilegpu::EachProgramOp>()) {
+  const bool isFollowing = llvm::any_of(op.getBuffer().getUsers(), [&](Operation* other) {
+    return isa<tilegpu::StoreBoxesOp>(other) && other->getBlock() == op->getBlock() && other->isBeforeInBlock(op);
+  });
+  if (isFollowing || op->getParentOfType<LoopLikeOpInterface>() || op->getParentOfType<tilegpu::EachProgramOp>()) {
     if (!op.getAwaited()) waitForReads(to);
     NVVM::SyncWarpOp::create(to.b, to.i32(-1));
   }

@@ -203,8 +203,11 @@ void EmittedRun::onGlobal(const Step& step, int64_t count, const Window& window,
   bool known = before->window.base.known && window.base.known && before->window.array == window.array;
   if (!known || before->window.rank != window.rank) return;
   bool moved = before->window.base != window.base;
-  for (int d = 0; d < std::min(window.rank, Window::kMostDims); ++d)
-    moved |= window.offsets[d].known && before->window.offsets[d].known && window.offsets[d] != before->window.offsets[d];
+  tilegpu::SliceOp part = storedPartOf(step.op);
+  for (int d = 0; d < std::min(window.rank, Window::kMostDims); ++d) {
+    const Number &now = window.offsets[d], &then = before->window.offsets[d];
+    moved |= now.known && then.known && now.value != then.value + (part ? part.getOffsets()[d] : 0);
+  }
   if (moved)
     faults.add("place", &step, nullptr,
                fmt::format("accesses {} in its run {}, where the program before scheduling accesses {}", textOf(window), count + 1,

@@ -228,20 +228,21 @@ class Flattener {
             [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
         .Case<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
-        .Case([&](tilegpu::StoreBoxesOp store) { global(step, store.getValue().getType(), /*oneHolder=*/true, /*byWarp=*/true); })
+        .Case([&](tilegpu::StoreBoxesOp store) { boxes(step, store); })
         .Case([&](tile::AtomicAddOp add) {
           step.orders = add.getOrder() != tile::MemoryOrder::relaxed;
           global(step, add.getValue().getType(), true);
         });
   }
 
-  /// Parts of one read, cut along a dot's depth, run once a trip each.
+  /// Parts of one read, cut along a dot's depth, or of one store, run once a trip each.
   void labelled(Step& step, tilegpu::SourceLabel label) {
     std::vector<int64_t> key = {label.source, label.clone};
     if (auto load = dyn_cast<tilegpu::LoadBufferOp>(step.op)) {
       llvm::append_range(key, load.getOffsets());
       llvm::append_range(key, load.getType().getShape());
     }
+    if (tilegpu::SliceOp part = storedPartOf(step.op)) llvm::append_range(key, part.getOffsets());
     auto [it, fresh] = streams.try_emplace(key, program.streams);
     if (fresh) ++program.streams;
     step.stream = it->second;
@@ -273,6 +274,18 @@ class Flattener {
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
       accessor.layout = tensor.getEncoding();
       accessor.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    }
+    step.owners = intern(std::move(accessor));
+  }
+
+  void boxes(Step& step, tilegpu::StoreBoxesOp store) {
+    RankedTensorType type = store.getValue().getType();
+    Accessor accessor{.layout = type.getEncoding(), .shape = {}, .oneHolder = true, .byWarp = true};
+    tilegpu::SliceOp part = storedPartOf(store);
+    llvm::append_range(accessor.shape, part ? part.getInput().getType().getShape() : type.getShape());
+    if (part) {
+      llvm::append_range(accessor.shape, type.getShape());
+      llvm::append_range(accessor.shape, part.getOffsets());
     }
     step.owners = intern(std::move(accessor));
   }

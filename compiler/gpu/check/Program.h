@@ -108,6 +108,12 @@ struct Program {
 /// Sets Buffer::rewritten.
 void findRewrittenBuffers(Program& program);
 
+/// Of a store that lays some columns of a tile, which are stored one part after the other: these; null where it stores all of it.
+inline tilegpu::SliceOp storedPartOf(mlir::Operation* op) {
+  auto store = llvm::dyn_cast<tilegpu::StoreBoxesOp>(op);
+  return store ? store.getValue().getDefiningOp<tilegpu::SliceOp>() : tilegpu::SliceOp();
+}
+
 /// Fails, with an error of the operation, where the function has control flow that is not structured.
 mlir::FailureOr<Program> programOf(mlir::func::FuncOp function);
 

@@ -153,12 +153,12 @@ func.func @unaligned(%o: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noa
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
 #vec = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (8,0), 16 -> (0,32); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
 
-// 216 KB are taken: there is room for 8 KB. With two slots for what boxes fill once a program, there is none. Where a block takes one
-// program, 224 KB are no obstacle, as the operands' bytes are free by then.
+// 216 KB are taken: there is room for 8 KB, beside one slot for what boxes fill once a program. Where a block takes one program, 224 KB are
+// no obstacle, as the operands' bytes are free by then.
 // CHECK-LABEL: func.func @room
 // CHECK: tilegpu.store_boxes
 // PROGRAMS-LABEL: func.func @room
-// PROGRAMS-NOT: store_boxes
+// PROGRAMS: tilegpu.store_boxes
 func.func @room(%o: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}, %rows: i64, %stride: i64 {tile.divisibility = 8 : i64}, %q: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 64>, element = bf16, pointer = 3 : i64, sizes = [array<i64: 64>, array<i64: 64>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
   %c0 = arith.constant 0 : i64
   %c1 = arith.constant 1 : i64
@@ -200,6 +200,45 @@ func.func @full(%o: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}
   %w = tile.make_block_ptr %o, shape [%rows, %c64], strides [%stride, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
   %y = tilegpu.convert_layout %x : tensor<64x64xbf16, #acc> -> tensor<64x64xbf16, #vec>
   tile.store %w, %y {boundary_check = array<i64: 0>} : !tile.block_ptr<64x64xbf16>, tensor<64x64xbf16, #vec>
+  return
+}
+
+// -----
+
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0) | dim0: 64, dim1: 64">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64), 64 -> (0,128); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 256">
+#vec = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (8,0), 16 -> (0,32), 32 -> (0,64), 64 -> (0,128); lane: 1 -> (0,8), 2 -> (0,16), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 256">
+
+// 208 KB are taken, with two slots for what is copied once a program. There is room for half of 32 KB: the columns are stored in two parts,
+// which have one buffer. Where a block takes one program the whole tile lies where operands were.
+// CHECK-LABEL: func.func @parts
+// CHECK: tilegpu.alloc : !tilegpu.buffer<1 x 64x256xbf16
+// CHECK: tilegpu.store_boxes {{.*}} tensor<64x256xbf16
+// PROGRAMS-LABEL: func.func @parts
+// PROGRAMS: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 64x128xbf16
+// PROGRAMS: %[[P:.*]] = tile.make_block_ptr %{{.*}}, offsets[%[[ROW:.*]], %[[ZERO:.*]]] : {{.*}} -> !tile.block_ptr<64x128xbf16>
+// PROGRAMS: %[[X:.*]] = tilegpu.slice %[[ALL:.*]] [0, 0] : tensor<64x256xbf16, {{.*}} -> tensor<64x128xbf16,
+// PROGRAMS: tilegpu.store_boxes %[[P]], %[[X]] in %[[B]] map 1[]
+// PROGRAMS: %[[HALF:.*]] = arith.constant 128 : i64
+// PROGRAMS: %[[COLUMN:.*]] = arith.addi %[[ZERO]], %[[HALF]] : i64
+// PROGRAMS: %[[Q:.*]] = tile.make_block_ptr %{{.*}}, offsets[%[[ROW]], %[[COLUMN]]] : {{.*}} -> !tile.block_ptr<64x128xbf16>
+// PROGRAMS: %[[Y:.*]] = tilegpu.slice %[[ALL]] [0, 128]
+// PROGRAMS: tilegpu.store_boxes %[[Q]], %[[Y]] in %[[B]] map 1[]
+func.func @parts(%o: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}, %rows: i64, %stride: i64 {tile.divisibility = 8 : i64}, %q: !tile.ptr<bf16> {tile.divisibility = 16 : i64, tile.noalias}) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 64>, element = bf16, pointer = 3 : i64, sizes = [array<i64: 64>, array<i64: 64>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c64 = arith.constant 64 : i64
+  %c256 = arith.constant 256 : i64
+  %slot = arith.constant 0 : i32
+  %taken = tilegpu.alloc : !tilegpu.buffer<24 x 64x64xbf16, #rows>
+  %once = tilegpu.alloc : !tilegpu.buffer<1 x 64x64xbf16, #rows>
+  %from = tile.make_block_ptr %q, shape [%c64, %c64], strides [%c64, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
+  %t = tilegpu.copy_async %from, %once[%slot] map 0[] : !tile.block_ptr<64x64xbf16>, !tilegpu.buffer<1 x 64x64xbf16, #rows>
+  tilegpu.copy_wait %t in %once[%slot] : !tilegpu.buffer<1 x 64x64xbf16, #rows>
+  %x = arith.constant dense<1.0> : tensor<64x256xbf16, #acc>
+  %w = tile.make_block_ptr %o, shape [%rows, %c256], strides [%stride, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x256xbf16>
+  %y = tilegpu.convert_layout %x : tensor<64x256xbf16, #acc> -> tensor<64x256xbf16, #vec>
+  tile.store %w, %y {boundary_check = array<i64: 0>} : !tile.block_ptr<64x256xbf16>, tensor<64x256xbf16, #vec>
   return
 }
 

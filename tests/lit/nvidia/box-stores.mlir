@@ -39,6 +39,40 @@ func.func @rows(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.t
 
 // -----
 
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64), 64 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 128, dim1: 128">
+#rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0), 4096 -> (64,0), 8192 -> (0,64) | dim0: 128, dim1: 128">
+!buf = !tilegpu.buffer<1 x 128x128xbf16, #rows>
+
+// The second store has the first one's buffer: it waits until the engine has read that.
+// CHECK-LABEL: func.func @parts
+// CHECK-NOT: _group;
+// CHECK-COUNT-16: llvm.nvvm.stmatrix.sync.aligned.m8n8.x4.b16
+// CHECK-COUNT-4: "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK-COUNT-16: llvm.nvvm.stmatrix.sync.aligned.m8n8.x4.b16
+// CHECK: %c128_i32
+// CHECK: "cp.async.bulk.commit_group;"
+// CHECK-NEXT: "cp.async.bulk.wait_group.read 0;"
+// CHECK-NEXT: return
+func.func @parts(%o: !tile.ptr<bf16>, %n: i64) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.shared_bytes = 32768 : i64,
+    tilegpu.tensor_maps = [{box = array<i64: 64, 16>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 256>, array<i64: 1, 1>], strides = [array<i64: 512>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c128 = arith.constant 128 : i64
+  %c256 = arith.constant 256 : i64
+  %x = arith.constant dense<1.0> : tensor<128x128xbf16, #acc>
+  %w = tile.make_block_ptr %o, shape [%n, %c256], strides [%c256, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<128x128xbf16>
+  %b = tilegpu.alloc {offset = 0 : i64} : !buf
+  tilegpu.store_boxes %w, %x in %b map 0[] {boundary_check = array<i64: 0>} : !tile.block_ptr<128x128xbf16>, tensor<128x128xbf16, #acc>, !buf
+  %w2 = tile.make_block_ptr %o, shape [%n, %c256], strides [%c256, %c1], offsets [%c0, %c128] : !tile.ptr<bf16> -> !tile.block_ptr<128x128xbf16>
+  tilegpu.store_boxes %w2, %x in %b map 0[] {boundary_check = array<i64: 0>} : !tile.block_ptr<128x128xbf16>, tensor<128x128xbf16, #acc>, !buf
+  return
+}
+
+// -----
+
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 64">
 #rows = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0) | dim0: 64, dim1: 64">
 !buf = !tilegpu.buffer<1 x 64x64xbf16, #rows>

@@ -112,7 +112,8 @@ TEST(Queries, WarpsHoldSameRows) {
   EXPECT_TRUE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1})));
   EXPECT_FALSE(warpsHoldSameRows(c, blocked({.shape = {64, 64}}))) << "rows in another order";
   EXPECT_FALSE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 64}, {2, 2})));
-  EXPECT_FALSE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 32}, {4, 1}))) << "another tile";
+  EXPECT_TRUE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 32}, {4, 1}))) << "half of the columns";
+  EXPECT_FALSE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::C, 16, 16), {128, 64}, {4, 1}))) << "another tile";
 }
 
 TEST(Reduction, RowsOfTheAccumulator) {

@@ -18,6 +18,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/layout/Tiling.h"
 #include "fattn/Error.h"
 
 using namespace mlir;
@@ -31,36 +32,6 @@ namespace {
 
 using layout::LinearLayout;
 
-/// The layout of elements 0 .. size-1 along dimension d: the registers of the others left out. Nothing where lanes or warps hold them.
-std::optional<LinearLayout> narrow(const LinearLayout& whole, int d, int64_t size) {
-  std::string name = layout::dim(d);
-  if (!llvm::isPowerOf2_64(size) || size > int64_t{1} << whole.outputBits(name)) return std::nullopt;
-  std::vector<LinearLayout::Input> inputs;
-  for (const layout::Axis& axis : whole.inputs()) {
-    LinearLayout::Input input{.name = axis.name, .bases = {}};
-    for (int bit = 0; bit < axis.bits; ++bit) {
-      layout::Coords basis = whole.linearPart().at({{axis.name, int64_t{1} << bit}});
-      if (basis[d] < size)
-        input.bases.push_back(basis);
-      else if (axis.name != layout::kRegister)
-        return std::nullopt;
-    }
-    inputs.push_back(input);
-  }
-  std::vector<layout::Axis> outputs = whole.outputs();
-  for (layout::Axis& output : outputs)
-    if (output.name == name) output.bits = static_cast<int>(llvm::Log2_64(size));
-  std::vector<layout::Repeat> repeats;
-  for (const layout::Repeat& repeat : whole.repeats()) {
-    if (repeat.out != name)
-      repeats.push_back(repeat);
-    else if (repeat.in != layout::kRegister)
-      return std::nullopt;
-  }
-  LinearLayout result(inputs, outputs, repeats);
-  return result.isSurjective() ? std::optional(result) : std::nullopt;
-}
-
 /// One operand of a dot, to be cut along dimension `along`.
 class Operand {
  public:
@@ -68,7 +39,7 @@ class Operand {
   static std::optional<Operand> make(tile::DotOp dot, Value value, int along, int64_t size) {
     Operand result{value, along};
     auto type = cast<RankedTensorType>(value.getType());
-    auto part = narrow(*layoutOf(type), along, size);
+    auto part = layout::firstElements(*layoutOf(type), along, size);
     if (!part) return std::nullopt;
     SmallVector<int64_t> shape(type.getShape());
     shape[along] = size;

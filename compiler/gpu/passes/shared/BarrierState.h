@@ -32,7 +32,7 @@ struct BarrierState {
 bool conflicts(const BufferAccess& access, mlir::Value buffer, const Done& done);
 
 /// Whether two accesses to one window leave each element to the same thread; or, where an engine writes for a warp what the warp's threads
-/// have met before, to the same warp.
+/// have met before, to the same warp, if only some columns of the window.
 bool haveSameOwners(mlir::Operation* first, mlir::Operation* second);
 
 }  // namespace fattn::tilegpu
