@@ -81,6 +81,8 @@ inline bool isMadeElsewhere(mlir::Operation* op) {
   auto madeBy = op->getAttrOfType<mlir::StringAttr>(kMadeByAttr);
   return madeBy && madeBy.getValue() == kMadeElsewhere;
 }
+/// On the function, by -tilegpu-assign-layouts: blocks are to take several programs, where the passes behind can let them.
+inline constexpr llvm::StringLiteral kSeveralAttr = "tilegpu.several";
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";

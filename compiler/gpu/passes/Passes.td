@@ -34,7 +34,8 @@ def AssignLayoutsPass : Pass<"tilegpu-assign-layouts", "::mlir::ModuleOp"> {
     behind read.
   }];
   let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">,
-                 Option<"owners", "owners", "bool", "false", "Results that are only added to memory have one warp group as their owner">];
+                 Option<"owners", "owners", "bool", "false", "Results that are only added to memory have one warp group as their owner">,
+                 Option<"programs", "programs", "bool", "false", "Blocks are to take several programs, whose operands need shared memory">];
   let dependentDialects = ["TileGpuDialect"];
 }
 

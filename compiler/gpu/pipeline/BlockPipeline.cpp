@@ -74,7 +74,10 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
   // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
-  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target, .warps = options.warps, .owners = owners}));
+  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target,
+                                               .warps = options.warps,
+                                               .owners = owners,
+                                               .programs = words.persistent && options.roles && options.boxes}));
   pm.addPass(tilegpu::createRemoveConversionsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -2,6 +2,9 @@
 // `persistent` and `dynamic` in a schedule: whose blocks take one program after another, and that others are as ever.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <regex>
+
 #include "fattn/Error.h"
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
@@ -15,10 +18,12 @@ struct ScheduledCase {
   std::string schedule = {};
   bool boxes = true;
   int32_t warps = 8;
+  std::int64_t headDim = 128;
 };
 
 compiler::Binary binaryOf(const ScheduledCase& one) {
-  const kernels::ForwardKind kind{.dtype = DType::BF16, .head_dim = 128, .head_dim_v = 128, .causal = true, .alignment = 16};
+  const kernels::ForwardKind kind{
+      .dtype = DType::BF16, .head_dim = one.headDim, .head_dim_v = one.headDim, .causal = true, .alignment = 16};
   const TileConfig tile{.block_m = 128, .block_n = 64, .stages = 2, .warps = one.warps, .schedule = one.schedule};
   return kernels::compileProgram({.target = one.target,
                                   .tile = tile,
@@ -57,6 +62,22 @@ TEST(Persistent, BlocksMayBeHandedTheirProgramsWhileTheKernelRuns) {
     EXPECT_EQ(parameters(binary.bytes), parameters(inTurns.bytes) + 1) << "the counter";
     EXPECT_EQ(binary.tensorMaps, inTurns.tensorMaps);
   }
+}
+
+/// Barriers of a fixed number: turns have theirs in a register.
+std::ptrdiff_t blockBarriers(const std::string& ptx) {
+  const std::regex barrier(R"(bar\.sync\s+\d)");
+  return std::distance(std::sregex_iterator(ptx.begin(), ptx.end(), barrier), std::sregex_iterator());
+}
+
+// 192 KB of operands leave 35 KB. The results need them, in two parts; so rows that are redone use no shared memory, and no warp waits for
+// another one where a program ends.
+TEST(Persistent, ProgramsOf256ColumnsEndByWarps) {
+  const compiler::Binary binary = binaryOf({.target = "nvidia:sm_90a", .schedule = "A B1 a b dynamic", .headDim = 256});
+  EXPECT_TRUE(binary.repeats && binary.counts);
+  EXPECT_EQ(blockBarriers(binary.bytes), 1) << "behind the initialization of barrier objects";
+  const compiler::Binary once = binaryOf({.target = "nvidia:sm_90a", .schedule = "A B1 a b", .headDim = 256});
+  EXPECT_GT(blockBarriers(once.bytes), 1) << "all warps redo rows together, with more shared memory and fewer registers";
 }
 
 TEST(Persistent, WhereTheCompilerCannotABlockTakesOne) {

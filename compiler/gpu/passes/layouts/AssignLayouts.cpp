@@ -147,6 +147,7 @@ class AssignLayoutsPass : public impl::AssignLayoutsPassBase<AssignLayoutsPass> 
     Builder b(&getContext());
     function->setAttr(kTargetAttr, b.getStringAttr(target.getValue()));
     function->setAttr(kWarpsAttr, b.getI64IntegerAttr(warps));
+    if (programs && hasRoomForCopier(function)) function->setAttr(kSeveralAttr, b.getUnitAttr());
     if (owners) markOwned(function);
     LayoutPool pool(machine, warps);
     Assignment assignment(function, pool);

@@ -151,6 +151,7 @@ class Assignment {
   void assignHomes();
   void spread(mlir::Value from, LayoutId layout);
   double cost(double limit);
+  double costOfMove(mlir::Operation* op, LayoutId from, LayoutId to, int bits);
   double costOf(mlir::Operation* op);
   int contiguousDimIn(mlir::Value operand);
   double costOfDot(tile::DotOp dot);

@@ -147,6 +147,14 @@ static double frequencyOfDefinition(Value v) {
   return frequencyOf(parent) * (isa<LoopLikeOpInterface>(parent) ? 16 : 1);
 }
 
+/// Where blocks take several programs, single warps get no shared memory: then it costs more than anything else.
+double Assignment::costOfMove(Operation* op, LayoutId from, LayoutId to, int bits) {
+  constexpr double kImpossible = 1e6;
+  const double cycles = pool_.conversionCost(from, to, bits);
+  const bool apart = function_->hasAttr(kSeveralAttr) && isForSingleWarps(op);
+  return apart && pool_.convertsInShared(from, to, bits) ? cycles + kImpossible / frequencyOf(op) : cycles;
+}
+
 double Assignment::costOf(Operation* op) {
   Placement placement = place(op);
   double frequency = frequencyOf(op), total = 0;
@@ -155,11 +163,10 @@ double Assignment::costOf(Operation* op) {
     bool fromMemory = dot && i < 2 && loadBehind(operand);
     if (!isTileValue(operand) || isCheap(operand) || fromMemory) continue;
     // What does not change in a loop is converted before it.
-    total +=
-        pool_.conversionCost(home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
+    total += costOfMove(op, home(operand), placement.operands[i], bitsOf(operand)) * std::min(frequency, frequencyOfDefinition(operand));
   }
   for (auto [i, result] : llvm::enumerate(op->getResults()))
-    if (isTileValue(result)) total += pool_.conversionCost(placement.results[i], home(result), bitsOf(result)) * frequency;
+    if (isTileValue(result)) total += costOfMove(op, placement.results[i], home(result), bitsOf(result)) * frequency;
   if (dot) total += costOfDot(dot);
   if (auto reduce = dyn_cast<tile::ReduceOp>(op); reduce && !picksAny(reduce))
     for (Value input : reduce.getInputs())

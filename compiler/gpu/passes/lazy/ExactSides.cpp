@@ -3,6 +3,7 @@
 
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -44,8 +45,11 @@ bool isForSingleWarps(Operation* op, const gpu::Target& target, int64_t warps) {
   auto lazy = op->getParentOfType<tile::SelectLazyOp>();
   if (!lazy) return false;
   const int64_t threads = warps * target.warpSize;
-  // The other half is for addresses, scores, and operands of the step.
-  return heldIn(lazy, threads) <= gpu::registerLimit(target, 1, static_cast<int>(threads), /*copierRegisters=*/0) / 2;
+  const int64_t registers = gpu::registerLimit(target, 1, static_cast<int>(threads), /*copierRegisters=*/0);
+  // The rest is for addresses, scores, and operands of the step. Where blocks take several programs it may be less, so that the assembler
+  // keeps some numbers in memory: that hardly ever happens, while bytes of shared memory would be taken from all programs.
+  const bool several = op->getParentOfType<FunctionOpInterface>()->hasAttr(kSeveralAttr);
+  return heldIn(lazy, threads) <= (several ? registers * 4 / 5 : registers / 2);
 }
 
 }  // namespace fattn::tilegpu

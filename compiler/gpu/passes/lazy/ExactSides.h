@@ -12,7 +12,8 @@
 
 namespace fattn::tilegpu {
 
-/// Whether the operation is in such a region of a block of so many warps, layouts assigned or not.
+/// Whether the operation is in such a region of a block of so many warps, layouts assigned or not. More is tried where blocks take several
+/// programs (kSeveralAttr), which have no shared memory for it.
 bool isForSingleWarps(mlir::Operation* op, const gpu::Target& target, int64_t warps);
 
 }  // namespace fattn::tilegpu
