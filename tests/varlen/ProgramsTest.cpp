@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <regex>
 
 #include "compiler/gpu/Target.h"
 #include "dsl/Internal.h"
@@ -58,6 +60,16 @@ TEST(VarlenProgram, HasNoFaultsUnderTheAdversary) {
           EXPECT_EQ(adversary::textOf(adversary::check(*block.module, test::bySlot(program, arguments), grid)), "");
         },
         data, tile, 33);
+  }
+}
+
+// Results of packed sequences leave by threads, which exchange them within a warp: the next program's operands have the shared memory.
+TEST(VarlenProgram, BlocksThatTakeSeveralMeetOnce) {
+  for (const std::int64_t columns : {128, 192, 256}) {
+    const Parameters parameters = {{"dtype", std::string("bf16")}, {"head_dim", columns}, {"head_dim_v", columns}, {"causal", true}};
+    const std::string ptx = test::ptxOf(kernels::varlenTemplate(), parameters, "nvidia:sm_90a");
+    const std::regex barrier(R"(bar\.sync\s+\d)");  // turns have their numbers in registers
+    EXPECT_EQ(std::distance(std::sregex_iterator(ptx.begin(), ptx.end(), barrier), std::sregex_iterator()), 1) << columns;
   }
 }
 

@@ -130,6 +130,8 @@ bool Assignment::placeControl(Operation* op, Placement& placement) {
 
 /// Cycles that a warp waits for the others of its block where groups of warps take turns at the matrix unit, and so run apart.
 constexpr double kBlockWait = 100;
+/// And for the operands of its block's next program, which arrive when the bytes of this one's are free: about what memory takes.
+constexpr double kNextProgramWait = 600;
 
 /// Loads and stores are done where the tile lives, in vectors of the same warps, or coalesced: whatever costs least with its conversion.
 /// Additions to memory are not exchanged between warps: nobody waits for them, but warps would for each other.
@@ -147,8 +149,9 @@ void Assignment::placeMemory(Operation* op, Placement& placement) {
     const LayoutId from = isLoad ? there : here, to = isLoad ? here : there;
     const bool inShared = pool_.convertsInShared(from, to, bits);
     if ((alone || isa<tile::AccumulateOp>(op)) && inShared) continue;
-    const double wait = inShared && pool_.target().warpGroup ? kBlockWait * static_cast<double>(pool_.warps()) : 0;
-    const double price = costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait;
+    double wait = inShared && pool_.target().warpGroup ? kBlockWait : 0;
+    if (inShared && !isLoad && function_->hasAttr(kSeveralAttr) && !op->getParentOfType<LoopLikeOpInterface>()) wait += kNextProgramWait;
+    const double price = costOfMemory(op, there) + pool_.conversionCost(from, to, bits) + wait * static_cast<double>(pool_.warps());
     if (!least || price < *least) best = there, least = price;
   }
   (isLoad ? placement.results[0] : placement.operands[1]) = best;
