@@ -228,7 +228,7 @@ class Flattener {
             [&](auto wait) { step.number = static_cast<int64_t>(wait.getPending().value_or(0)); })
         .Case<tile::LoadOp, tile::GatherOp>([&](auto load) { global(step, load.getResult().getType(), false); })
         .Case<tile::StoreOp, tile::AccumulateOp, tile::ScatterOp>([&](auto store) { global(step, store.getValue().getType(), true); })
-        .Case([&](tilegpu::StoreBoxesOp store) { boxes(step, store); })
+        .Case([&](tilegpu::StoreBoxesOp store) { global(step, store.getValue().getType(), /*oneHolder=*/true, /*byWarp=*/true); })
         .Case([&](tile::AtomicAddOp add) {
           step.orders = add.getOrder() != tile::MemoryOrder::relaxed;
           global(step, add.getValue().getType(), true);
@@ -273,19 +273,10 @@ class Flattener {
     Accessor accessor{.layout = {}, .shape = {}, .oneHolder = oneHolder, .byWarp = byWarp};
     if (auto tensor = dyn_cast<RankedTensorType>(type)) {
       accessor.layout = tensor.getEncoding();
-      accessor.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
-    }
-    step.owners = intern(std::move(accessor));
-  }
-
-  void boxes(Step& step, tilegpu::StoreBoxesOp store) {
-    RankedTensorType type = store.getValue().getType();
-    Accessor accessor{.layout = type.getEncoding(), .shape = {}, .oneHolder = true, .byWarp = true};
-    tilegpu::SliceOp part = storedPartOf(store);
-    llvm::append_range(accessor.shape, part ? part.getInput().getType().getShape() : type.getShape());
-    if (part) {
-      llvm::append_range(accessor.shape, type.getShape());
-      llvm::append_range(accessor.shape, part.getOffsets());
+      tilegpu::SliceOp part = storedPartOf(step.op);
+      if (part) llvm::append_range(accessor.shape, part.getInput().getType().getShape());
+      llvm::append_range(accessor.shape, tensor.getShape());
+      if (part) llvm::append_range(accessor.shape, part.getOffsets());
     }
     step.owners = intern(std::move(accessor));
   }

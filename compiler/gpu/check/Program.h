@@ -82,7 +82,7 @@ struct Buffer {
 /// How the threads of a block share an access: what Owners.h computes from.
 struct Accessor {
   mlir::Attribute layout;                 ///< null where all threads access the same scalar
-  llvm::SmallVector<int64_t> shape = {};  ///< of what is accessed
+  llvm::SmallVector<int64_t> shape = {};  ///< of what is accessed; of a part: of the whole, of the part, and where it begins
   bool oneHolder = false;                 ///< of several threads that hold an element only the first accesses it
   bool byWarp = false;                    ///< an engine accesses for what a whole warp holds, when its threads have met
   bool operator==(const Accessor&) const = default;

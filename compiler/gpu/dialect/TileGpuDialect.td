@@ -35,7 +35,8 @@ def TileGpu_Dialect : Dialect {
       maps are right only if they are not negative;
     - with roles (`-tilegpu-split-roles`) the block has `tilegpu.copier_warps` more warps than layouts know, and each copy by a tensor map stands
       twice: `tilegpu.made = "alone"` where the one thread that executes it makes it, `"elsewhere"` where the program waits for it;
-    - with `tilegpu.repeats` a block takes one program after another (`tilegpu.each_program`);
+    - with `tilegpu.several` blocks are to take several programs, if the passes behind can let them, and rows that are redone get no shared
+      memory; with `tilegpu.repeats` a block takes one program after another (`tilegpu.each_program`);
     - the function carries `tilegpu.target`, the name of a row of the machine table, and `tilegpu.warps = 4 : i64`, the warps of a block.
   }];
   let useDefaultTypePrinterParser = 1;

@@ -181,8 +181,8 @@ def TileGpu_StoreBoxesOp : TileGpu_Op<"store_boxes"> {
   let description = [{
     Stores the tile as `tile.store` does, or with `add` adds it as `tile.accumulate` does. Each warp lays its part into the buffer, and an engine takes them from there, in boxes of the array
     that the function's tensor map of number `map` describes; `coordinates` are as for `tilegpu.copy_async`. The warp goes on while the
-    engine works. It waits for the engine before it lays the next tile, or the next part of one, into the buffer, and before the kernel ends. With `tilegpu.made =
-    "elsewhere"` a `tilegpu.send_boxes` tells the engine.
+    engine works. It waits for the engine before it lays the next tile, or the next part of one, into the buffer, and before the kernel ends.
+    With `tilegpu.made = "elsewhere"` a `tilegpu.send_boxes` tells the engine.
 
     Nothing else may use the buffer's bytes behind it; where it stands in a loop, nothing else in the loop may. No program may read or write
     again what it has stored: threads and the engine have no order. Additions have none among themselves, so that a loop may repeat them.

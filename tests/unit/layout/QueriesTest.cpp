@@ -107,6 +107,13 @@ TEST(Queries, BoxOfWarps) {
   EXPECT_EQ(box(blocked({.shape = {64}, .order = {0}})), of(0, 0)) << "one dimension";
 }
 
+TEST(Queries, FirstElements) {
+  auto c = nvidia::mma(Operand::C, 16, 16);
+  EXPECT_EQ(firstElements(tileFragment(c, {64, 64}, {4, 1}), 1, 32), tileFragment(c, {64, 32}, {4, 1}));
+  EXPECT_EQ(firstElements(tileFragment(c, {64, 64}, {4, 1}), 0, 32), std::nullopt) << "warps hold the other rows";
+  EXPECT_EQ(firstElements(tileFragment(c, {64, 64}, {4, 1}), 1, 48), std::nullopt) << "no power of two";
+}
+
 TEST(Queries, WarpsHoldSameRows) {
   LinearLayout c = tileFragment(nvidia::mma(Operand::C, 16, 16), {64, 64}, {4, 1});
   EXPECT_TRUE(warpsHoldSameRows(c, tileFragment(nvidia::mma(Operand::A, 16, 16), {64, 64}, {4, 1})));

@@ -14,6 +14,8 @@ namespace fattn::tilegpu {
 /// The number of a layout in a LayoutPool.
 using LayoutId = int;
 inline constexpr LayoutId kNoLayout = -1;
+/// Cycles of what cannot be: more than any other choice costs.
+inline constexpr double kImpossible = 1e6;
 
 /// How the layout of one value follows from that of another.
 struct Rule {

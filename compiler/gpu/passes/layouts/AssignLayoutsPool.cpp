@@ -95,8 +95,6 @@ const LayoutPool::Move& LayoutPool::move(LayoutId from, LayoutId to, int bits) {
   layout::Conversion plan = layout::planConversion((*this)[from], (*this)[to], bits, gpu::banksOf(target_));
   const bool inShared = plan.kind == layout::ConversionKind::Shared;
   entry->second = {static_cast<double>(plan.cost.cycles()) * static_cast<double>(warps_), inShared};
-  // What no block has room for is dearer than anything else.
-  constexpr double kImpossible = 1e6;
   const int64_t bytes = (int64_t{1} << (*this)[to].totalOutputBits()) * bits / 8;
   if (inShared && bytes > target_.shared.bytesPerBlock) entry->second.cycles += kImpossible;
   return entry->second;

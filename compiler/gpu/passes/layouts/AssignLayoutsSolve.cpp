@@ -147,9 +147,9 @@ static double frequencyOfDefinition(Value v) {
   return frequencyOf(parent) * (isa<LoopLikeOpInterface>(parent) ? 16 : 1);
 }
 
-/// Where blocks take several programs, single warps get no shared memory: then it costs more than anything else.
+/// A conversion at an operation, before it is multiplied by how often that runs. Where blocks take several programs, code of single warps
+/// gets no shared memory.
 double Assignment::costOfMove(Operation* op, LayoutId from, LayoutId to, int bits) {
-  constexpr double kImpossible = 1e6;
   const double cycles = pool_.conversionCost(from, to, bits);
   const bool apart = function_->hasAttr(kSeveralAttr) && isForSingleWarps(op);
   return apart && pool_.convertsInShared(from, to, bits) ? cycles + kImpossible / frequencyOf(op) : cycles;

@@ -46,8 +46,8 @@ bool isForSingleWarps(Operation* op, const gpu::Target& target, int64_t warps) {
   if (!lazy) return false;
   const int64_t threads = warps * target.warpSize;
   const int64_t registers = gpu::registerLimit(target, 1, static_cast<int>(threads), /*copierRegisters=*/0);
-  // The rest is for addresses, scores, and operands of the step. Where blocks take several programs it may be less, so that the assembler
-  // keeps some numbers in memory: that hardly ever happens, while bytes of shared memory would be taken from all programs.
+  // The rest is for addresses, scores, and operands of the step. Where blocks take several programs a fifth is left for these: the
+  // assembler may keep some numbers in memory, in code that hardly ever runs, but all programs would pay for bytes of shared memory.
   const bool several = op->getParentOfType<FunctionOpInterface>()->hasAttr(kSeveralAttr);
   return heldIn(lazy, threads) <= (several ? registers * 4 / 5 : registers / 2);
 }

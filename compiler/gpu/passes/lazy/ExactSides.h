@@ -12,8 +12,8 @@
 
 namespace fattn::tilegpu {
 
-/// Whether the operation is in such a region of a block of so many warps, layouts assigned or not. More is tried where blocks take several
-/// programs (kSeveralAttr), which have no shared memory for it.
+/// Whether the operation is in such a region of a block of so many warps, layouts assigned or not. Where blocks take several programs
+/// (kSeveralAttr), regions with more registers are such regions, too.
 bool isForSingleWarps(mlir::Operation* op, const gpu::Target& target, int64_t warps);
 
 }  // namespace fattn::tilegpu
