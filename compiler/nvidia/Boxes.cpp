@@ -148,8 +148,8 @@ Value BoxSlot::complaint(Parities which, Value parity, int64_t milliseconds) {
 }
 
 void arriveForWarp(Lowering& to, Value barrier) {
-  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
-  assembly(to, {}, {barrier, first}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}");
+  assembly(to, {}, {barrier},
+           "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive.shared::cta.b64 _, [$0]; }", "r,~{memory}");
 }
 
 void forEachBox(Lowering& to, DictionaryAttr map, BoxSlot& slot, ArrayRef<Value> first,

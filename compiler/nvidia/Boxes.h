@@ -76,7 +76,8 @@ class BoxSlot {
   int role_;  ///< warps that compute, or warps that copy: each keep parities of their own
 };
 
-/// The warp's first lane arrives on the barrier, for all that its lanes have done before they met.
+/// One lane of the warp arrives on the barrier, for all that its lanes have done before they met. All lanes come here together: the
+/// program's branches are the same for a warp. `elect.sync` takes one instruction; who has lane 0 takes three.
 void arriveForWarp(gpu::Lowering& to, mlir::Value barrier);
 
 /// Calls `emit` with the place in shared memory, and the row and column in the array, of each box of the tile in the slot, which lies as

@@ -127,17 +127,17 @@ gpu::Machine::NextProgram claimAndTell(Lowering& to, tilegpu::EachProgramOp op, 
   return next;
 }
 
-/// By the warps that compute: a warp's first lane reads, and arrives when it has. The assembler sees from redux.sync that all lanes have
+/// By the warps that compute: one lane of a warp reads, and arrives when it has. The assembler sees from redux.sync that all lanes have
 /// the same ids, and that lanes stay together.
 gpu::Machine::NextProgram takeTold(Lowering& to, tilegpu::EachProgramOp op, Value count) {
   ClaimSlot slot(to, op, count);
   slot.waitUntilFull();
   Type word = to.b.getI32Type();
   Type words = LLVM::LLVMStructType::getLiteral(to.b.getContext(), {word, word, word, word});
-  Value reads = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.lane, to.i32(0));
-  Value read = assembly(to, words, {slot.ids(), reads},
-                        "mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; @$5 ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];",
-                        "=&r,=&r,=&r,=&r,r,b,~{memory}");
+  Value read = assembly(to, words, {slot.ids()},
+                        "{ .reg .pred one; elect.sync _|one, 0xffffffff; mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
+                        "@one ld.shared.v4.b32 {$0, $1, $2, $3}, [$4]; }",
+                        "=&r,=&r,=&r,=&r,r,~{memory}");
   gpu::Machine::NextProgram next;
   for (auto [i, id] : llvm::enumerate(next.ids)) {
     Value mine = LLVM::ExtractValueOp::create(to.b, read, static_cast<int64_t>(i));

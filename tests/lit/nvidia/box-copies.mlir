@@ -94,8 +94,7 @@ func.func @once(%p: !tile.ptr<f16>, %n: i64) attributes {tile.kernel, tilegpu.ta
 // CHECK: arith.shli %[[TURN]], %[[SLOT]]
 // CHECK: llvm.store %{{.*}}, %[[EMPTY]]
 // CHECK: mbarrier.try_wait
-// CHECK: %[[LANE0:.*]] = arith.cmpi eq, %{{.*}}, %c0_i32
-// CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b,~{memory}" %{{.*}}, %[[LANE0]]
+// CHECK: "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive.shared::cta.b64 _, [$0]; }", "r,~{memory}"
 func.func @slots(%p: !tile.ptr<f16>, %batch: i64, %head: i32, %i: i32, %j: i32, %slot: i32, %wanted: i1, %at: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.shared_bytes = 8192 : i64,
     tilegpu.tensor_maps = [{box = array<i64: 16, 16>, element = f16, pointer = 0 : i64, sizes = [array<i64: 64>, array<i64: 64>, array<i64: 9>, array<i64: 9>], strides = [array<i64: 64>, array<i64: 2, 1>, array<i64: 2, 1, 2>], swizzle = 32 : i64}]} {
   %zero = arith.constant 0 : i32

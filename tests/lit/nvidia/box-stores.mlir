@@ -194,7 +194,7 @@ func.func @added(%o: !tile.ptr<f32>, %n: i32, %rows: i64) attributes {tile.kerne
 // CHECK-COUNT-8: llvm.store {{.*}} : vector<2xf32>, !llvm.ptr<3>
 // CHECK: "fence.proxy.async.shared::cta;"
 // CHECK: nvvm.bar.warp.sync
-// CHECK: "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];"
+// CHECK: elect.sync _|one, 0xffffffff; @one mbarrier.arrive.shared::cta.b64 _, [$0];
 // CHECK-NOT: cp.reduce
 // CHECK-NOT: _group
 // CHECK: return
