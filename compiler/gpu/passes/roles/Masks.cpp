@@ -11,20 +11,21 @@ namespace {
 std::optional<MaskComparison> comparisonOf(arith::CmpIOp op) {
   const bool strict = op.getPredicate() == arith::CmpIPredicate::slt;
   if (!strict && op.getPredicate() != arith::CmpIPredicate::sle) return std::nullopt;
-  auto sum = unspread(op.getLhs()).getDefiningOp<arith::AddIOp>();
-  if (!sum || !getElementTypeOrSelf(sum.getType()).isInteger(32)) return std::nullopt;
-  for (auto [numbers, other] : {std::pair(sum.getLhs(), sum.getRhs()), std::pair(sum.getRhs(), sum.getLhs())}) {
-    auto range = unspread(numbers).getDefiningOp<tile::ArangeOp>();
-    Value n = scalarOf(other);
-    if (!range || !n) continue;
-    const auto first = static_cast<int64_t>(range.getStart());
-    if (first < 0) return std::nullopt;
-    const int64_t last = first + cast<RankedTensorType>(range.getType()).getDimSize(0) - 1;
-    MaskComparison result{.n = n, .least = first, .greatest = last, .strict = strict, .number = scalarOf(op.getRhs()), .tile = {}};
-    if (!result.number) result.tile = unspread(op.getRhs());
-    return result;
+  Value numbers = unspread(op.getLhs()), n;
+  if (auto sum = numbers.getDefiningOp<arith::AddIOp>()) {
+    const bool left = scalarOf(sum.getRhs()) != nullptr;
+    n = scalarOf(left ? sum.getRhs() : sum.getLhs());
+    numbers = unspread(left ? sum.getLhs() : sum.getRhs());
+    if (!n) return std::nullopt;
   }
-  return std::nullopt;
+  auto range = numbers.getDefiningOp<tile::ArangeOp>();
+  if (!range || !getElementTypeOrSelf(range.getType()).isInteger(32)) return std::nullopt;
+  const auto first = static_cast<int64_t>(range.getStart());
+  if (first < 0) return std::nullopt;
+  const int64_t last = first + cast<RankedTensorType>(range.getType()).getDimSize(0) - 1;
+  MaskComparison result{.n = n, .least = first, .greatest = last, .strict = strict, .number = scalarOf(op.getRhs()), .tile = {}};
+  if (!result.number) result.tile = unspread(op.getRhs());
+  return result;
 }
 
 bool collect(Value mask, SmallVector<MaskComparison>& into) {

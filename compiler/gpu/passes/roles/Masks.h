@@ -10,7 +10,7 @@ namespace fattn::tilegpu {
 /// n + c < bound, or n + c <= bound where it is not strict, as signed numbers, for the numbers c of a range from `least` to `greatest`,
 /// which are not negative.
 struct MaskComparison {
-  mlir::Value n;
+  mlir::Value n;  ///< null: 0
   std::int64_t least = 0, greatest = 0;
   bool strict = false;
   mlir::Value number, tile;  ///< the bound: one of the two

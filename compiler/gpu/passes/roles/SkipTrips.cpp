@@ -119,6 +119,7 @@ class Skip {
 
   /// What is added to the trip's number.
   std::optional<int64_t> aheadOfTrip(Value n) {
+    if (!n) return std::nullopt;
     if (n == loop_.getInductionVar()) return 0;
     auto sum = n.getDefiningOp<arith::AddIOp>();
     if (!sum || sum.getLhs() != loop_.getInductionVar()) return std::nullopt;
