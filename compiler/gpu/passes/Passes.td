@@ -302,6 +302,13 @@ def NarrowGuardsPass : Pass<"tilegpu-narrow-guards", "::mlir::func::FuncOp"> {
   }];
 }
 
+def TakeReciprocalsPass : Pass<"tilegpu-take-reciprocals", "::mlir::func::FuncOp"> {
+  let summary = "Divide the numbers of programs by numbers of the launch with a multiplication";
+  let description = [{
+    Where a block takes several programs, it computes the reciprocal of the divisor once. Runs behind `-tilegpu-repeat-programs`.
+  }];
+}
+
 def BoundWavesPass : Pass<"tilegpu-bound-waves", "::mlir::func::FuncOp"> {
   let summary = "Ask for a least number of waves a SIMD";
   let description = [{

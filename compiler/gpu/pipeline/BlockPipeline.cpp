@@ -48,7 +48,10 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Or
 void addRoles(OpPassManager& pm, const OrderWords& words) {
   constexpr int64_t kNeighbours = 2;
   pm.addPass(tilegpu::createSplitRolesPass());
-  if (words.persistent) pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+  if (words.persistent) {
+    pm.addNestedPass<func::FuncOp>(tilegpu::createRepeatProgramsPass());
+    pm.addNestedPass<func::FuncOp>(tilegpu::createTakeReciprocalsPass());
+  }
   if (words.cluster) pm.addNestedPass<func::FuncOp>(tilegpu::createShareCopiesPass({.cluster = kNeighbours}));
   pm.addPass(tilegpu::createPlaceTurnsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createSkipTripsPass());
