@@ -17,10 +17,14 @@
 // CHECK-LABEL: func.func @groups_of_rows
 // CHECK-SAME: (%{{.*}}: !tile.block_ptr<16x16xbf16>, %[[END:.*]]: i32, %[[FIRST:.*]]: i32,
 // CHECK: %[[LAST:.*]] = tilegpu.group_last #regs
-// CHECK-NEXT: %[[WIDE:.*]] = arith.extsi %[[LAST]] : i32 to i64
-// CHECK-NEXT: %[[FROM:.*]] = arith.extsi %[[FIRST]] : i32 to i64
-// CHECK-NEXT: %[[ROW:.*]] = arith.addi %[[WIDE]], %[[FROM]] : i64
-// CHECK: %[[STOP:.*]] = arith.trunci %{{.*}} : i64 to i32
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[LAST]], %c1_i32{{.*}} : i32
+// CHECK: %[[KEPT:.*]] = arith.maxsi %[[FIRST]], %c-129_i32 : i32
+// CHECK: %[[FROM:.*]] = arith.minsi %[[KEPT]], %c2147483518_i32 : i32
+// CHECK: %[[ROW:.*]] = arith.addi %[[FROM]], %[[BEHIND]] : i32
+// CHECK: arith.minsi %[[END]], %[[ROW]] : i32
+// CHECK: %[[FITS:.*]] = arith.cmpi sle, %[[END]], %c2147483517_i32 : i32
+// CHECK: %[[WHOLE:.*]] = arith.minsi %{{.*}}, %[[END]] : i32
+// CHECK: %[[STOP:.*]] = arith.select %[[FITS]], %[[WHOLE]], %[[END]] : i32
 // CHECK-NEXT: %[[DONE:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[STOP]] step
 // CHECK: arith.select
 // CHECK: %{{.*}} = scf.for %{{.*}} = %[[STOP]] to %[[END]] step %{{.*}} iter_args(%[[SLOT:.*]] = %[[DONE]]#1) -> (i32)

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -68,7 +69,7 @@ class Guard {
     auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)); };
     Value least;
     for (const Limit& limit : limits_) {
-      Value from = limit.tile ? WarpLeastOp::create(b, loc, b.getI32Type(), limit.tile).getResult() : limit.number;
+      Value from = limit.tile ? leastOf(b, limit.tile) : limit.number;
       Value bound = arith::AddIOp::create(b, loc, arith::ExtSIOp::create(b, loc, wide, from), number(limit.shift));
       least = least ? arith::MinSIOp::create(b, loc, least, bound).getResult() : bound;
     }
@@ -91,6 +92,14 @@ class Guard {
     if (!turned && test_.getPredicate() != arith::CmpIPredicate::slt) return false;
     n_ = turned ? test_.getRhs() : test_.getLhs();
     return isFixed(turned ? test_.getLhs() : test_.getRhs()) && (place_ != branch_ || isConstantIntValue(n_, 0));
+  }
+
+  /// The number that another branch has asked for, where it is there.
+  Value leastOf(OpBuilder& b, Value tile) {
+    const DominanceInfo dominance;
+    for (Operation* user : tile.getUsers())
+      if (isa<WarpLeastOp>(user) && dominance.properlyDominates(user, place_)) return user->getResult(0);
+    return WarpLeastOp::create(b, branch_.getLoc(), b.getI32Type(), tile);
   }
 
   /// Whether it is there where the new bound is computed.

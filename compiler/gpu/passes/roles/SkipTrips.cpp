@@ -31,6 +31,7 @@
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/Masks.h"
+#include "compiler/transforms/Divisibility.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -207,25 +208,49 @@ class Skip {
     });
   }
 
-  /// The number of the first trip that the group leaves out; the loop's end where it leaves out none.
+  /// The number of the first trip that the group leaves out; the loop's end where it leaves out none. Bounds far outside of the loop are
+  /// taken nearer, so that sums fit into 32 bits; where the loop's end is as far, it is taken.
   Value firstLeftOut(OpBuilder& b) {
+    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     Location loc = loop_.getLoc();
-    Type wide = b.getI64Type();
-    auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value)).getResult(); };
-    auto widened = [&](Value value) { return arith::ExtSIOp::create(b, loc, wide, value).getResult(); };
-    Value low = widened(loop_.getLowerBound()), end = widened(loop_.getUpperBound()), stop = end;
+    Type narrow = b.getI32Type();
+    auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getIntegerAttr(narrow, value)).getResult(); };
+    Value end = loop_.getUpperBound(), stop = end;
+    int64_t slack = std::max(beyond_, step_);
     for (const LastTrip& bound : bounds_) {
-      Value last = widened(GroupLastOp::create(b, loc, b.getI32Type(), bound.layout));
-      if (bound.first) last = arith::AddIOp::create(b, loc, last, widened(bound.first));
-      stop = arith::MinSIOp::create(b, loc, stop, arith::AddIOp::create(b, loc, last, number(bound.shift)));
+      const int64_t reach = bound.layout.getLayout().outputSize(bound.layout.getLayout().outputs().front().name) + std::abs(bound.shift);
+      Value last = GroupLastOp::create(b, loc, narrow, bound.layout);
+      last = arith::AddIOp::create(b, loc, last, number(bound.shift));
+      if (bound.first) {
+        Value first = arith::MaxSIOp::create(b, loc, bound.first, number(-reach));
+        first = arith::MinSIOp::create(b, loc, first, number(kMost - reach));
+        last = arith::AddIOp::create(b, loc, first, last);
+      }
+      stop = arith::MinSIOp::create(b, loc, stop, last);
+      slack = std::max(slack, reach + std::abs(bound.shift));
     }
-    Value most = number(std::numeric_limits<int32_t>::max() - beyond_);
-    Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, most);
-    stop = arith::SelectOp::create(b, loc, fits, stop, end);
-    Value span = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, stop, low), number(0));
-    Value trips = arith::DivUIOp::create(b, loc, arith::AddIOp::create(b, loc, span, number(step_ - 1)), number(step_));
-    stop = arith::AddIOp::create(b, loc, low, arith::MulIOp::create(b, loc, trips, number(step_)));
-    return arith::TruncIOp::create(b, loc, b.getI32Type(), arith::MinSIOp::create(b, loc, stop, end));
+    Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, number(kMost - slack));
+    return arith::SelectOp::create(b, loc, fits, roundedUp(b, stop), end);
+  }
+
+  /// The first trip's number from `stop` on, at most the loop's end.
+  Value roundedUp(OpBuilder& b, Value stop) {
+    Location loc = loop_.getLoc();
+    Value low = loop_.getLowerBound(), end = loop_.getUpperBound();
+    // A difference to a first trip that nobody knows may need more bits.
+    const bool fromZero = getConstantIntValue(low).value_or(-1) >= 0;
+    Type type = fromZero ? b.getI32Type() : b.getI64Type();
+    auto number = [&](int64_t value) { return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value)).getResult(); };
+    auto widened = [&](Value value) { return fromZero ? value : arith::ExtSIOp::create(b, loc, type, value).getResult(); };
+    Value from = widened(low);
+    Value span = arith::SubIOp::create(b, loc, widened(arith::MaxSIOp::create(b, loc, stop, low)), from);
+    Value above = arith::AddIOp::create(b, loc, span, number(step_ - 1));
+    Value trips = arith::DivUIOp::create(b, loc, above, number(step_));
+    Value whole = arith::MulIOp::create(b, loc, trips, number(step_));
+    Value at = arith::AddIOp::create(b, loc, from, whole);
+    if (!fromZero) at = arith::TruncIOp::create(b, loc, b.getI32Type(), arith::MinSIOp::create(b, loc, at, widened(end)));
+    const bool ends = transforms::divisibilityOf(end) % step_ == 0 && transforms::divisibilityOf(low) % step_ == 0;
+    return ends || !fromZero ? at : arith::MinSIOp::create(b, loc, at, end).getResult();
   }
 
   /// The trips from `stop` on, of which only what keeps step is left.
