@@ -6,6 +6,8 @@
 // log2, log lg2.approx: absolute error 2^-22 near 1, else 2 ulp; subnormal numbers are kept
 // tanh      gpu/lower/MathFunctions.h
 // sqrt      correctly rounded; rsqrt 2 ulp
+// rcp        rcp.approx, 1 ulp: a division 1 / x with the flag afn; subnormal numbers count as zeros, as its operand and as its result.
+//            Those who keep them take ten instructions for one
 // Source: PTX ISA 8.7, "Floating point instructions: ex2, lg2, rcp, sqrt, rsqrt". Test: tests/lit/nvidia/math.mlir.
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -13,6 +15,7 @@
 #include "compiler/nvidia/Machine.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -29,6 +32,7 @@ class Functions {
   Value log2(Value x) { return call("llvm.nvvm.lg2.approx.f", {x}); }
   Value sqrt(Value x) { return call("llvm.nvvm.sqrt.rn.f", {x}); }
   Value rsqrt(Value x) { return call("llvm.nvvm.rsqrt.approx.f", {x}); }
+  Value rcp(Value x) { return call("llvm.nvvm.rcp.approx.ftz.f", {x}); }
   Value log(Value x) { return mul(log2(x), constant(kLn2)); }
 
   Value exp(Value x) {
@@ -44,7 +48,7 @@ class Functions {
   }
 
   Value tanh(Value x) {
-    return gpu::tanh(b_, x, [&](Value y) { return exp2(y); }, [&](Value y) { return call("llvm.nvvm.rcp.approx.ftz.f", {y}); });
+    return gpu::tanh(b_, x, [&](Value y) { return exp2(y); }, [&](Value y) { return rcp(y); });
   }
 
  private:
@@ -56,6 +60,11 @@ class Functions {
   ImplicitLocOpBuilder& b_;
 };
 
+/// What `rcp` of the tile language is.
+bool isReciprocal(arith::DivFOp division, Value numerator) {
+  return bitEnumContainsAll(division.getFastmath(), arith::FastMathFlags::afn) && matchPattern(numerator, m_OneFloat());
+}
+
 }  // namespace
 
 Value Machine::math(ImplicitLocOpBuilder& b, Operation* op, ValueRange operands) {
@@ -63,6 +72,7 @@ Value Machine::math(ImplicitLocOpBuilder& b, Operation* op, ValueRange operands)
   Functions f(b);
   Value x = operands[0];
   return llvm::TypeSwitch<Operation*, Value>(op)
+      .Case<arith::DivFOp>([&](auto division) { return isReciprocal(division, x) ? f.rcp(operands[1]) : Value(); })
       .Case<math::Exp2Op>([&](auto) { return f.exp2(x); })
       .Case<math::ExpOp>([&](auto) { return f.exp(x); })
       .Case<math::Log2Op>([&](auto) { return f.log2(x); })

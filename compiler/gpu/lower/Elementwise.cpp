@@ -172,7 +172,7 @@ class Pointwise {
   Value compute(ValueRange operands, Type type) {
     // What is left of a conversion from or to f8 once it is computed with in f32.
     if (isa<arith::TruncFOp, arith::ExtFOp>(op_)) return converted(operands[0], type);
-    if (isa<math::MathDialect>(op_->getDialect()))
+    if (isa<math::MathDialect>(op_->getDialect()) || isa<arith::DivFOp>(op_))
       if (Value result = to_.machine.math(to_.b, op_, operands)) return result;
     return to_.b.create(op_->getLoc(), op_->getName().getIdentifier(), operands, type, op_->getAttrs())->getResult(0);
   }

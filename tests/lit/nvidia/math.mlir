@@ -35,3 +35,23 @@ func.func @functions(%p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu.target
   tile.store %w, %5 : !tile.block_ptr<32xf32>, tensor<32xf32, #line>
   return
 }
+
+// A reciprocal is one where the program asks for the chip's own: 1 / x with another numerator, or without the flag, is a division.
+// CHECK-LABEL: func.func @reciprocals
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+// CHECK: arith.divf
+// CHECK: arith.divf
+func.func @reciprocals(%p: !tile.ptr<f32>) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %c32 = arith.constant 32 : i64
+  %w = tile.make_block_ptr %p, shape [%c32], strides [%c1], offsets [%c0] : !tile.ptr<f32> -> !tile.block_ptr<32xf32>
+  %x = tile.load %w : !tile.block_ptr<32xf32> -> tensor<32xf32, #line>
+  %one = arith.constant dense<1.0> : tensor<32xf32, #line>
+  %two = arith.constant dense<2.0> : tensor<32xf32, #line>
+  %0 = arith.divf %one, %x fastmath<afn> : tensor<32xf32, #line>
+  %1 = arith.divf %two, %0 fastmath<afn> : tensor<32xf32, #line>
+  %2 = arith.divf %one, %1 : tensor<32xf32, #line>
+  tile.store %w, %2 : !tile.block_ptr<32xf32>, tensor<32xf32, #line>
+  return
+}
