@@ -43,23 +43,27 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 }
 
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each. One block fills an SM: four groups
-// where a head leaves them registers, three below 128 columns, else two. The model ranks orders as equal that differ by 10 % on an H200:
-// these name the best. Three groups at 72 to 120 columns are 3 to 12 % faster than two from 2048 rows on, and 4 to 10 % slower at 1024, of
-// which 192 rows are no divisor. At 144 and 160 columns they are 9 to 11 % faster from 4096 rows on; with a mask they spill.
-// Several programs a block pay up to 128 columns, where the next program's operands have room beside the present one's, and at 192 and 256,
-// where they arrive while it ends. Where some are longer than others, blocks are handed them as they are done. At 64 and 128 columns
-// programs of one length are up to 2 % faster in turns.
+// where a head leaves them registers, three below 128 columns and, without a mask, up to 168, else two. The model ranks orders as equal
+// that differ by 10 % on an H200: these name the best. Three groups at 72 to 120 columns are 3 to 12 % faster than two from 2048 rows on,
+// and 4 to 10 % slower at 1024, of which 192 rows are no divisor. At 136 to 168 columns they are 7 to 14 % faster from 4096 rows on; with
+// a mask they spill. Several programs a block, handed out as blocks are done, pay where the next one's operands arrive while this one ends:
+// everywhere but at 240 columns, whose results find no room. At 128 columns programs of one length are up to 2 % faster in turns. With
+// four slots groups of up to 64 columns whose rows end sooner begin the next program sooner.
 std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
-  const TileConfig wide{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot};
-  const char* several = isUneven ? kLateDotDynamic : kLateDotPersistent;
-  if (width <= 64) return {TileConfig{.block_m = 256, .block_n = 64, .stages = 2, .warps = 16, .schedule = several}, wide};
-  if (width < 128) return {TileConfig{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic}, wide};
-  if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = several}, wide};
-  if ((width == 144 || width == 160) && !isUneven)
-    return {TileConfig{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic}, wide};
-  TileConfig first = wide;
-  if (width == 192 || width == 256) first.schedule = kLateDotDynamic;
-  return {first, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
+  const TileConfig narrow{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot};
+  const TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
+  if (width <= 64) return {TileConfig{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic}, narrow};
+  if (width < 128) return {three, narrow};
+  if (width <= 128) {
+    const char* several = isUneven ? kLateDotDynamic : kLateDotPersistent;
+    return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = several}, narrow};
+  }
+  TileConfig wide = narrow, single = three;
+  if (width != 240) wide.schedule = kLateDotDynamic;
+  if (width % 16 != 0) single.schedule = kLateDot;  // columns of zeros take the registers that several programs need
+  std::vector<TileConfig> tiles = {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
+  if (width <= 168 && !isUneven) tiles.insert(tiles.begin(), single);
+  return tiles;
 }
 
 // Where copies go through registers, which is so on AMD's chips. No run on such a chip stands behind these: the model of time
