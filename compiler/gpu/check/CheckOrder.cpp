@@ -80,7 +80,8 @@ class Checker {
 
   void runScenarios() {
     const Program& shape = before ? *before : emitted;
-    Scenarios scenarios(shape, mostTrips, emitted);
+    // Of trips that overlap some stand in front of the loop or behind it.
+    Scenarios scenarios(shape, mostTrips + emitted.mostSlots, emitted);
     Owners inOrder(shape, options.agent);
     int64_t longest = 0;
     for (int number = 0, idle = 0; number < options.draws && idle < kPatience && result.steps < kAllDraws; ++number) {
