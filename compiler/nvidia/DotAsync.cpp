@@ -59,10 +59,12 @@ class SharedTile {
     Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
     constexpr int64_t kAddressInBlock = (1 << 18) - 1;
     if (tilegpu::clusterOf(alloc) > 1) base = arith::AndIOp::create(to.b, base, to.i32(kAddressInBlock));
-    Value start =
-        arith::AddIOp::create(to.b, arith::ShRUIOp::create(to.b, base, to.i32(4)), to.i32(static_cast<int64_t>(*alloc.getOffset()) / 16));
+    // Beside the address, of 14 bits, its word has the distance of columns, which no trip changes.
+    const int64_t leading = kContiguous ? 1 : result.columnBytes() / 16;
+    Value units = arith::ShRUIOp::create(to.b, base, to.i32(4));
+    Value start = arith::AddIOp::create(to.b, units, to.i32((static_cast<int64_t>(*alloc.getOffset()) / 16) + (leading << 16)));
     Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes() / 16));
-    result.address_ = arith::AddIOp::create(to.b, start, within);
+    result.start_ = arith::AddIOp::create(to.b, start, within);
     return result;
   }
 
@@ -87,10 +89,8 @@ class SharedTile {
   }
   /// The lower word of the descriptor (i32) of what lies `groups` (null: 0) times `mn` rows, or columns of B, behind the start.
   Value descriptor(Lowering& to, Value groups, int64_t mn) const {
-    Value address = address_;
-    if (groups) address = arith::AddIOp::create(to.b, address, arith::MulIOp::create(to.b, groups, to.i32(offset(mn, 0) / 16)));
-    int64_t leading = kContiguous_ ? 1 : columnBytes() / 16;
-    return arith::OrIOp::create(to.b, address, to.i32(leading << 16));
+    if (!groups) return start_;
+    return arith::AddIOp::create(to.b, start_, arith::MulIOp::create(to.b, groups, to.i32(offset(mn, 0) / 16)));
   }
   /// The upper word, a number: it knows no place.
   uint32_t upper() const {
@@ -105,7 +105,7 @@ class SharedTile {
   bool kContiguous_ = true;
   int64_t rows_ = 0, blockRows_ = 0;  ///< of the buffer, and of a block of it: the power of two in them
   int64_t width_ = 0, columns_ = 0;   ///< bytes of a swizzled column, and how many there are
-  Value address_;                     ///< of the slot in units of 16 bytes, i32
+  Value start_;                       ///< the lower word of the slot's descriptor: its address in units of 16 bytes, and the columns' distance
 };
 
 /// Inline PTX with side effects: first the values in and out, then the ones in.
