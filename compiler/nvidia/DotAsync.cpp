@@ -36,6 +36,17 @@ namespace {
 
 constexpr int kGroupRows = 64, kGroupWarps = 4, kDepth = 16;
 
+/// Whether all dots take the buffer's contiguous dimension for k, or none does.
+bool isReadOneWay(Value buffer) {
+  SmallVector<bool> ways;
+  for (Operation* user : buffer.getUsers()) {
+    auto dot = dyn_cast<tilegpu::DotAsyncOp>(user);
+    if (dot && dot.getB() == buffer) ways.push_back(dot.getTransposedB());
+    if (dot && dot.getA() == buffer) ways.push_back(!dot.getTransposedA());
+  }
+  return llvm::all_equal(ways);
+}
+
 /// An operand in shared memory.
 class SharedTile {
  public:
@@ -59,12 +70,15 @@ class SharedTile {
     Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
     constexpr int64_t kAddressInBlock = (1 << 18) - 1;
     if (tilegpu::clusterOf(alloc) > 1) base = arith::AndIOp::create(to.b, base, to.i32(kAddressInBlock));
-    // Beside the address, of 14 bits, its word has the distance of columns, which no trip changes.
-    const int64_t leading = kContiguous ? 1 : result.columnBytes() / 16;
+    // Beside the address, of 14 bits, its word has the distance of columns, which no trip changes. Where the same buffer is read in both
+    // directions it comes behind the address, which then is the same for both.
+    const int64_t leading = (kContiguous ? 1 : result.columnBytes() / 16) << 16;
+    const bool first = isReadOneWay(buffer);
     Value units = arith::ShRUIOp::create(to.b, base, to.i32(4));
-    Value start = arith::AddIOp::create(to.b, units, to.i32((static_cast<int64_t>(*alloc.getOffset()) / 16) + (leading << 16)));
+    Value start = arith::AddIOp::create(to.b, units, to.i32((static_cast<int64_t>(*alloc.getOffset()) / 16) + (first ? leading : 0)));
     Value within = arith::MulIOp::create(to.b, to.scalar(slot), to.i32(type.getSlotBytes() / 16));
     result.start_ = arith::AddIOp::create(to.b, start, within);
+    if (!first) result.start_ = arith::OrIOp::create(to.b, result.start_, to.i32(leading));
     return result;
   }
 
