@@ -40,3 +40,25 @@ func.func @rows(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %s: i64 {til
   tile.store %q2, %d2 : !tile.block_ptr<64x112xf32>, tensor<64x112xf32>
   return
 }
+
+// 240 elements are 15 sectors: no wider columns divide them, and the line is a fifteenth longer. At 112 above it would be a seventh.
+// CHECK-LABEL: func.func @sectors
+// CHECK: tile.load {{.*}}tilegpu.extents = array<i64: 64, 240>{{.*}} !tile.block_ptr<64x256xbf16>
+// VECTORS-LABEL: func.func @sectors
+// VECTORS: tile.load %{{[a-z0-9]+}} : !tile.block_ptr<64x240xbf16>
+func.func @sectors(%p: !tile.ptr<bf16> {tile.divisibility = 16 : i64}, %s: i64 {tile.divisibility = 8 : i64}, %a: !tile.ptr<bf16>, %o: !tile.ptr<f32>)
+    attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %n = arith.constant 64 : i64
+  %w = arith.constant 240 : i64
+  %p0 = tile.make_block_ptr %p, shape [%n, %w], strides [%s, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x240xbf16>
+  %pa = tile.make_block_ptr %a, shape [%n, %n], strides [%s, %c1], offsets [%c0, %c0] : !tile.ptr<bf16> -> !tile.block_ptr<64x64xbf16>
+  %x = tile.load %pa : !tile.block_ptr<64x64xbf16> -> tensor<64x64xbf16>
+  %b = tile.load %p0 : !tile.block_ptr<64x240xbf16> -> tensor<64x240xbf16>
+  %z = arith.constant dense<0.0> : tensor<64x240xf32>
+  %d = tile.dot %x, %b, %z : tensor<64x64xbf16>, tensor<64x240xbf16> -> tensor<64x240xf32>
+  %q = tile.make_block_ptr %o, shape [%n, %w], strides [%s, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<64x240xf32>
+  tile.store %q, %d : !tile.block_ptr<64x240xf32>, tensor<64x240xf32>
+  return
+}

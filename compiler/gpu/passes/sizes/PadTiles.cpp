@@ -13,7 +13,8 @@
 //
 // Rows that are no whole number of sectors of global memory begin within one, and a box of the copy engine fetches the sectors at both ends
 // of each of its rows: where a matrix unit reads such rows from shared memory they grow to whole lines of 128 bytes, so that a box is as
-// wide as it can be. On an H200 the zeros cost less than narrow boxes.
+// wide as it can be. On an H200 the zeros cost less than narrow boxes. So do rows of sectors that no wider columns of a swizzle divide (240
+// elements), where the line is not much longer: in columns of 32 bytes the unit reads shared memory at a part of its speed.
 //
 // What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
 // sums from the end, the depth of dots, and what accesses memory. Dots say how much of them is no padding (tilegpu.used): a matrix unit
@@ -66,14 +67,15 @@ tile::LoadOp loadOf(Value operand) {
 }
 
 /// The elements of a row that boxes of the copy engine should bring for a dot: a line of up to 128 bytes, where rows of this width begin
-/// within a sector of global memory. 1 where that is no matter.
+/// within a sector of global memory, or lie in columns of one sector although the line is at most an eighth longer. 1 where that is no matter.
 int64_t lineOf(tile::LoadOp load, const gpu::Target& target) {
-  constexpr int64_t kSector = 32, kLine = 128;
+  constexpr int64_t kSector = 32, kLine = 128, kLittle = 8;
   bool boxes = target.copy(gpu::CopyKind::BulkTensor) && load.getType().getRank() == 2;
   if (!boxes || transforms::contiguousDim(load.getPtr()).value_or(-1) != 1) return 1;
-  int64_t bytes = elementBits(load.getType().getElementType()) / 8;
-  int64_t row = load.getType().getDimSize(1) * bytes;
-  return row % kSector == 0 ? 1 : std::min<int64_t>(kLine, llvm::PowerOf2Ceil(static_cast<uint64_t>(row))) / bytes;
+  const int64_t bytes = elementBits(load.getType().getElementType()) / 8, row = load.getType().getDimSize(1) * bytes;
+  if (row % kSector != 0) return std::min<int64_t>(kLine, llvm::PowerOf2Ceil(static_cast<uint64_t>(row))) / bytes;
+  const int64_t longer = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(row), kLine)) - row;
+  return row % (2 * kSector) != 0 && longer * kLittle <= row ? kLine / bytes : 1;
 }
 
 /// What each size of a function becomes.
