@@ -43,23 +43,24 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 }
 
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each. One block fills an SM: four groups
-// where a head leaves them registers, three below 128 columns and, without a mask, up to 168, else two. The model ranks orders as equal
-// that differ by 10 % on an H200: these name the best. Three groups at 72 to 120 columns are 3 to 12 % faster than two from 2048 rows on,
-// and 4 to 10 % slower at 1024, of which 192 rows are no divisor. At 136 to 168 columns they are 7 to 14 % faster from 4096 rows on; with
-// a mask they spill. Several programs a block, handed out as blocks are done, pay where the next one's operands arrive while this one ends:
-// everywhere but at 240 columns, whose results find no room. At 128 columns programs of one length are up to 2 % faster in turns. With
-// four slots groups of up to 64 columns whose rows end sooner begin the next program sooner.
+// where a head leaves them registers, up to 64 columns and, without a mask, 72; three below 128 and, without a mask, up to 168; else two.
+// The model ranks orders as equal that differ by 10 % on an H200: these name the best. Three groups at 72 to 120 columns are 3 to 12 %
+// faster than two from 2048 rows on, and 4 to 10 % slower at 1024, of which 192 rows are no divisor. At 136 to 168 columns they are 7 to
+// 14 % faster from 4096 rows on; with a mask they spill. Several programs a block, handed out as blocks are done, pay everywhere, as the
+// next one's operands arrive while this one ends. At 128 columns programs of one length are up to 2 % faster in turns. With four slots
+// groups of up to 64 columns whose rows end sooner begin the next program sooner.
 std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
   const TileConfig narrow{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot};
   const TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
-  if (width <= 64) return {TileConfig{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic}, narrow};
+  if (width <= (isUneven ? 64 : 72))
+    return {TileConfig{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic}, narrow};
   if (width < 128) return {three, narrow};
   if (width <= 128) {
     const char* several = isUneven ? kLateDotDynamic : kLateDotPersistent;
     return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = several}, narrow};
   }
   TileConfig wide = narrow, single = three;
-  if (width != 240) wide.schedule = kLateDotDynamic;
+  wide.schedule = kLateDotDynamic;
   if (width % 16 != 0) single.schedule = kLateDot;  // columns of zeros take the registers that several programs need
   std::vector<TileConfig> tiles = {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
   if (width <= 168 && !isUneven) tiles.insert(tiles.begin(), single);

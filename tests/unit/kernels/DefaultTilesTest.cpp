@@ -92,7 +92,7 @@ TEST(DefaultTiles, DoNotSpillInTheLoop) {
       for (DType dtype : {DType::BF16, DType::F32}) expectRegistersOnly({headDim, dtype, causal}, "sm_90");
       expectRegistersOnly({headDim, DType::BF16, causal}, "sm_90a");
     }
-  for (std::int64_t headDim : {136, 168})
+  for (std::int64_t headDim : {72, 136, 168})
     for (bool causal : {false, true}) expectRegistersOnly({headDim, DType::BF16, causal}, "sm_90a");
   std::filesystem::remove_all(folder);
 }
