@@ -148,8 +148,8 @@ Value BoxSlot::complaint(Parities which, Value parity, int64_t milliseconds) {
 }
 
 void arriveForWarp(Lowering& to, Value barrier) {
-  assembly(to, {}, {barrier},
-           "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive.shared::cta.b64 _, [$0]; }", "r,~{memory}");
+  assembly(to, {}, {barrier}, "{ .reg .pred one; elect.sync _|one, 0xffffffff; @one mbarrier.arrive.shared::cta.b64 _, [$0]; }",
+           "r,~{memory}");
 }
 
 void forEachBox(Lowering& to, DictionaryAttr map, BoxSlot& slot, ArrayRef<Value> first,

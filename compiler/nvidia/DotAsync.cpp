@@ -119,7 +119,7 @@ class SharedTile {
   bool kContiguous_ = true;
   int64_t rows_ = 0, blockRows_ = 0;  ///< of the buffer, and of a block of it: the power of two in them
   int64_t width_ = 0, columns_ = 0;   ///< bytes of a swizzled column, and how many there are
-  Value start_;                       ///< the lower word of the slot's descriptor: its address in units of 16 bytes, and the columns' distance
+  Value start_;  ///< the lower word of the slot's descriptor: its address in units of 16 bytes, and the columns' distance
 };
 
 /// Inline PTX with side effects: first the values in and out, then the ones in.

@@ -9,13 +9,14 @@
 //                                               %q = %guess + %more; %m = select %more, %rest - %d, %rest
 //                                             }
 //
-// A GPU has no instruction for a division. The reciprocal takes what one division takes, once a block; each division of a program then takes
-// six instructions instead of about 27, which stood between a program's number and its first copies.
+// A GPU has no instruction for a division. The reciprocal takes what one division takes, once a block; each division of a program then
+// takes six instructions instead of about 27, which stood between a program's number and its first copies.
 //
 // Why the guess is at most one too small: r is at least 2^32 / d - 1, so x * r / 2^32 is at least x / d - x / 2^32, which is more than
 // x / d - 1/2 for x below 2^31; and it is at most x / d.
 //
-// Conditions, else a division stays: C1 its numbers have 32 bits, and the divisor is an argument that the launch requires not to be negative
+// Conditions, else a division stays: C1 its numbers have 32 bits, and the divisor is an argument that the launch requires not to be
+// negative
 // (`tilegpu.non_negative`); a kernel that is launched with 0 has no legal quotient; C2 what is divided counts programs: an index of the
 // program, an index times the extent of another axis plus that axis' index, which is less than the number of all programs (below 2^31,
 // which the launch requires where blocks take several), or a quotient or remainder of such a number.

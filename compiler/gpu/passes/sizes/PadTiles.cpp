@@ -67,7 +67,8 @@ tile::LoadOp loadOf(Value operand) {
 }
 
 /// The elements of a row that boxes of the copy engine should bring for a dot: a line of up to 128 bytes, where rows of this width begin
-/// within a sector of global memory, or lie in columns of one sector although the line is at most an eighth longer. 1 where that is no matter.
+/// within a sector of global memory, or lie in columns of one sector although the line is at most an eighth longer. 1 where that is no
+/// matter.
 int64_t lineOf(tile::LoadOp load, const gpu::Target& target) {
   constexpr int64_t kSector = 32, kLine = 128, kLittle = 8;
   bool boxes = target.copy(gpu::CopyKind::BulkTensor) && load.getType().getRank() == 2;
