@@ -123,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", false, 400, 70, 0, 0, true, 2, "dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=16,STAGES=3,WARPS=12", true, 200, 33, 0, 0, true, 3, "A B1 a b dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=2,WARPS=16", true, 300, 200, 0, 0, false, 1, "A B1 a b"},
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", true, 530, 500, 0, 0, true, 1, "A B1 a b dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=8", true, 130, 150, 0, 0, false, 2, "A B1 a b"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=384,BLOCK_N=16,STAGES=2,WARPS=12", false, 384, 33, 0, 1}),
     [](const auto& info) { return std::to_string(info.index); });
