@@ -66,6 +66,7 @@ struct AttentionCase {
   bool repeat = false;   ///< a block takes several programs
   int64_t heads = 1;
   const char* order = "";  ///< instead of `schedule`
+  int64_t headDim = 32;
 };
 
 void PrintTo(const AttentionCase& one, std::ostream* stream) {
@@ -74,21 +75,22 @@ void PrintTo(const AttentionCase& one, std::ostream* stream) {
   if (one.alignment != 0) *stream << " alignment=" << one.alignment;
   if (one.schedule != 0) *stream << " schedule " << one.schedule;
   if (*one.order != '\0') *stream << ' ' << one.order;
+  if (one.headDim != 32) *stream << " head_dim=" << one.headDim;
 }
 
 class Attention : public testing::TestWithParam<AttentionCase> {};
 
 std::string faultsOf(const AttentionCase& one, llvm::function_ref<void(ModuleOp)> change = {}) {
   TileConfig tile = TileConfig::parse(one.tile);
+  const int64_t d = one.headDim, h = one.heads, rows = h * one.queries, q = one.queries * d, k = one.keys * d;
   const kernels::ForwardKind kind{
-      .dtype = DType::BF16, .head_dim = 32, .head_dim_v = 32, .causal = one.causal, .alignment = one.alignment ? one.alignment : 16};
-  const int64_t h = one.heads, rows = h * one.queries, q = one.queries * 32, k = one.keys * 32;
+      .dtype = DType::BF16, .head_dim = d, .head_dim_v = d, .causal = one.causal, .alignment = one.alignment ? one.alignment : 16};
   const kernels::BlockCounts counts{(one.queries + tile.block_m - 1) / tile.block_m, h, 1};
   const Grid grid = one.causal ? kernels::unevenGrid(counts) : kernels::evenGrid(counts);
-  Launch launch{.values = {h * q, h * k,       h * k,       h * q, rows,                     // q, k, v, o, lse
-                           h * q, q,           int64_t{32}, h * k, k,          int64_t{32},  // strides
-                           h * k, k,           int64_t{32}, h * q, q,          int64_t{32},  //
-                           rows,  one.queries, int64_t{1},  h,     int64_t{1}, one.queries, one.keys, 0.18, int64_t{1}},
+  Launch launch{.values = {h * q, h * k,       h * k,      h * q, rows,           // q, k, v, o, lse
+                           h * q, q,           d,          h * k, k,          d,  // strides
+                           h * k, k,           d,          h * q, q,          d,  //
+                           rows,  one.queries, int64_t{1}, h,     int64_t{1}, one.queries, one.keys, 0.18, int64_t{1}},
                 .grid = {static_cast<int32_t>(grid.x), static_cast<int32_t>(grid.y), static_cast<int32_t>(grid.z)}};
   nvidia::PipelineOptions options{.target = one.target,
                                   .warps = tile.warps,
@@ -124,6 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=16,STAGES=3,WARPS=12", true, 200, 33, 0, 0, true, 3, "A B1 a b dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=2,WARPS=16", true, 300, 200, 0, 0, false, 1, "A B1 a b"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", true, 530, 500, 0, 0, true, 1, "A B1 a b dynamic"},
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", false, 300, 140, 0, 0, true, 2, "A B1 a b dynamic", 72},
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", false, 200, 70, 0, 0, true, 2, "dynamic", 176},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=8", true, 130, 150, 0, 0, false, 2, "A B1 a b"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=384,BLOCK_N=16,STAGES=2,WARPS=12", false, 384, 33, 0, 1}),
     [](const auto& info) { return std::to_string(info.index); });
