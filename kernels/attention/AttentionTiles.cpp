@@ -46,25 +46,22 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 // where a head leaves them registers, up to 64 columns and, without a mask, 72; three below 128 and, without a mask, up to 168; else two.
 // The model ranks orders as equal that differ by 10 % on an H200: these name the best. Three groups at 72 to 120 columns are 3 to 12 %
 // faster than two from 2048 rows on, and 4 to 10 % slower at 1024, of which 192 rows are no divisor. At 136 to 168 columns they are 7 to
-// 14 % faster from 4096 rows on; with a mask they spill. Several programs a block, handed out as blocks are done, pay everywhere, as the
-// next one's operands arrive while this one ends. At 128 columns programs of one length are up to 2 % faster in turns. With four slots
+// 14 % faster from 4096 rows on; with a mask they spill. Blocks take several programs, as the next one's operands arrive while this one
+// ends: handed out as blocks are done, or at 128 columns in turns where all are of one length, which is up to 2 % faster. With four slots
 // groups of up to 64 columns whose rows end sooner begin the next program sooner.
 std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
-  const TileConfig narrow{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDot};
-  const TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
-  if (width <= (isUneven ? 64 : 72))
-    return {TileConfig{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic}, narrow};
-  if (width < 128) return {three, narrow};
-  if (width <= 128) {
-    const char* several = isUneven ? kLateDotDynamic : kLateDotPersistent;
-    return {TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = several}, narrow};
-  }
-  TileConfig wide = narrow, single = three;
-  wide.schedule = kLateDotDynamic;
-  if (width % 16 != 0) single.schedule = kLateDot;  // columns of zeros take the registers that several programs need
-  std::vector<TileConfig> tiles = {wide, TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot}};
-  if (width <= 168 && !isUneven) tiles.insert(tiles.begin(), single);
-  return tiles;
+  const TileConfig two{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDotDynamic};
+  TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
+  const TileConfig four{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic};
+  const TileConfig square{
+      .block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = isUneven ? kLateDotDynamic : kLateDotPersistent};
+  const TileConfig fewKeys{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot};
+  if (width <= (isUneven ? 64 : 72)) return {four, two};
+  if (width < 128) return {three, two};
+  if (width == 128) return {square, two};
+  if (width > 168 || isUneven) return {two, fewKeys};
+  if (width % 16 != 0) three.schedule = kLateDot;  // columns of zeros take the registers that several programs need
+  return {three, two, fewKeys};
 }
 
 // Where copies go through registers, which is so on AMD's chips. No run on such a chip stands behind these: the model of time
