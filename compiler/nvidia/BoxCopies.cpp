@@ -10,8 +10,9 @@
 //
 // Stores of boxes that another role sends have the same two barriers (BoxStores.cpp).
 //
-// A barrier goes through phases of alternating parity. Each thread keeps, for the slots of a buffer, the parity that it waits for next, a
-// bit each: they are the same in all threads, as all execute the same copies and waits. A wait for the phase before the first returns at
+// A barrier goes through phases of alternating parity. Where an operation says the number of its phase, that tells the parity. Else each
+// thread keeps, for the slots of a buffer, the parity that it waits for next, a bit each: they are the same in all threads, as all execute
+// the same copies and waits. A wait for the phase before the first returns at
 // once, which is how the first copy into a slot finds it empty.
 //
 // With roles (-tilegpu-split-roles) the thread that copies does nothing else, in a branch of its own.
@@ -117,7 +118,7 @@ Arrivals arrivalsOf(tilegpu::AllocOp alloc, int64_t warps) {
 }  // namespace
 
 LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
-  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
+  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot(), op.getPhase());
   if (failed(slot)) return failure();
   DictionaryAttr map = tensorMapOf(op, *op.getMap());
   Value wanted = op.getPred() ? to.scalar(op.getPred()) : Value();
@@ -146,7 +147,7 @@ LogicalResult copyBoxes(Lowering& to, tilegpu::CopyAsyncOp op) {
 }
 
 LogicalResult waitForBoxes(Lowering& to, tilegpu::CopyWaitOp op) {
-  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot());
+  FailureOr<BoxSlot> slot = BoxSlot::create(to, op, op.getBuffer(), op.getSlot(), op.getPhase());
   if (failed(slot)) return failure();
   if (slot->arrivesElsewhere()) return success();  // the wait in front, for the other buffer, was for both
   slot->waitUntilFull();

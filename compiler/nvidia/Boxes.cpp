@@ -50,15 +50,15 @@ bool isCopiers(Operation* op) {
   return false;
 }
 
-FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Value slot) {
+FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Value slot, Value phase) {
   auto alloc = buffer.getDefiningOp<tilegpu::AllocOp>();
   if (!alloc || !alloc.getOffset() || !alloc.getBarriers())
     return op->emitOpError() << "needs a buffer with a place and with barriers, which -tilegpu-allocate-shared gives it";
-  return BoxSlot(to, alloc, to.scalar(slot), isCopiers(op) ? 1 : 0);
+  return BoxSlot(to, alloc, to.scalar(slot), phase ? to.scalar(phase) : Value(), isCopiers(op) ? 1 : 0);
 }
 
-BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot, int role)
-    : to_(&to), alloc_(alloc), slot_(slot), number_(getConstantIntValue(slot)), role_(role) {}
+BoxSlot::BoxSlot(Lowering& to, tilegpu::AllocOp alloc, Value slot, Value phase, int role)
+    : to_(&to), alloc_(alloc), slot_(slot), phase_(phase), number_(getConstantIntValue(slot)), role_(role) {}
 
 int64_t BoxSlot::bytesArriving() {
   int64_t bytes = type().getSlotBytes();
@@ -87,6 +87,7 @@ Lowering::LocalBits BoxSlot::bits(Parities which) {
 }
 
 Value BoxSlot::parity(Parities which) {
+  if (phase_) return arith::AndIOp::create(to_->b, phase_, to_->i32(1));
   const Lowering::LocalBits bits = this->bits(which);
   Value word = LLVM::LoadOp::create(to_->b, to_->b.getI32Type(), bits.word);
   Value shifted = arith::ShRUIOp::create(to_->b, word, number_ ? to_->i32(*number_ + bits.first) : slot_);
@@ -95,6 +96,7 @@ Value BoxSlot::parity(Parities which) {
 }
 
 void BoxSlot::flip(Parities which, Value wanted) {
+  if (phase_) return;
   OpBuilder::InsertionGuard guard(to_->b);
   if (to_->ownerBranch) to_->b.setInsertionPointAfter(to_->ownerBranch);
   const Lowering::LocalBits bits = this->bits(which);

@@ -42,7 +42,9 @@ class BoxSlot {
   /// The barriers, and the numbers of a thread's words of parities.
   enum Parities : int { kFull, kEmpty };
 
-  static mlir::FailureOr<BoxSlot> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot);
+  /// `phase`: the number of the phase that the operation waits for; null: the thread keeps its parity.
+  static mlir::FailureOr<BoxSlot> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot,
+                                         mlir::Value phase = {});
 
   mlir::Value full() { return address(static_cast<int64_t>(alloc_.getArrives().value_or(*alloc_.getBarriers())), kBarrierBytes); }
   /// Whether another buffer's barriers complete with this one's boxes.
@@ -62,7 +64,7 @@ class BoxSlot {
   void flip(Parities which, mlir::Value wanted);
 
  private:
-  BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot, int role);
+  BoxSlot(gpu::Lowering& to, tilegpu::AllocOp alloc, mlir::Value slot, mlir::Value phase, int role);
   gpu::Lowering::LocalBits bits(Parities which);
   void wait(Parities which);
   /// The address of a text that says which slot, in which phase, was waited for in vain.
@@ -72,6 +74,7 @@ class BoxSlot {
   gpu::Lowering* to_;
   tilegpu::AllocOp alloc_;
   mlir::Value slot_;
+  mlir::Value phase_;  ///< null: a bit of the thread's says its parity
   std::optional<int64_t> number_;
   int role_;  ///< warps that compute, or warps that copy: each keep parities of their own
 };

@@ -230,10 +230,15 @@ LogicalResult WarpLeastOp::verify() {
 
 LogicalResult EachProgramOp::verify() {
   Block& body = getBody().front();
-  if (body.getNumArguments() < 3 || body.getNumArguments() > 4 ||
+  const size_t carried = getInits().size(), arguments = body.getNumArguments();
+  if (arguments > carried + 4 || arguments < carried + (carried == 0 ? 3 : 4) ||
       !llvm::all_of(body.getArgumentTypes(), [](Type type) { return type.isInteger(32); }))
     return emitOpError()
-           << "needs a region with three arguments of type i32, the ids of a program, and at most a fourth one, its number in the block";
+           << "needs a region with arguments of type i32: the three ids of a program, its number in the block, which may be left "
+              "out where nothing is carried, and one for each of the "
+           << carried << " numbers carried";
+  if (body.getTerminator()->getNumOperands() != carried)
+    return emitOpError() << "carries " << carried << " numbers, but a program ends with " << body.getTerminator()->getNumOperands();
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   if (getDynamic() && function && !function->hasAttr(kClaimsAttr))
     return emitOpError() << "is dynamic and needs a function with the attribute " << kClaimsAttr << ", which -tilegpu-allocate-shared sets";

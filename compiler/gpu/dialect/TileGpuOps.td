@@ -148,7 +148,8 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments, Ti
     With `map` in place of a layout, one thread has an engine copy whole boxes of the array that the function's tensor map of this number
     describes (`tilegpu.tensor_maps`); `coordinates` are the window's place in the array's dimensions beyond the window's own. The data is
     then there for every thread that has waited. The copy begins when all warps have released the slot's last content (`tilegpu.release`),
-    where they release it.
+    where they release it. `phase` is then the number of boxes' copies into this slot before, of which the lowest bit matters; without it
+    the thread counts them itself (`-tilegpu-count-phases`).
 
     Constraints:
     - C1: the buffer has the block pointer's shape and element type.
@@ -162,11 +163,11 @@ def TileGpu_CopyAsyncOp : TileGpu_Op<"copy_async", [AttrSizedOperandSegments, Ti
       for each dimension of it beyond two.
   }];
   let arguments = (ins Arg<Tile_BlockPtrType, "", [MemRead]>:$ptr, Arg<TileGpu_BufferType, "", [TileGpu_SharedWrite]>:$buffer, I32:$slot, Optional<I1>:$pred,
-                       Variadic<I32>:$coordinates, OptionalAttr<TileGpu_RegsAttr>:$layout, OptionalAttr<I64Attr>:$map,
+                       Optional<I32>:$phase, Variadic<I32>:$coordinates, OptionalAttr<TileGpu_RegsAttr>:$layout, OptionalAttr<I64Attr>:$map,
                        DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$boundary_check);
   let results = (outs TileGpu_TokenType:$token);
   let assemblyFormat = [{
-    $ptr `,` $buffer `[` $slot `]` (`if` $pred^)? (`map` $map^ `[` $coordinates `]`)? attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))
+    $ptr `,` $buffer `[` $slot `]` (`if` $pred^)? (`phase` $phase^)? (`map` $map^ `[` $coordinates `]`)? attr-dict `:` qualified(type($ptr)) `,` qualified(type($buffer))
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -245,16 +246,17 @@ def TileGpu_CopyWaitOp : TileGpu_Op<"copy_wait", [
   let description = [{
     Returns when the copies of these tokens are complete. `pending` (set by `-tilegpu-place-waits`) is the number of younger copies that may
     still be in flight; without it, none may. Copies of whole boxes are not counted: a wait for one names its buffer and slot, and
-    there is exactly one such wait for each copy that was issued.
+    there is exactly one such wait for each copy that was issued. `phase` is as for `tilegpu.copy_async`: the number of waits for this slot
+    before.
 
     Constraints:
     - C1: each token comes from a `tilegpu.copy_async`, perhaps round a loop or through branches.
     - C2: `pending` is at least 0.
-    - C3: a wait for a copy by a tensor map is for that token alone, and has the copy's buffer and a slot; others have neither.
+    - C3: a wait for a copy by a tensor map is for that token alone, and has the copy's buffer and a slot; others have neither, and no phase.
   }];
-  let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, Optional<TileGpu_BufferType>:$buffer, Optional<I32>:$slot,
+  let arguments = (ins Variadic<TileGpu_TokenType>:$tokens, Optional<TileGpu_BufferType>:$buffer, Optional<I32>:$slot, Optional<I32>:$phase,
                        OptionalAttr<I64Attr>:$pending);
-  let assemblyFormat = "$tokens (`in` $buffer^ `[` $slot `]` `:` qualified(type($buffer)))? attr-dict";
+  let assemblyFormat = "$tokens (`in` $buffer^ `[` $slot `]` (`phase` $phase^)? `:` qualified(type($buffer)))? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// For a copy of whole boxes by a tensor map.

@@ -18,15 +18,19 @@ def TileGpu_EachProgramOp : TileGpu_Op<"each_program", [SingleBlockImplicitTermi
     With `dynamic` a block takes the program of its number, and then, whenever it is done with one, the next that no block has taken yet, in the
     order of their numbers along x first. All roles of the block take the same programs.
 
+    The region's arguments behind the number of the program are numbers that a block carries from program to program: `inits` in its first one,
+    and then what `tilegpu.next_program` gives.
+
     `tile.num_programs` is the number of programs, and `tile.program_id` stands outside only. Inserted by `-tilegpu-repeat-programs`.
 
     Constraints:
-    - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on.
+    - C1: the region has three arguments of type i32, or four: the last one is the number of the program among the block's, from 0 on. With
+      `inits` it has four and one for each of these, and `tilegpu.next_program` has as many operands.
     - C2: the function carries `tilegpu.repeats`, and with `dynamic` the place where a role leaves the ids for the others, `tilegpu.claims`.
   }];
-  let arguments = (ins DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis, UnitAttr:$dynamic);
+  let arguments = (ins Variadic<I32>:$inits, DefaultValuedAttr<Tile_Axis, "::fattn::tile::Axis::x">:$axis, UnitAttr:$dynamic);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`along` $axis^)? (`dynamic` $dynamic^)? $body attr-dict";
+  let assemblyFormat = "(`along` $axis^)? (`dynamic` $dynamic^)? (`carry` `(` $inits^ `)`)? $body attr-dict";
   let hasVerifier = 1;
 }
 
@@ -59,8 +63,10 @@ def TileGpu_TakeProgramOp : TileGpu_Op<"take_program", [MemoryEffects<[TileGpu_S
 
 def TileGpu_NextProgramOp : TileGpu_Op<"next_program", [Pure, Terminator, HasParent<"EachProgramOp">]> {
   let opDocGroup = TileGpu_ProgramsTopic;
-  let summary = "the end of a program";
-  let assemblyFormat = "attr-dict";
+  let summary = "the end of a program, with the numbers that the block carries to the next one";
+  let arguments = (ins Variadic<I32>:$values);
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
+  let assemblyFormat = "$values attr-dict";
 }
 
 #endif

@@ -26,6 +26,18 @@ void needBarriers(Block& block, const Warp& warp, Operation* op, tilegpu::AllocO
 
 bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<tilegpu::ReleaseOp>); }
 
+/// What an operation says about the number of copies or waits before, where it says it, must be true in its lowest bit.
+std::function<void(Block&, Warp&, uint64_t)> phaseCheck(Flattener& to, Operation* op, Value phase) {
+  if (!phase) return [](Block&, Warp&, uint64_t) {};
+  return [op, told = to.slot(phase)](Block& block, Warp& warp, uint64_t before) {
+    if ((static_cast<uint64_t>(warp.values[told].scalar.i) ^ before) % 2 == 0) return;
+    block.run.log.report(FaultKind::Undefined, nullptr, op, [&] {
+      return fmt::format("{} in warp {} is for phase {} of a slot, whose phase is {}", describe(op), warp.number,
+                         warp.values[told].scalar.i, before);
+    });
+  };
+}
+
 Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
   auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
   tile::BlockPtrType type = op.getPtr().getType();
@@ -43,9 +55,10 @@ Awaited copyBoxes(Flattener& to, tilegpu::CopyAsyncOp op) {
       Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
       return !begins(warp) || llvm::all_of(channel.releases, [&](uint64_t releases) { return releases == channel.copies; });
     };
-  Action act = [=](Block& block, Warp& warp) mutable {
+  Action act = [=, checkPhase = phaseCheck(to, op, op.getPhase())](Block& block, Warp& warp) mutable {
     if (!begins(warp)) return;
     needBarriers(block, warp, op, alloc);
+    checkPhase(block, warp, block.channel(alloc, warp.values[slot].scalar.i).copies);
     std::optional<int64_t> start = places->slotStart(block, warp.values[slot].scalar.i);
     if (!start) return;
     Copy copy{.issued = block.access(warp, op, 0), .moves = {}};
@@ -68,9 +81,11 @@ Awaited waitForBoxes(Flattener& to, tilegpu::CopyWaitOp op) {
             Channel& channel = channelOf(block, warp);
             return channel.waits[static_cast<std::size_t>(warp.number)] < channel.copies;
           },
-          [=](Block& block, Warp& warp) {
+          [=, checkPhase = phaseCheck(to, op, op.getPhase())](Block& block, Warp& warp) {
             needBarriers(block, warp, op, alloc);
-            block.completeBoxes(warp, channelOf(block, warp));
+            Channel& channel = channelOf(block, warp);
+            checkPhase(block, warp, channel.waits[static_cast<std::size_t>(warp.number)]);
+            block.completeBoxes(warp, channel);
           }};
 }
 

@@ -246,11 +246,14 @@ void Flattener::visit(tilegpu::EachProgramOp each) {
     if (dynamic) return tilegpu::dealtPrograms(int64_t{grid[0]} * grid[1] * grid[2], block.id[0], block.run.blocks, block.run.order.seed);
     return tilegpu::programsOf({grid[0], grid[1], grid[2]}, axis, block.id[0], block.run.blocks);
   };
+  mlir::Block& body = each.getBody().front();
+  auto carried = body.getArguments().take_back(each.getInits().size());
   act(op, [](Block&, Warp& warp) { enterLoop(warp); });
+  act(op, assign(carried, each.getInits()));
   std::size_t head = emit({.kind = Kind::Branch, .op = op, .act = {}, .test = [=](Block& block, Warp& warp) {
                              return warp.loops.back().trip < std::ssize(programsOf(block));
                            }});
-  act(op, [=, ids = slots(each.getBody().front().getArguments())](Block& block, Warp& warp) {
+  act(op, [=, ids = slots(body.getArguments())](Block& block, Warp& warp) {
     const interpreter::Grid& grid = block.run.grid;
     int64_t number = programsOf(block)[static_cast<std::size_t>(warp.loops.back().trip)], rows = number / grid[0];
     warp.values[ids[0]].scalar = Element::integer(number % grid[0]);
@@ -259,7 +262,8 @@ void Flattener::visit(tilegpu::EachProgramOp each) {
     if (ids.size() > 3) warp.values[ids[3]].scalar = Element::integer(warp.loops.back().trip);
     nextTrip(warp);
   });
-  block(each.getBody().front());
+  block(body);
+  act(op, assign(carried, body.getTerminator()->getOperands()));
   jumpTo(op, head);
   patch(head);
   act(op, [](Block&, Warp& warp) { leaveLoop(warp); });

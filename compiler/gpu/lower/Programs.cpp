@@ -7,7 +7,8 @@
 //     next_program                         n, x, y, z = those of the next program (ProgramIds)
 //   }
 //
-// A fourth argument counts the block's programs. With `dynamic` the machine says which one comes next:
+// A fourth argument counts the block's programs, and those behind it are numbers that the block carries. With `dynamic` the machine says
+// which one comes next:
 //
 //   each_program dynamic { ... }    =>    while next = nextProgram(count), next exists: x, y, z = next; ...; count += 1
 //
@@ -38,44 +39,55 @@ ProgramIds::State stateOf(ValueRange values) {
   return state;
 }
 
-/// The body of the loop over a role's programs, for the program of these ids and this number; then the loop's next values.
+SmallVector<Value> scalarsOf(Lowering& to, ValueRange values) {
+  return llvm::map_to_vector(values, [&](Value value) { return to.scalar(value); });
+}
+
+/// The body of the loop over a role's programs, for the program of these ids, this number and what is carried; then the loop's next values.
 LogicalResult lowerProgram(Lowering& to, tilegpu::EachProgramOp op, Block& body, llvm::function_ref<SmallVector<Value>(Value)> next) {
   Block& source = op.getBody().front();
   for (BlockArgument argument : source.getArguments()) to.setScalar(argument, body.getArgument(argument.getArgNumber()));
-  to.programCount = body.getArguments().back();
+  to.programCount = body.getArgument(kIds);
   if (failed(to.lowerBlock(source))) return failure();
   to.b.setLoc(op.getLoc());
-  scf::YieldOp::create(to.b, next(arith::AddIOp::create(to.b, body.getArguments().back(), to.i32(1))));
+  SmallVector<Value> values = next(arith::AddIOp::create(to.b, body.getArgument(kIds), to.i32(1)));
+  llvm::append_range(values, scalarsOf(to, source.getTerminator()->getOperands()));
+  scf::YieldOp::create(to.b, values);
   return success();
 }
 
-/// The next program is taken at the end of one.
+/// The next program is taken at the end of one. Values of the loop: its number, and what is carried.
 LogicalResult lowerDynamic(Lowering& to, tilegpu::EachProgramOp op) {
-  const SmallVector<Type> types(kIds + 1, to.b.getI32Type());
+  SmallVector<Value> inits = {to.i32(0)};
+  llvm::append_range(inits, scalarsOf(to, op.getInits()));
+  const SmallVector<Type> types(kIds + inits.size(), to.b.getI32Type());
   const SmallVector<Location> locations(types.size(), op.getLoc());
-  auto loop = scf::WhileOp::create(to.b, types, ValueRange{to.i32(0)});
+  auto loop = scf::WhileOp::create(to.b, types, inits);
   OpBuilder::InsertionGuard guard(to.b);
-  Block* test = to.b.createBlock(&loop.getBefore(), {}, types.front(), op.getLoc());
+  Block* test = to.b.createBlock(&loop.getBefore(), {}, ArrayRef(types).drop_front(kIds), ArrayRef(locations).drop_front(kIds));
   FailureOr<Machine::NextProgram> next = to.machine.nextProgram(to, op, test->getArgument(0));
   if (failed(next)) return failure();
-  scf::ConditionOp::create(to.b, next->exists, ValueRange{next->ids[0], next->ids[1], next->ids[2], test->getArgument(0)});
+  SmallVector<Value> values(next->ids.begin(), next->ids.end());
+  llvm::append_range(values, test->getArguments());
+  scf::ConditionOp::create(to.b, next->exists, values);
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
   return lowerProgram(to, op, *body, [](Value count) { return SmallVector<Value>{count}; });
 }
 
-/// The next program is taken within one. Values of the loop: ids, number, and whether there is such a program.
+/// The next program is taken within one. Values of the loop: whether there is such a program, its ids and number, and what is carried.
 LogicalResult lowerTaking(Lowering& to, tilegpu::EachProgramOp op) {
   FailureOr<Machine::NextProgram> first = to.machine.nextProgram(to, op, to.i32(0));
   if (failed(first)) return failure();
   auto valuesOf = [](const Machine::NextProgram& next, Value count) {
-    return SmallVector<Value>{next.ids[0], next.ids[1], next.ids[2], count, next.exists};
+    return SmallVector<Value>{next.exists, next.ids[0], next.ids[1], next.ids[2], count};
   };
-  const SmallVector<Value> inits = valuesOf(*first, to.i32(0));
-  const SmallVector<Type> all(ValueRange(inits).getTypes()), types(kIds + 1, to.b.getI32Type());
+  SmallVector<Value> inits = valuesOf(*first, to.i32(0));
+  llvm::append_range(inits, scalarsOf(to, op.getInits()));
+  const SmallVector<Type> all(ValueRange(inits).getTypes()), types(all.size() - 1, to.b.getI32Type());
   auto loop = scf::WhileOp::create(to.b, types, inits);
   OpBuilder::InsertionGuard guard(to.b);
   Block* test = to.b.createBlock(&loop.getBefore(), {}, all, SmallVector<Location>(all.size(), op.getLoc()));
-  scf::ConditionOp::create(to.b, test->getArguments().back(), test->getArguments().drop_back());
+  scf::ConditionOp::create(to.b, test->getArgument(0), test->getArguments().drop_front());
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, SmallVector<Location>(types.size(), op.getLoc()));
   return lowerProgram(to, op, *body, [&](Value count) { return valuesOf(*to.taken, count); });
 }
@@ -99,7 +111,9 @@ LogicalResult lowerPairs(Lowering& to, tilegpu::EachProgramOp op) {
   Block& source = op.getBody().front();
   SmallVector<Value> first(ids.first().begin(), ids.first().end());
   const bool counts = source.getNumArguments() > kIds;
+  const size_t state = first.size();
   if (counts) first.push_back(to.i32(0));
+  llvm::append_range(first, scalarsOf(to, op.getInits()));
   SmallVector<Type> types(first.size(), to.b.getI32Type());
   auto loop = scf::WhileOp::create(to.b, types, first);
   SmallVector<Location> locations(types.size(), op.getLoc());
@@ -109,11 +123,13 @@ LogicalResult lowerPairs(Lowering& to, tilegpu::EachProgramOp op) {
   Block* body = to.b.createBlock(&loop.getAfter(), {}, types, locations);
   ProgramIds::Program program = ids.program(stateOf(body->getArguments()));
   for (auto [id, value] : llvm::zip(source.getArguments(), program.ids)) to.setScalar(id, value);
-  if (counts) to.setScalar(source.getArgument(kIds), body->getArguments().back());
+  auto further = body->getArguments().drop_front(state);
+  for (auto [argument, value] : llvm::zip_equal(source.getArguments().drop_front(kIds), further)) to.setScalar(argument, value);
   if (failed(to.lowerBlock(source))) return failure();
   to.b.setLoc(op.getLoc());
   SmallVector<Value> next(program.next.begin(), program.next.end());
-  if (counts) next.push_back(arith::AddIOp::create(to.b, body->getArguments().back(), to.i32(1)));
+  if (counts) next.push_back(arith::AddIOp::create(to.b, further.front(), to.i32(1)));
+  llvm::append_range(next, scalarsOf(to, source.getTerminator()->getOperands()));
   scf::YieldOp::create(to.b, next);
   return success();
 }

@@ -3,6 +3,7 @@
 
 #include "compiler/layout/Conversion.h"
 #include "compiler/layout/Queries.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -77,6 +78,19 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
       accesses.push_back({.buffer = buffer, .write = true, .copy = true, .released = wait.isBulk() && isReleased(buffer)});
   }
   return accesses;
+}
+
+void forEachSlot(Operation* op, llvm::function_ref<void(Value, OpOperand&)> visit) {
+  llvm::TypeSwitch<Operation*>(op)
+      .Case<CopyAsyncOp, LoadBufferOp, StoreBufferOp, ReleaseOp, SlotAcquireOp, SlotCommitOp, SlotWaitOp>(
+          [&](auto access) { visit(access.getBuffer(), access.getSlotMutable()); })
+      .Case([&](CopyWaitOp wait) {
+        if (wait.isBulk()) visit(wait.getBuffer(), wait.getSlotMutable()[0]);
+      })
+      .Case([&](DotAsyncOp dot) {
+        visit(dot.getB(), dot.getBSlotMutable());
+        if (dot.getASlot()) visit(dot.getA(), dot.getASlotMutable()[0]);
+      });
 }
 
 bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {

@@ -31,6 +31,9 @@ struct BufferAccess {
 /// reads it is no access of threads.
 llvm::SmallVector<BufferAccess, 2> accessesOf(mlir::Operation* op);
 
+/// The buffers that the operation itself names with a slot, and the operands that say which.
+void forEachSlot(mlir::Operation* op, llvm::function_ref<void(mlir::Value buffer, mlir::OpOperand& slot)> visit);
+
 /// Whether `op` or anything in its regions touches one of these buffers.
 bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& buffers);
 

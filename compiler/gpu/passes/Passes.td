@@ -302,6 +302,14 @@ def NarrowGuardsPass : Pass<"tilegpu-narrow-guards", "::mlir::func::FuncOp"> {
   }];
 }
 
+def CountPhasesPass : Pass<"tilegpu-count-phases", "::mlir::func::FuncOp"> {
+  let summary = "Tell slots and phases of copied boxes from one count of trips";
+  let description = [{
+    In place of a number for each buffer and a bit for each slot. Where a block takes several programs, slots go on from one program to the next.
+    Runs behind `-tilegpu-skip-trips`.
+  }];
+}
+
 def TakeReciprocalsPass : Pass<"tilegpu-take-reciprocals", "::mlir::func::FuncOp"> {
   let summary = "Divide the numbers of programs by numbers of the launch with a multiplication";
   let description = [{

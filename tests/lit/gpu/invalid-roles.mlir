@@ -38,9 +38,30 @@ func.func @last_of_other_warps() attributes {tile.kernel, tilegpu.target = "nvid
 // -----
 
 func.func @programs_without_ids() attributes {tilegpu.repeats} {
-  // expected-error @+1 {{'tilegpu.each_program' op needs a region with three arguments of type i32, the ids of a program}}
+  // expected-error @+1 {{'tilegpu.each_program' op needs a region with arguments of type i32: the three ids of a program, its number in the block, which may be left out where nothing is carried, and one for each of the 0 numbers carried}}
   tilegpu.each_program {
   ^bb0(%x: i32, %y: i32):
+  }
+  return
+}
+
+// -----
+
+func.func @programs_that_carry_without_a_number(%n: i32) attributes {tilegpu.repeats} {
+  // expected-error @+1 {{and one for each of the 1 numbers carried}}
+  tilegpu.each_program carry(%n) {
+  ^bb0(%x: i32, %y: i32, %z: i32, %carried: i32):
+    tilegpu.next_program %carried
+  }
+  return
+}
+
+// -----
+
+func.func @programs_that_lose_what_they_carry(%n: i32) attributes {tilegpu.repeats} {
+  // expected-error @+1 {{'tilegpu.each_program' op carries 1 numbers, but a program ends with 0}}
+  tilegpu.each_program carry(%n) {
+  ^bb0(%x: i32, %y: i32, %z: i32, %number: i32, %carried: i32):
   }
   return
 }

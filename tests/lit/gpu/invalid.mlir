@@ -545,7 +545,7 @@ func.func @wait_without_a_slot(%p: !tile.block_ptr<16x8xf32>, %slot: i32) attrib
   %b = tilegpu.alloc : !buf
   %t = tilegpu.copy_async %p, %b[%slot] map 1[] : !tile.block_ptr<16x8xf32>, !buf
   // expected-error @+1 {{needs a slot exactly if it has a buffer}}
-  "tilegpu.copy_wait"(%t, %b) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!tilegpu.token, !buf) -> ()
+  "tilegpu.copy_wait"(%t, %b) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> : (!tilegpu.token, !buf) -> ()
   return
 }
 

@@ -135,7 +135,7 @@ func.func @handed() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", t
 // CHECK: mbarrier.try_wait
 // CHECK: ld.shared.v4.b32
 // CHECK: %[[FIRST:.*]] = arith.cmpi sge
-// CHECK: scf.while (%{{.*}}, %[[IS:.*]] = %[[FIRST]]) : (i32, i32, i32, i32, i1) -> (i32, i32, i32, i32) {
+// CHECK: scf.while (%[[IS:.*]] = %[[FIRST]], {{.*}}) : (i1, i32, i32, i32, i32) -> (i32, i32, i32, i32) {
 // CHECK-NEXT: scf.condition(%[[IS]])
 // CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %[[N:.*]]: i32):
 // CHECK: %[[AHEAD:.*]] = arith.addi %[[N]], %{{.*}} : i32
@@ -144,7 +144,7 @@ func.func @handed() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", t
 // CHECK: ld.shared.v4.b32
 // CHECK: %[[NEXT:.*]] = arith.cmpi sge
 // CHECK: nvvm.barrier
-// CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[NEXT]]
+// CHECK: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
 func.func @taken() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.repeats, tilegpu.dynamic, tilegpu.claims = 64 : i64} {
   tilegpu.init_barriers
   tilegpu.barrier

@@ -307,10 +307,11 @@ class Placer {
       auto layout = bulk ? RegsAttr() : RegsAttr::get(b.getContext(), write.asTile(2));
       auto map = bulk ? b.getI64IntegerAttr(addTensorMap(func, *bulk)) : IntegerAttr();
       ValueRange coordinates = bulk ? ValueRange(bulk->coordinates) : ValueRange();
-      auto copy = CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), coordinates, layout, map, load.getBoundaryCheckAttr());
+      auto copy =
+          CopyAsyncOp::create(b, loc, load.getPtr(), buffer, zero, Value(), Value(), coordinates, layout, map, load.getBoundaryCheckAttr());
       if (Attribute extents = load->getAttr(kExtentsAttr)) copy->setAttr(kExtentsAttr, extents);
       Value token = copy;
-      CopyWaitOp::create(b, loc, ValueRange(token), bulk ? buffer : Value(), bulk ? zero : Value(), IntegerAttr());
+      CopyWaitOp::create(b, loc, ValueRange(token), bulk ? buffer : Value(), bulk ? zero : Value(), Value(), IntegerAttr());
     } else {
       auto loaded = cast<tile::LoadOp>(b.clone(*load));
       loaded.getResult().setType(withLayout(type, write));

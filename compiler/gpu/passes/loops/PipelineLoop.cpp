@@ -463,7 +463,7 @@ class Pipeliner {
     for (Value result : pipelined.getResults())
       if (isa<TokenType>(result.getType()) && llvm::none_of(copiesOf(result), [](CopyAsyncOp copy) { return copy.isBulk(); }))
         tokens.push_back(result);
-    if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, Value(), Value(), IntegerAttr());
+    if (!tokens.empty()) CopyWaitOp::create(b, pipelined.getLoc(), tokens, Value(), Value(), Value(), IntegerAttr());
   }
 
   /// Runs the last trip behind the loop, where only the last stage has work: every predicate is false, and what fills buffers under one is

@@ -27,7 +27,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/programs/AxisOfWork.h"
-#include "llvm/ADT/TypeSwitch.h"
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -40,28 +40,11 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// The roles of a function: what only copies, in one thread, and what computes.
-struct Roles {
-  Block *copier = nullptr, *computing = nullptr;
-};
-
-Roles rolesOf(func::FuncOp func) {
-  Roles roles;
-  for (Operation& op : func.getBody().front()) {
-    auto branch = dyn_cast<scf::IfOp>(op);
-    if (!branch || !branch.getCondition().getDefiningOp<IsCopierOp>()) continue;
-    roles.computing = branch.elseBlock();
-    for (Operation& inner : *branch.thenBlock())
-      if (auto one = dyn_cast<scf::IfOp>(inner); one && one.getCondition().getDefiningOp<IsCopierOp>()) roles.copier = one.thenBlock();
-  }
-  return roles;
-}
-
 /// What follows `first` in its block becomes the region, but for the block's end.
 EachProgramOp wrap(Block& block, Block::iterator first, func::FuncOp func, tile::Axis axis) {
   OpBuilder b(block.getTerminator());
   Location loc = func.getLoc();
-  auto each = EachProgramOp::create(b, loc, axis, func->hasAttr(kDynamicAttr));
+  auto each = EachProgramOp::create(b, loc, ValueRange(), axis, func->hasAttr(kDynamicAttr));
   Type id = b.getI32Type();
   Block& body = each.getBody().emplaceBlock();
   body.addArguments({id, id, id}, {loc, loc, loc});
@@ -89,8 +72,8 @@ void takeSlotsInTurns(EachProgramOp each) {
   Block& body = each.getBody().front();
   Value slot;
   each.walk([&](Operation* op) {
-    auto change = [&](Value buffer, OpOperand* number) {
-      auto alloc = buffer ? buffer.getDefiningOp<AllocOp>() : AllocOp();
+    forEachSlot(op, [&](Value buffer, OpOperand& number) {
+      auto alloc = buffer.getDefiningOp<AllocOp>();
       if (!alloc || !alloc->hasAttr(kSlotByProgramAttr)) return;
       if (!slot) {
         OpBuilder b = OpBuilder::atBlockBegin(&body);
@@ -98,18 +81,8 @@ void takeSlotsInTurns(EachProgramOp each) {
         Value last = arith::ConstantOp::create(b, each.getLoc(), b.getI32IntegerAttr(alloc.getResult().getType().getSlots() - 1));
         slot = arith::AndIOp::create(b, each.getLoc(), program, last);
       }
-      number->set(slot);
-    };
-    llvm::TypeSwitch<Operation*>(op)
-        .Case<CopyAsyncOp, LoadBufferOp, StoreBufferOp, ReleaseOp>(
-            [&](auto access) { change(access.getBuffer(), &access.getSlotMutable()); })
-        .Case([&](CopyWaitOp wait) {
-          if (wait.getBuffer()) change(wait.getBuffer(), &wait.getSlotMutable()[0]);
-        })
-        .Case([&](DotAsyncOp dot) {
-          change(dot.getB(), &dot.getBSlotMutable());
-          if (dot.getASlot()) change(dot.getA(), &dot.getASlotMutable()[0]);
-        });
+      number.set(slot);
+    });
   });
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks have room for a warp group that only copies, and which stores it can send.
+// Which blocks have room for a warp group that only copies, which stores it can send, and where in a program it stands.
 #ifndef FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 #define FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 namespace fattn::tilegpu {
@@ -21,10 +22,31 @@ inline bool hasRoomForCopier(mlir::func::FuncOp func) {
   return (warps + group) * target.warpSize <= target.maxThreads;
 }
 
+/// A copy that another role makes, which leaves its token here.
+inline bool isCopyElsewhere(mlir::Operation* op) { return mlir::isa<CopyAsyncOp>(op) && isMadeElsewhere(op); }
+
 /// Additions in a loop, which a warp would wait for in the next trip, and those of an owner. Where the block has no further warps, it does.
 inline bool maySendElsewhere(StoreBoxesOp store) {
   const bool again = store->getParentOfType<mlir::LoopLikeOpInterface>() || store->getParentOfType<OwnerOnlyOp>();
   return store.getAdd() && again && hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
+}
+
+/// The roles of a function: what only copies, in one thread, and what computes. Null: not split.
+struct Roles {
+  mlir::Block *copier = nullptr, *computing = nullptr;
+};
+
+inline Roles rolesOf(mlir::func::FuncOp func) {
+  Roles roles;
+  for (mlir::Operation& op : func.getBody().front()) {
+    auto branch = mlir::dyn_cast<mlir::scf::IfOp>(op);
+    if (!branch || !branch.getCondition().getDefiningOp<IsCopierOp>()) continue;
+    roles.computing = branch.elseBlock();
+    for (mlir::Operation& inner : *branch.thenBlock())
+      if (auto one = mlir::dyn_cast<mlir::scf::IfOp>(inner); one && one.getCondition().getDefiningOp<IsCopierOp>())
+        roles.copier = one.thenBlock();
+  }
+  return roles;
 }
 
 }  // namespace fattn::tilegpu

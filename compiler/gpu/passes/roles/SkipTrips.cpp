@@ -31,6 +31,7 @@
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/Masks.h"
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "compiler/transforms/Divisibility.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,7 +57,6 @@ bool keepsStep(Operation* op) {
 }
 Value bufferOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getBuffer() : cast<CopyWaitOp>(op).getBuffer(); }
 Value slotOf(Operation* op) { return isa<ReleaseOp>(op) ? cast<ReleaseOp>(op).getSlot() : cast<CopyWaitOp>(op).getSlot(); }
-bool isCopyElsewhere(Operation* op) { return isa<CopyAsyncOp>(op) && isMadeElsewhere(op); }
 
 /// The trips with i < last + shift are needed, where `last` is the last of the group's rows.
 struct LastTrip {

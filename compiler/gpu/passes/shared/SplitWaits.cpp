@@ -65,7 +65,7 @@ void split(CopyWaitOp wait, transforms::Aliasing& aliasing) {
       here.push_back(token);
   for (auto& [barrier, tokens] : later) {
     OpBuilder b(barrier);
-    CopyWaitOp::create(b, wait.getLoc(), tokens, Value(), Value(), IntegerAttr());
+    CopyWaitOp::create(b, wait.getLoc(), tokens, Value(), Value(), Value(), IntegerAttr());
   }
   if (here.empty())
     wait->erase();

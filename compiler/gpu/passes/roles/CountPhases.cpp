@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells which slot of a ring is next, and in which phase its barrier objects are, from one count of trips:
+//
+//   copy_wait in %k[0]                                        copy_wait in %k[%g & 3] phase %g >> 2
+//   scf.for ... iter_args(%s = 1, %t = 0) {                   %end = scf.for ... iter_args(%n = %g) {
+//     copy_wait in %k[%s]                                       copy_wait in %k[(%n + 1) & 3] phase (%n + 1) >> 2
+//     copy_wait in %v[%t]                             =>        copy_wait in %v[%n & 3] phase %n >> 2
+//     scf.yield (%s + 1) & 3, (%t + 1) & 3                      scf.yield %n + 1
+//   }                                                         }
+//   copy_wait in %v[%last]                                    copy_wait in %v[%end & 3] phase %end >> 2
+//
+// Without it a thread keeps a number for each buffer and a bit for each slot. %g is 0 in the block's first program, and in each later one
+// where the rings of the program before have ended: above %end + 1, as each buffer has one wait outside of loops.
+//
+// The copies and waits of a buffer, which take its slots in turns, are its visits. Each role has as many as the other, in the same order.
+//
+// Conditions for a buffer, else it stays as it is: C1 its slots are two, four, ..., and what names one of them is a copy of boxes, a wait
+// for one, a release, a load or a dot, in the program of a role; C2 in either role each of its visits stands in the program's block, or is
+// the only one in the trips of a loop of this block (below: a loop of the ring); C3 a slot's number is a constant in front of the first
+// such loop, or what loops of the ring carry, which goes on by one in each trip, or follows from that; and each visit takes the slot behind
+// that of the visit before. The buffers that are counted have the same loops, and as many waits outside of them.
+//
+// Buffers with a slot for each program (-tilegpu-repeat-programs) are told by the number of the program.
+//
+// Runs behind -tilegpu-skip-trips and the check of the order. Test: tests/lit/gpu/count-phases.mlir.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/Roles.h"
+#include "llvm/Support/MathExtras.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+
+namespace fattn::tilegpu {
+
+#define GEN_PASS_DEF_COUNTPHASESPASS
+#include "compiler/gpu/passes/Passes.h.inc"
+
+namespace {
+
+/// A wait, or a copy that is made where it stands.
+bool isVisit(Operation* op) { return isa<CopyWaitOp>(op) || (isa<CopyAsyncOp>(op) && !isCopyElsewhere(op)); }
+
+int64_t slotsOf(AllocOp alloc) { return alloc.getResult().getType().getSlots(); }
+
+/// A role, and the block that is one program of it.
+struct Program {
+  EachProgramOp each;  ///< null: the block takes one program
+  Block* block = nullptr;
+
+  static Program of(Block* role) {
+    auto programs = role->getOps<EachProgramOp>();
+    if (programs.empty()) return {{}, role};
+    return {*programs.begin(), &(*programs.begin()).getBody().front()};
+  }
+};
+
+/// An operand that names a slot: that of the count, and so many further.
+struct Use {
+  OpOperand* slot;
+  size_t loops = 0;     ///< how many loops of the ring stand before it, or around it
+  bool inLoop = false;  ///< whether the last of these is around it
+  int64_t ahead = 0;
+};
+
+/// How one role uses the slots of one buffer.
+struct Ring {
+  SmallVector<Use> uses;
+  SmallVector<Operation*> loops;  ///< with a visit in each trip
+  int64_t outside = 0;            ///< visits outside of loops
+};
+
+/// The slot so many behind another one.
+struct Moved {
+  Value from;
+  int64_t by = 0;
+};
+
+/// (from + by) & (slots - 1), or from ^ 1 of two slots.
+std::optional<Moved> movedSlot(Value number, int64_t slots) {
+  if (auto other = number.getDefiningOp<arith::XOrIOp>())
+    return slots == 2 && getConstantIntValue(other.getRhs()) == 1 ? std::optional(Moved{other.getLhs(), 1}) : std::nullopt;
+  auto wrapped = number.getDefiningOp<arith::AndIOp>();
+  if (!wrapped || getConstantIntValue(wrapped.getRhs()) != slots - 1) return std::nullopt;
+  auto sum = wrapped.getLhs().getDefiningOp<arith::AddIOp>();
+  std::optional<int64_t> by = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
+  return by ? std::optional(Moved{sum.getLhs(), *by}) : std::nullopt;
+}
+
+class RingFinder {
+ public:
+  /// Nothing where C2 or C3 does not hold.
+  static std::optional<Ring> find(AllocOp alloc, Block* program) {
+    RingFinder finder(alloc, program);
+    for (Operation& op : *program) {
+      auto loop = dyn_cast<scf::ForOp>(op);
+      if (loop && finder.visitsIn(loop) == 1)
+        finder.enter(loop);
+      else
+        loop = {};
+      if (!finder.collect(&op, loop)) return std::nullopt;
+    }
+    return std::move(finder.ring_);
+  }
+
+ private:
+  RingFinder(AllocOp alloc, Block* program) : alloc_(alloc), program_(program) {}
+
+  int64_t visitsIn(scf::ForOp loop) {
+    return llvm::count_if(loop.getBody()->getOperations(),
+                          [&](Operation& op) { return isVisit(&op) && llvm::is_contained(op.getOperands(), Value(alloc_.getResult())); });
+  }
+
+  /// Notes what the loop carries of slots' numbers.
+  void enter(scf::ForOp loop) {
+    llvm::DenseMap<Value, int64_t> starts;
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (std::optional<int64_t> start = aheadOf(loop.getTiedLoopInit(argument)->get(), {})) starts[argument] = *start;
+    starts_ = std::move(starts);
+    ring_.loops.push_back(loop);
+    auto goesOn = [&](BlockArgument argument) {
+      std::optional<int64_t> next = aheadOf(loop.getTiedLoopYieldedValue(argument)->get(), loop);
+      return next && isSameSlot(*next, starts_[argument] + 1);
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (BlockArgument argument : loop.getRegionIterArgs())
+        if (starts_.contains(argument) && !goesOn(argument)) changed |= starts_.erase(argument);
+    }
+  }
+
+  bool isSameSlot(int64_t a, int64_t b) { return (a - b) % slotsOf(alloc_) == 0; }
+
+  /// How far a slot's number is ahead of the count, in the loop or behind all of them.
+  std::optional<int64_t> aheadOf(Value number, scf::ForOp loop) {
+    if (std::optional<int64_t> constant = getConstantIntValue(number); constant && ring_.loops.empty()) return constant;
+    if (auto result = dyn_cast<OpResult>(number); result && !loop && !ring_.loops.empty() && result.getOwner() == ring_.loops.back())
+      number = cast<scf::ForOp>(result.getOwner()).getTiedLoopRegionIterArg(result);
+    else if (auto argument = dyn_cast<BlockArgument>(number); argument && (!loop || argument.getOwner() != loop.getBody()))
+      return std::nullopt;
+    if (auto start = starts_.find(number); start != starts_.end()) return start->second;
+    std::optional<Moved> moved = movedSlot(number, slotsOf(alloc_));
+    std::optional<int64_t> from = moved ? aheadOf(moved->from, loop) : std::nullopt;
+    if (!from) return std::nullopt;
+    return *from + moved->by;
+  }
+
+  /// Adds the uses in the operation, which is `loop`, or stands outside of loops of the ring.
+  bool collect(Operation* op, scf::ForOp loop) {
+    WalkResult result = op->walk([&](Operation* inner) {
+      bool fits = true;
+      forEachSlot(inner, [&](Value buffer, OpOperand& slot) {
+        if (buffer == alloc_.getResult()) fits &= add(inner, slot, loop);
+      });
+      return fits ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return !result.wasInterrupted();
+  }
+
+  bool add(Operation* op, OpOperand& slot, scf::ForOp loop) {
+    std::optional<int64_t> ahead = aheadOf(slot.get(), loop);
+    if (!ahead) return isCopyElsewhere(op);
+    if (isVisit(op)) {
+      if (op->getBlock() != (loop ? loop.getBody() : program_) || !isSameSlot(*ahead, ring_.outside)) return false;
+      ahead = ring_.outside;
+      if (!loop) ++ring_.outside;
+    }
+    ring_.uses.push_back({&slot, ring_.loops.size(), static_cast<bool>(loop), *ahead});
+    return true;
+  }
+
+  AllocOp alloc_;
+  Block* program_;
+  Ring ring_;
+  llvm::DenseMap<Value, int64_t> starts_;  ///< what the last loop carries: how far ahead of the count it is
+};
+
+/// A buffer that is counted.
+struct Counted {
+  AllocOp alloc;
+  Ring copies, computes;
+
+  bool isLike(const Counted& other) const {
+    return computes.outside == other.computes.outside && copies.loops == other.copies.loops && computes.loops == other.computes.loops;
+  }
+};
+
+class Counting {
+ public:
+  Counting(Program copier, Program computing) : copier_(copier), computing_(computing) {}
+
+  void run(func::FuncOp func) {
+    std::vector<Counted> rings;
+    for (AllocOp alloc : func.getBody().front().getOps<AllocOp>()) {
+      if (!mayCount(alloc)) continue;
+      if (alloc->hasAttr(kSlotByProgramAttr)) {
+        countPrograms(alloc);
+        continue;
+      }
+      std::optional<Ring> copies = RingFinder::find(alloc, copier_.block), computes = RingFinder::find(alloc, computing_.block);
+      if (copies && computes && !computes->loops.empty() && !copies->loops.empty())
+        rings.push_back({alloc, std::move(*copies), std::move(*computes)});
+    }
+    if (rings.empty()) return;
+    auto alike = [&](const Counted& one) { return llvm::count_if(rings, [&](const Counted& other) { return one.isLike(other); }); };
+    const Counted& most = *std::ranges::max_element(rings, {}, alike);
+    std::vector<const Counted*> chosen;
+    for (const Counted& one : rings)
+      if (one.isLike(most)) chosen.push_back(&one);
+    count(copier_, chosen, &Counted::copies, most.computes.outside);
+    count(computing_, chosen, &Counted::computes, most.computes.outside);
+  }
+
+ private:
+  /// C1.
+  bool mayCount(AllocOp alloc) {
+    const int64_t slots = slotsOf(alloc);
+    if (slots < 2 || !llvm::isPowerOf2_64(static_cast<uint64_t>(slots))) return false;
+    return llvm::all_of(alloc->getUsers(), [&](Operation* user) {
+      const bool stands = copier_.block->findAncestorOpInBlock(*user) || computing_.block->findAncestorOpInBlock(*user);
+      if (auto copy = dyn_cast<CopyAsyncOp>(user)) return stands && copy.isBulk();
+      return stands && isa<CopyWaitOp, ReleaseOp, LoadBufferOp, DotAsyncOp>(user);
+    });
+  }
+
+  /// A visit of each program in either role: the phase follows from the number of the program.
+  void countPrograms(AllocOp alloc) {
+    SmallVector<Operation*> visits;
+    for (Operation* user : alloc->getUsers())
+      if (isVisit(user)) visits.push_back(user);
+    auto copy = [](Operation* visit) { return isa<CopyAsyncOp>(visit); };
+    if (visits.size() != 2 || llvm::count_if(visits, copy) != 1) return;
+    for (Operation* visit : visits)
+      if (visit->getBlock() != (copy(visit) ? copier_ : computing_).block) return;
+    for (Operation* visit : visits) setPhase(visit, visit->getBlock()->getArgument(3), slotsOf(alloc));
+  }
+
+  /// The visit numbered `visit` of all slots' in turns.
+  static void setPhase(Operation* op, Value visit, int64_t slots) {
+    OpBuilder b(op);
+    Value turns = arith::ConstantOp::create(b, op->getLoc(), b.getI32IntegerAttr(llvm::Log2_64(static_cast<uint64_t>(slots))));
+    Value phase = b.createOrFold<arith::ShRUIOp>(op->getLoc(), visit, turns);
+    if (auto copy = dyn_cast<CopyAsyncOp>(op)) copy.getPhaseMutable().assign(phase);
+    if (auto wait = dyn_cast<CopyWaitOp>(op)) wait.getPhaseMutable().assign(phase);
+  }
+
+  static Value plus(OpBuilder& b, Location loc, Value number, int64_t by) {
+    return b.createOrFold<arith::AddIOp>(loc, number, arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(by)));
+  }
+
+  /// A role's count, and what its buffers take from it.
+  static void count(Program role, ArrayRef<const Counted*> rings, Ring Counted::* ring, int64_t outside) {
+    OpBuilder b = OpBuilder::atBlockBegin(role.block);
+    Location loc = role.block->getParentOp()->getLoc();
+    const SmallVector<Operation*> loops = (rings.front()->*ring).loops;
+    SmallVector<Value> behind = {start(b, role)}, inside = {Value()};
+    SmallVector<Operation*> counting;
+    IRRewriter rewriter(b.getContext());
+    for (Operation* loop : loops) {
+      auto next = [&](OpBuilder& at, Location where, ArrayRef<BlockArgument> carried) {
+        inside.push_back(carried.back());
+        return SmallVector<Value>{plus(at, where, carried.back(), 1)};
+      };
+      rewriter.setInsertionPoint(loop);
+      auto replaced = cast<LoopLikeOpInterface>(loop).replaceWithAdditionalYields(rewriter, behind.back(), false, next);
+      counting.push_back(*replaced);
+      behind.push_back(counting.back()->getResults().back());
+    }
+    for (const Counted* one : rings)
+      for (const Use& use : (one->*ring).uses) take(use, use.inLoop ? inside[use.loops] : behind[use.loops], slotsOf(one->alloc));
+    if (role.each) {
+      Operation* end = role.block->getTerminator();
+      OpBuilder atEnd(end);
+      end->insertOperands(end->getNumOperands(), plus(atEnd, loc, behind.back(), outside));
+    }
+    for (Operation* loop : counting) dropNumbers(cast<scf::ForOp>(loop));
+  }
+
+  /// The count at a program's start.
+  static Value start(OpBuilder& b, Program role) {
+    Location loc = role.block->getParentOp()->getLoc();
+    auto zero = [&](OpBuilder& at) { return arith::ConstantOp::create(at, loc, at.getI32IntegerAttr(0)).getResult(); };
+    if (!role.each) return zero(b);
+    OpBuilder before(role.each);
+    if (role.block->getNumArguments() == 3) role.block->addArgument(b.getI32Type(), loc);
+    role.each.getInitsMutable().append(zero(before));
+    return role.block->addArgument(b.getI32Type(), loc);
+  }
+
+  static void take(const Use& use, Value count, int64_t slots) {
+    Operation* op = use.slot->getOwner();
+    OpBuilder b(op);
+    Value visit = plus(b, op->getLoc(), count, use.ahead);
+    Value most = arith::ConstantOp::create(b, op->getLoc(), b.getI32IntegerAttr(slots - 1));
+    use.slot->set(b.createOrFold<arith::AndIOp>(op->getLoc(), visit, most));
+    if (isVisit(op)) setPhase(op, visit, slots);
+  }
+
+  /// What the loop carried of slots' numbers, and nobody uses any more, stays as it was: then it can go.
+  static void dropNumbers(scf::ForOp loop) {
+    auto dies = [&](BlockArgument argument) { return loop.getTiedLoopResult(argument).use_empty() && isOnlyYielded(argument); };
+    SmallVector<BlockArgument> dead;
+    for (BlockArgument argument : loop.getRegionIterArgs())
+      if (argument.getType().isInteger(32) && dies(argument)) dead.push_back(argument);
+    for (BlockArgument argument : dead) loop.getTiedLoopYieldedValue(argument)->set(argument);
+  }
+
+  static bool isOnlyYielded(Value number) {
+    return llvm::all_of(number.getUsers(), [](Operation* user) {
+      return isa<scf::YieldOp>(user) || (isa<arith::AndIOp, arith::AddIOp, arith::XOrIOp>(user) && isOnlyYielded(user->getResult(0)));
+    });
+  }
+
+  Program copier_, computing_;
+};
+
+class CountPhasesPass : public impl::CountPhasesPassBase<CountPhasesPass> {
+ public:
+  void getDependentDialects(DialectRegistry& registry) const override { registerTileGpuDialects(registry); }
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isDeclaration()) return;
+    Roles roles = rolesOf(func);
+    if (!roles.copier || !roles.computing) return;
+    Counting(Program::of(roles.copier), Program::of(roles.computing)).run(func);
+  }
+};
+
+}  // namespace
+
+}  // namespace fattn::tilegpu
