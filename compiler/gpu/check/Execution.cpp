@@ -492,11 +492,14 @@ bool Execution::branch(const Step& step) {
 
 bool Execution::eachProgram(const Step& step) {
   const Body& body = program.blocks[static_cast<size_t>(step.blocks[0])];
+  ArrayRef<int> carried = ArrayRef(body.arguments).take_back(step.operands.size());
+  give(carried, take(step.operands));
   for (size_t number = 0; number < scenario.ids.size(); ++number) {
     beginProgram(number);
     for (size_t axis = 0; axis < 3; ++axis) setNumber(body.arguments[axis], {scenario.ids[number][axis], true});
     if (body.arguments.size() > 3) setNumber(body.arguments[3], {static_cast<int64_t>(number), true});
     if (!block(step.blocks[0])) return false;
+    give(carried, take(body.yields));
   }
   return true;
 }

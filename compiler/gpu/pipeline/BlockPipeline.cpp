@@ -113,11 +113,8 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   if (options.roles) addRoles(pm, words);
   pm.addNestedPass<func::FuncOp>(tilegpu::createFillDotsPass());
   pm.addNestedPass<func::FuncOp>(tilegpu::createAwaitLaunchesPass());
+  if (options.roles) pm.addNestedPass<func::FuncOp>(tilegpu::createCountPhasesPass());
   if (options.checkOrder) pm.addPass(check::createCheckOrderPass(record));
-  if (options.roles) {
-    pm.addNestedPass<func::FuncOp>(tilegpu::createCountPhasesPass());
-    pm.addPass(createCanonicalizerPass());  // what loops carried of slots goes
-  }
   if (words.dies) pm.addNestedPass<func::FuncOp>(tilegpu::createGatherProgramsPass());
   if (options.marks) pm.addNestedPass<func::FuncOp>(tilegpu::createPlaceMarksPass());
 }

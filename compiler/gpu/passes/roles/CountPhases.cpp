@@ -22,7 +22,7 @@
 //
 // Buffers with a slot for each program (-tilegpu-repeat-programs) are told by the number of the program.
 //
-// Runs behind -tilegpu-skip-trips and the check of the order. Test: tests/lit/gpu/count-phases.mlir.
+// Runs behind -tilegpu-skip-trips. Test: tests/lit/gpu/count-phases.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/Roles.h"
@@ -31,6 +31,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -276,7 +277,8 @@ class Counting {
       OpBuilder atEnd(end);
       end->insertOperands(end->getNumOperands(), plus(atEnd, loc, behind.back(), outside));
     }
-    for (Operation* loop : counting) dropNumbers(cast<scf::ForOp>(loop));
+    // The last one first: the others give it what it carries.
+    for (Operation* loop : llvm::reverse(counting)) dropNumbers(cast<scf::ForOp>(loop));
   }
 
   /// The count at a program's start.
@@ -299,18 +301,30 @@ class Counting {
     if (isVisit(op)) setPhase(op, visit, slots);
   }
 
-  /// What the loop carried of slots' numbers, and nobody uses any more, stays as it was: then it can go.
+  /// What the loop carried of slots' numbers, and nobody uses any more, goes.
   static void dropNumbers(scf::ForOp loop) {
-    auto dies = [&](BlockArgument argument) { return loop.getTiedLoopResult(argument).use_empty() && isOnlyYielded(argument); };
-    SmallVector<BlockArgument> dead;
     for (BlockArgument argument : loop.getRegionIterArgs())
-      if (argument.getType().isInteger(32) && dies(argument)) dead.push_back(argument);
-    for (BlockArgument argument : dead) loop.getTiedLoopYieldedValue(argument)->set(argument);
+      if (argument.getType().isInteger(32) && loop.getTiedLoopResult(argument).use_empty() && isOnlyYielded(argument))
+        loop.getTiedLoopYieldedValue(argument)->set(argument);
+    SmallVector<Operation*> steps;
+    for (Operation& op : *loop.getBody())
+      if (isStepOfNumber(&op)) steps.push_back(&op);
+    for (Operation* step : llvm::reverse(steps))
+      if (step->use_empty()) step->erase();
+    RewritePatternSet patterns(loop.getContext());
+    scf::ForOp::getCanonicalizationPatterns(patterns, patterns.getContext());
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingOps);
+    (void)applyOpPatternsGreedily(loop.getOperation(), std::move(patterns), config);
+  }
+
+  static bool isStepOfNumber(Operation* op) {
+    return isa<arith::AndIOp, arith::AddIOp, arith::XOrIOp>(op) && op->getResult(0).getType().isInteger(32);
   }
 
   static bool isOnlyYielded(Value number) {
     return llvm::all_of(number.getUsers(), [](Operation* user) {
-      return isa<scf::YieldOp>(user) || (isa<arith::AndIOp, arith::AddIOp, arith::XOrIOp>(user) && isOnlyYielded(user->getResult(0)));
+      return isa<scf::YieldOp>(user) || (isStepOfNumber(user) && isOnlyYielded(user->getResult(0)));
     });
   }
 
