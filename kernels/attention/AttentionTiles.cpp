@@ -12,10 +12,9 @@ namespace {
 
 // Orders of the loop's work (docs/schedule.md): A and B are its dots, a and b the arithmetic behind them. One that does not fit the loop
 // gives way to the compiler's first choice.
-constexpr const char* kLateDot = "A B1 a b";                       // B of the iteration before, between A and its arithmetic
-constexpr const char* kLateTail = "A a B1 b";                      // B of the iteration before, behind A's arithmetic
-constexpr const char* kLateDotPersistent = "A B1 a b persistent";  // the first, and a block takes one program after another
-constexpr const char* kLateDotDynamic = "A B1 a b dynamic";        // the next one that no block has taken
+constexpr const char* kLateDot = "A B1 a b";                 // B of the iteration before, between A and its arithmetic
+constexpr const char* kLateTail = "A a B1 b";                // B of the iteration before, behind A's arithmetic
+constexpr const char* kLateDotDynamic = "A B1 a b dynamic";  // the first, and a block takes one program after another
 
 // Best first; the last is for chips with little shared memory.
 std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
@@ -44,21 +43,20 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each. One block fills an SM: four groups
 // where a head leaves them registers, up to 64 columns and, without a mask, 72; three below 128 and, without a mask, up to 168; else two.
-// The model ranks orders as equal that differ by 10 % on an H200: these name the best. Three groups at 72 to 120 columns are 3 to 12 %
-// faster than two from 2048 rows on, and 4 to 10 % slower at 1024, of which 192 rows are no divisor. At 136 to 168 columns they are 7 to
-// 14 % faster from 4096 rows on; with a mask they spill. Blocks take several programs, as the next one's operands arrive while this one
-// ends: handed out as blocks are done, or at 128 columns in turns where all are of one length, which is up to 2 % faster. With four slots
-// groups of up to 64 columns whose rows end sooner begin the next program sooner.
+// The model ranks orders as equal that differ by 10 % on an H200: these name the best. Three groups are faster than two wherever they have
+// the registers, but at 128 columns with a mask (0.97 at 4096 rows, 1.02 at 16384) and, of which 192 is no divisor, 1024 rows (0.99, where
+// 2048 have 1.02 and 8192 have 1.05); at 136 to 168 columns they spill with a mask. Blocks take several programs, as the next one's
+// operands arrive while this one ends: handed out as blocks are done. With four slots groups of up to 64 columns whose rows end sooner
+// begin the next program sooner.
 std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
   const TileConfig two{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDotDynamic};
   TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
   const TileConfig four{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic};
-  const TileConfig square{
-      .block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = isUneven ? kLateDotDynamic : kLateDotPersistent};
+  const TileConfig square{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8, .schedule = kLateDotDynamic};
   const TileConfig fewKeys{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot};
   if (width <= (isUneven ? 64 : 72)) return {four, two};
   if (width < 128) return {three, two};
-  if (width == 128) return {square, two};
+  if (width == 128 && isUneven) return {square, two};
   if (width > 168 || isUneven) return {two, fewKeys};
   if (width % 16 != 0) three.schedule = kLateDot;  // columns of zeros take the registers that several programs need
   return {three, two, fewKeys};

@@ -170,7 +170,7 @@ TEST(TripsByGroup, ATripTooFewIsAFault) {
     }
     bounds = std::ssize(found);
   });
-  EXPECT_EQ(bounds, 1);
+  EXPECT_EQ(bounds, 2) << "of the mask, and of the rows that are stored, which an earlier row leaves as they are";
   EXPECT_NE(text, "");
 }
 

@@ -178,15 +178,14 @@ void Execution::number(const Step& step) {
   setNumber(step.results.front(), result);
 }
 
-/// In half of the draws that of a group. In the others any index below: so more trips are left out than groups of these rows leave out, as
-/// many as it takes to see that they keep in step.
 int64_t Execution::lastOf(tilegpu::GroupLastOp op) const {
   constexpr uint64_t kFar = 16;  // times all rows
+  constexpr int64_t kBeyondRows = int64_t{1} << 29;
   SmallVector<int64_t> byGroup = op.byGroup();
-  const uint64_t which = scenario.group / 2;
-  if (scenario.group % 2 == 0) return byGroup[which % byGroup.size()];
+  if (scenario.bound == GroupBound::Own) return byGroup[scenario.group % byGroup.size()];
   const int64_t greatest = *llvm::max_element(byGroup);
-  return greatest - static_cast<int64_t>(which % (kFar * (static_cast<uint64_t>(greatest) + 1)));
+  const auto far = static_cast<int64_t>(scenario.group % (kFar * (static_cast<uint64_t>(greatest) + 1)));
+  return scenario.bound == GroupBound::Below ? greatest - far : kBeyondRows + far;
 }
 
 void Execution::pointer(const Step& step) {

@@ -14,13 +14,18 @@
 
 namespace fattn::check {
 
+/// Which rows the computing warp group has whose path is followed: its own; or the last one anywhere below or above those. So more trips
+/// are left out than groups of these rows leave out, as many as it takes to see that they keep in step.
+enum class GroupBound : std::uint8_t { Own, Below, Above };
+
 /// One draw of what a launch decides.
 struct Scenario {
   std::vector<std::int64_t> arguments = {};
   std::array<std::int64_t, 3> programs = {1, 1, 1};            ///< of the grid
   std::vector<std::array<std::int64_t, 3>> ids = {{0, 0, 0}};  ///< of those that the block takes, in order
   std::int64_t trips = 1;                                      ///< of loops that data decides on
-  std::uint64_t group = 0;                                     ///< which computing warp group's path is followed, or another one's
+  std::uint64_t group = 0;                                     ///< which computing warp group's path is followed
+  GroupBound bound = GroupBound::Own;
   std::uint64_t seed = 0;  ///< of integers that are loaded: small multiples of one of `scales`, or small
   std::vector<std::int64_t> scales = {};
 };

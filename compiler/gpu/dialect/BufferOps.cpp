@@ -208,8 +208,6 @@ LogicalResult OwnerOnlyOp::verify() {
 
 LogicalResult GroupLastOp::verify() {
   const layout::LinearLayout& held = getLayout().getLayout();
-  if (held.outputs().size() != 1)
-    return emitOpError() << "needs the layout of a tile with one dimension, but this one has " << held.outputs().size();
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   if (!function || !function->hasAttr(kTargetAttr)) return success();
   const gpu::Target& target = targetOf(*this);
@@ -220,7 +218,9 @@ LogicalResult GroupLastOp::verify() {
                        << ", but this one has " << warps;
 }
 
-SmallVector<int64_t> GroupLastOp::byGroup() { return lastByGroup(getLayout().getLayout(), *targetOf(*this).warpGroup); }
+SmallVector<int64_t> GroupLastOp::byGroup() {
+  return llvm::map_to_vector(rowsByGroup(getLayout().getLayout(), *targetOf(*this).warpGroup), [](RowsOfGroup rows) { return rows.last; });
+}
 
 LogicalResult WarpLeastOp::verify() {
   Type element = cast<RankedTensorType>(getInput().getType()).getElementType();

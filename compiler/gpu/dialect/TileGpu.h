@@ -52,8 +52,14 @@ bool picksAny(tile::ReduceOp op);
 /// The one operation that a reduction of one tile combines two elements with; null where it takes more.
 mlir::Operation* combinationOf(tile::ReduceOp op);
 
-/// The greatest index that each group of so many warps holds, in the layout of a tile with one dimension.
-llvm::SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t groupWarps);
+/// The least and the greatest index along a tile's first dimension that a group of warps holds.
+struct RowsOfGroup {
+  int64_t first = 0, last = 0;
+  bool operator==(const RowsOfGroup&) const = default;
+};
+
+/// Those of each group of so many warps, in this layout.
+llvm::SmallVector<RowsOfGroup> rowsByGroup(const layout::LinearLayout& layout, int64_t groupWarps);
 
 /// Whether something in the operation, or it itself, waits for what an engine copies as boxes.
 bool waitsForBoxes(mlir::Operation* op);

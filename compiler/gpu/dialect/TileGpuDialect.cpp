@@ -181,16 +181,17 @@ Operation* combinationOf(tile::ReduceOp reduce) {
   return plain ? op : nullptr;
 }
 
-SmallVector<int64_t> lastByGroup(const layout::LinearLayout& layout, int64_t groupWarps) {
+SmallVector<RowsOfGroup> rowsByGroup(const layout::LinearLayout& layout, int64_t groupWarps) {
   const int64_t warps = layout.inputSize(layout::kWarp);
-  SmallVector<int64_t> last(static_cast<size_t>(warps / groupWarps), 0);
+  SmallVector<RowsOfGroup> groups(static_cast<size_t>(warps / groupWarps), {std::numeric_limits<int64_t>::max(), 0});
   for (int64_t warp = 0; warp < warps; ++warp)
     for (int64_t lane = 0; lane < layout.inputSize(layout::kLane); ++lane)
       for (int64_t i = 0; i < layout.inputSize(layout::kRegister); ++i) {
-        int64_t& greatest = last[static_cast<size_t>(warp / groupWarps)];
-        greatest = std::max(greatest, layout.at({{layout::kRegister, i}, {layout::kLane, lane}, {layout::kWarp, warp}}).front());
+        const int64_t row = layout.at({{layout::kRegister, i}, {layout::kLane, lane}, {layout::kWarp, warp}}).front();
+        RowsOfGroup& group = groups[static_cast<size_t>(warp / groupWarps)];
+        group = {std::min(group.first, row), std::max(group.last, row)};
       }
-  return last;
+  return groups;
 }
 
 SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, tile::Axis axis, int64_t block, int64_t blocks, size_t most) {

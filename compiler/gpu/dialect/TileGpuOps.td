@@ -348,12 +348,11 @@ def TileGpu_GroupLastOp : TileGpu_Op<"group_last", [Pure]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "the last index that the executing warp group holds";
   let description = [{
-    The greatest index of a tile of one dimension whose element the warp group holds in this layout. It differs from group to group: only what
+    The greatest index along a tile's first dimension of which the warp group holds an element in this layout. It differs from group to group: only what
     no other group takes part in may depend on it. Inserted by `-tilegpu-skip-trips`.
 
     Constraints:
-    - C1: the layout is of a tile with one dimension.
-    - C2: the layout has as many warps as the function, and the function's machine has warp groups.
+    - C1: the layout has as many warps as the function, and the function's machine has warp groups.
   }];
   let arguments = (ins TileGpu_RegsAttr:$layout);
   let results = (outs I32:$result);

@@ -288,9 +288,10 @@ def PlaceTurnsPass : Pass<"tilegpu-place-turns", "::mlir::ModuleOp"> {
 }
 
 def SkipTripsPass : Pass<"tilegpu-skip-trips", "::mlir::func::FuncOp"> {
-  let summary = "Let each warp group leave out trips in which all its rows are masked";
+  let summary = "Let each warp group leave out trips that change nothing of its rows";
   let description = [{
-    For masks that the program says may be skipped (`tile.skippable`). The group waits for what such trips copy and releases it, in step with the
+    Trips in which all its rows are masked, for masks that the program says may be skipped (`tile.skippable`), and all trips where none of its
+    rows is stored: the last rows of a tile may lie outside of the array. The group waits for what such trips copy and releases it, in step with the
     others, and computes nothing. Runs behind `-tilegpu-place-turns`.
   }];
 }

@@ -10,15 +10,6 @@ func.func @least_of_what_is_no_number(%x: tensor<128xf32>) {
 
 // -----
 
-#square = #tilegpu.regs<"register: 1 -> (0,1); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (0,8), 8 -> (1,0), 16 -> (2,0); warp: 1 -> (4,0), 2 -> (8,0) | dim0: 16, dim1: 16">
-func.func @last_of_two_dimensions() {
-  // expected-error @+1 {{'tilegpu.group_last' op needs the layout of a tile with one dimension, but this one has 2}}
-  %last = tilegpu.group_last #square
-  return
-}
-
-// -----
-
 #row = #tilegpu.regs<"lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 -> (32), 2 -> (64) | dim0: 128">
 func.func @last_of_a_machine_without_groups() attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64} {
   // expected-error @+1 {{'tilegpu.group_last' op needs a machine with warp groups}}

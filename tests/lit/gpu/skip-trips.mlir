@@ -244,3 +244,74 @@ func.func @an_effect_before_the_part(%p: !ptr, %o: !tile.block_ptr<128x16xf32>, 
   tilegpu.release %buffer[%r#1] : !buf
   return
 }
+
+// No mask, but a store that is checked along its rows, and a masked one that says the same: a group of which no row is stored leaves out
+// all trips.
+// CHECK-LABEL: func.func @rows_that_are_not_stored
+// CHECK-SAME: (%{{.*}}: !tile.block_ptr<16x16xbf16>, %{{.*}}: !tile.ptr<f32>, %[[END:.*]]: i32, %[[FIRST:.*]]: i32, %[[ROWS:[a-z0-9]+]]: i64, %{{.*}}: f32)
+// CHECK: %[[WIDE:.*]] = arith.extsi %[[FIRST]] : i32 to i64
+// CHECK: %[[LAST:.*]] = tilegpu.group_last #regs
+// CHECK-NEXT: %[[LAST64:.*]] = arith.extsi %[[LAST]] : i32 to i64
+// CHECK-NEXT: %[[ROWS_OF_GROUP:.*]] = arith.constant 63 : i64
+// CHECK-NEXT: %[[OWN:.*]] = arith.subi %[[LAST64]], %[[ROWS_OF_GROUP]] : i64
+// CHECK-NEXT: %[[ROW:.*]] = arith.addi %[[WIDE]], %[[OWN]] : i64
+// CHECK-NEXT: %[[STORES:.*]] = arith.cmpi slt, %[[ROW]], %[[ROWS]] : i64
+// CHECK-NEXT: %[[STOP:.*]] = arith.select %[[STORES]], %[[END]], %c0_i32 : i32
+// CHECK-NEXT: scf.for %{{.*}} = %c0_i32 to %[[STOP]] step
+// CHECK: scf.for %{{.*}} = %[[STOP]] to %[[END]] step
+// CHECK: tilegpu.release
+func.func @rows_that_are_not_stored(%p: !ptr, %o: !tile.ptr<f32>, %end: i32, %first: i32, %length: i64, %x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %s = tile.splat %x : f32 -> tensor<128xf32, #row>
+  %buffer = tilegpu.alloc {barriers = 4096 : i64, offset = 0 : i64} : !buf
+  %copier = tilegpu.is_copier
+  scf.if %copier {
+  } else {
+    %from = arith.extsi %first : i32 to i64
+    %r = scf.for %i = %c0 to %end step %c16 iter_args(%acc = %s) -> (tensor<128xf32, #row>) : i32 {
+      %t = tilegpu.copy_async %p, %buffer[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+      tilegpu.copy_wait %t in %buffer[%c0] : !buf
+      %sum = arith.addf %acc, %s : tensor<128xf32, #row>
+      tilegpu.release %buffer[%c0] : !buf
+      scf.yield %sum : tensor<128xf32, #row>
+    }
+    %numbers = tile.arange 0 : tensor<128xi32, #row>
+    %base = tile.splat %first : i32 -> tensor<128xi32, #row>
+    %rows = arith.addi %numbers, %base : tensor<128xi32, #row>
+    %wide = arith.extsi %rows : tensor<128xi32, #row> to tensor<128xi64, #row>
+    %bound = tile.splat %length : i64 -> tensor<128xi64, #row>
+    %mask = arith.cmpi slt, %wide, %bound : tensor<128xi64, #row>
+    %base_ptr = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+    %at = tile.addptr %base_ptr, %wide : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi64, #row>
+    tile.scatter %at, %r, mask %mask : tensor<128xi1, #row> : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  }
+  return
+}
+
+// A store without a mask: every row is stored.
+// CHECK-LABEL: func.func @rows_that_are_all_stored
+// CHECK-NOT: tilegpu.group_last
+func.func @rows_that_are_all_stored(%p: !ptr, %o: !tile.ptr<f32>, %end: i32, %first: i32, %length: i64, %x: f32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64, tilegpu.tensor_maps = #maps} {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %s = tile.splat %x : f32 -> tensor<128xf32, #row>
+  %buffer = tilegpu.alloc {barriers = 4096 : i64, offset = 0 : i64} : !buf
+  %copier = tilegpu.is_copier
+  scf.if %copier {
+  } else {
+    %from = arith.extsi %first : i32 to i64
+    %r = scf.for %i = %c0 to %end step %c16 iter_args(%acc = %s) -> (tensor<128xf32, #row>) : i32 {
+      %t = tilegpu.copy_async %p, %buffer[%c0] map 0[] {tilegpu.made = "elsewhere"} : !ptr, !buf
+      tilegpu.copy_wait %t in %buffer[%c0] : !buf
+      %sum = arith.addf %acc, %s : tensor<128xf32, #row>
+      tilegpu.release %buffer[%c0] : !buf
+      scf.yield %sum : tensor<128xf32, #row>
+    }
+    %numbers = tile.arange 0 : tensor<128xi32, #row>
+    %base_ptr = tile.splat %o : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+    %at = tile.addptr %base_ptr, %numbers : tensor<128x!tile.ptr<f32>, #row>, tensor<128xi32, #row>
+    tile.scatter %at, %r : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  }
+  return
+}

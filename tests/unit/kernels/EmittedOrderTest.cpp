@@ -109,7 +109,7 @@ struct TripCase {
 };
 
 TEST(EmittedTrip, TakesNoMoreInstructionsThanBefore) {
-  for (const TripCase& one : {TripCase{64, false, 154}, TripCase{64, true, 154}, TripCase{128, false, 266}, TripCase{128, true, 266},
+  for (const TripCase& one : {TripCase{64, false, 154}, TripCase{64, true, 154}, TripCase{128, false, 154}, TripCase{128, true, 266},
                               TripCase{256, false, 154}, TripCase{256, true, 154}}) {
     const kernels::ResolvedAttention config = hopper(one.headDim, one.causal);
     const std::size_t count = mainLoop(ptxOf(config, config.tile)).size();
@@ -132,7 +132,8 @@ TEST(EmittedEnd, HasNoBarrierOfTheBlockAndStoresBoxes) {
     for (bool causal : {false, true})
       for (const char* schedule : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"}) {
         const kernels::ResolvedAttention config = hopper(headDim, causal);
-        TileConfig tile = config.tile;
+        // (Three groups of 64 rows ask all warps about unusual rows where a block has one program.)
+        TileConfig tile = headDim == 128 ? TileConfig{.block_m = 128, .block_n = 128, .stages = 2, .warps = 8} : config.tile;
         tile.schedule = schedule;
         const std::string ptx = ptxOf(config, tile);
         const std::string which = tile.toString() + (causal ? ", causal" : "");

@@ -83,7 +83,7 @@ TEST(AttentionSpace, OtherWaysOfHandingProgramsToBlocksAreVariants) {
       texts.push_back(variant.schedule);
     return texts;
   };
-  EXPECT_EQ(defaultOf(c).schedule, "A B1 a b persistent");
+  EXPECT_EQ(defaultOf(c).schedule, "A B1 a b dynamic");
   for (const char* own : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"}) {
     const std::vector<std::string> others = schedules(own);
     for (const char* other : {"A B1 a b", "A B1 a b persistent", "A B1 a b dynamic"})

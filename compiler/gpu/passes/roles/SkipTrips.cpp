@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets a warp group leave out the last trips of a loop, where all its rows are masked:
+// Lets a warp group leave out the last trips of a loop, where all its rows are masked, or all trips where none of its rows is stored:
 //
 //   scf.for %n = %first to %end ... {          %stop = (the first trip in which n + 0 is beyond the group's last row, or %end)
 //     copy_wait ... in %k[%slot]               scf.for %n = %first to %stop ... { (the trip as it was) }
@@ -14,14 +14,16 @@
 //   dot_async; dot_wait
 //   release %v[%last]
 //
-// The program says by `tile.skippable` that such a trip changes nothing for these rows. What the trips copy arrives for all groups, so the
-// group waits for it, gives it back and passes on its turns, in step with the others: slots, barrier objects and turns are left as they
-// would be. Of a loop whose trips overlap (-tilegpu-schedule-loops) a part of the last trip stands behind it. Of buffers that this part
-// uses, a trip that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
+// The program says by `tile.skippable` that such a trip changes nothing for these rows; which rows are stored its stores say
+// (StoredRows.h), and %stop is the loop's start for a group that has none of them. What the trips copy arrives for all groups, so the group
+// waits for it, gives it back and passes on its turns, in step with the others: slots, barrier objects and turns are left as they would be.
+// Of a loop whose trips overlap (-tilegpu-schedule-loops) a part of the last trip stands behind it. Of buffers that this part uses, a trip
+// that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
 //
 // Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1, and some masks in it may be skipped, of which
-// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; C2 the
-// last rows of two groups are a step or more apart: else hardly a trip can be left out, and what finds it makes every program longer; C3 a
+// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0, or which rows
+// are stored is known where it starts; C2 the last rows of two groups are a step or more apart, by masks: else hardly a trip can be left
+// out, and what finds it makes every program longer; C3 a
 // trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does nothing else; all its
 // waits come before its first release, so that a wait never needs a release of the same trip by another group; C4 behind it in its block
 // the waits and releases of its buffers stand as they do in the trip, with the loop's results for what a trip carries, and up to the last
@@ -32,11 +34,13 @@
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/Masks.h"
 #include "compiler/gpu/passes/roles/Roles.h"
+#include "compiler/gpu/passes/roles/StoredRows.h"
 #include "compiler/transforms/Divisibility.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -73,13 +77,16 @@ class Skip {
     if (!loop.getInductionVar().getType().isInteger(32) || !step || *step < 1) return std::nullopt;
     Skip skip(loop, *step);
     skip.findMasks();
-    if (skip.bounds_.empty() || !skip.readTrip() || !skip.readBehind() || !skip.findSlice()) return std::nullopt;
+    skip.findStored();
+    if (skip.bounds_.empty() && !skip.stored_) return std::nullopt;
+    if (!skip.readTrip() || !skip.readBehind() || !skip.findSlice()) return std::nullopt;
     return skip;
   }
 
   void apply() {
     OpBuilder b(loop_);
-    Value end = loop_.getUpperBound(), stop = firstLeftOut(b);
+    Value end = loop_.getUpperBound(), stop = bounds_.empty() ? end : firstLeftOut(b);
+    if (stored_) stop = withStoredRows(b, stop);
     loop_.getUpperBoundMutable().set(stop);
     b.setInsertionPointAfter(behind_);
     keepStep(b, stop, end);
@@ -129,8 +136,19 @@ class Skip {
   }
 
   bool differsAmongGroups(RegsAttr layout) {
-    SmallVector<int64_t> last = lastByGroup(layout.getLayout(), *targetOf(loop_).warpGroup);
-    return *llvm::max_element(last) - *llvm::min_element(last) >= step_;
+    const SmallVector<RowsOfGroup> groups = rowsByGroup(layout.getLayout(), *targetOf(loop_).warpGroup);
+    const auto [least, greatest] = std::ranges::minmax_element(groups, {}, &RowsOfGroup::last);
+    return greatest->last - least->last >= step_;
+  }
+
+  /// The rows that the program stores, where all groups have rows of their own, and the loop can know them.
+  void findStored() {
+    if (!isa<EachProgramOp, scf::IfOp>(loop_->getParentOp())) return;
+    stored_ = storedRowsOf(*loop_->getBlock());
+    DominanceInfo dominance;
+    auto known = [&](Value value) { return dominance.properlyDominates(value, loop_); };
+    if (stored_ && !(known(stored_->first) && known(stored_->end))) stored_.reset();
+    if (stored_ && rowsByGroup(stored_->layout.getLayout(), *targetOf(loop_).warpGroup).size() < 2) stored_.reset();
   }
 
   /// C3.
@@ -153,7 +171,7 @@ class Skip {
     auto operations = llvm::make_range(std::next(Block::iterator(loop_)), std::prev(loop_->getBlock()->end()));
     for (Operation& op : operations) {
       if (!touches(&op)) continue;
-      if (ahead_ == 0 || !keepsStep(&op) || !shift(&op)) return false;
+      if ((ahead_ == 0 && !bounds_.empty()) || !keepsStep(&op) || !shift(&op)) return false;
       behind_ = &op;
     }
     return llvm::all_of(operations, [&](Operation& op) {
@@ -233,6 +251,16 @@ class Skip {
     return arith::SelectOp::create(b, loc, fits, roundedUp(b, stop), end);
   }
 
+  /// The loop's start for a group of which no row is stored.
+  Value withStoredRows(OpBuilder& b, Value stop) {
+    Location loc = loop_.getLoc();
+    Value last = arith::ExtSIOp::create(b, loc, b.getI64Type(), GroupLastOp::create(b, loc, b.getI32Type(), stored_->layout));
+    Value rows = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(stored_->rows));
+    Value row = arith::AddIOp::create(b, loc, stored_->first, arith::SubIOp::create(b, loc, last, rows));
+    Value stores = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, row, stored_->end);
+    return arith::SelectOp::create(b, loc, stores, stop, loop_.getLowerBound());
+  }
+
   /// The first trip's number from `stop` on, at most the loop's end.
   Value roundedUp(OpBuilder& b, Value stop) {
     Location loc = loop_.getLoc();
@@ -283,6 +311,7 @@ class Skip {
   scf::ForOp loop_;
   int64_t step_;
   SmallVector<LastTrip> bounds_;
+  std::optional<StoredRows> stored_;
   int64_t ahead_ = 0, beyond_ = 0;           ///< the most that is added to a trip's number, alone and in n + c
   SmallVector<Operation*> inStep_;           ///< what keeps step, in the order of the trip
   llvm::SmallPtrSet<Operation*, 4> late_;    ///< of these: what works on what the trip before has begun
