@@ -106,7 +106,8 @@ ResolvedAttention resolve(const AttentionConfig& config) {
   const std::string target = resolveTarget(config.target);
   const Machine machine = machineOf(target);
   const ForwardKind kind = complete(askedKind(config), machine);
-  return {.kind = kind, .target = target, .tile = config.tile.value_or(TileConfig{}).withDefaults(defaultTile(kind, machine))};
+  const TileConfig safe = defaultTile(kind, machine, kind.causal, config.shape ? config.shape->seq_q : 0);
+  return {.kind = kind, .target = target, .tile = config.tile.value_or(TileConfig{}).withDefaults(safe)};
 }
 
 std::int64_t plainSharedBytes(const ForwardKind& kind, const TileConfig& tile) {

@@ -58,8 +58,8 @@ ResolvedAttention resolve(const AttentionConfig& config);
 std::int64_t plainSharedBytes(const ForwardKind& kind, const TileConfig& tile);
 
 /// The tile configuration of a complete kind where nobody chose one and nothing is tuned.
-/// `isUneven`: programs differ in length, as under a causal mask or where sequences do.
-TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven);
+/// `isUneven`: programs differ in length, as under a causal mask or where sequences do. `queries`: rows of a head, 0: not known.
+TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven, std::int64_t queries = 0);
 inline TileConfig defaultTile(const ForwardKind& kind, const Machine& machine) { return defaultTile(kind, machine, kind.causal); }
 
 }  // namespace fattn::kernels

@@ -123,6 +123,10 @@ KernelTemplate madeForward() {
   };
   made.grid = forwardGrid;
   made.tile = [](const Parameters& parameters, const Machine& machine) { return defaultTile(kindOf(parameters), machine); };
+  made.tileFor = [](const Parameters& parameters, const Machine& machine, std::span<const std::int64_t> extents) {
+    const ForwardKind kind = kindOf(parameters);
+    return defaultTile(kind, machine, kind.causal, extents[SeqQ]);
+  };
   made.complete = [](const Parameters& parameters, const Machine& machine) { return parametersOf(complete(kindOf(parameters), machine)); };
   made.check = [](const Parameters& parameters) { requireKind(kindOf(parameters)); };
   made.checkTile = [](const Parameters&, const TileConfig& tile) { requireChoices(tile); };

@@ -44,11 +44,11 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each. One block fills an SM: four groups
 // where a head leaves them registers, up to 64 columns and, without a mask, 72; three below 128 and, without a mask, up to 168; else two.
 // The model ranks orders as equal that differ by 10 % on an H200: these name the best. Three groups are faster than two wherever they have
-// the registers, but at 128 columns with a mask (0.97 at 4096 rows, 1.02 at 16384) and, of which 192 is no divisor, 1024 rows (0.99, where
-// 2048 have 1.02 and 8192 have 1.05); at 136 to 168 columns they spill with a mask. Blocks take several programs, as the next one's
-// operands arrive while this one ends: handed out as blocks are done. With four slots groups of up to 64 columns whose rows end sooner
-// begin the next program sooner.
-std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
+// the registers, but at 128 columns with a mask (0.97 at 4096 rows, 1.02 at 16384), and where the last tile is long and hardly used (0.98
+// to 0.99 at 1024 rows, where 2048 have 1.02 and 8192 have 1.05); at 136 to 168 columns they spill with a mask. Blocks take several
+// programs, as the next one's operands arrive while this one ends: handed out as blocks are done. With four slots groups of up to 64
+// columns whose rows end sooner begin the next program sooner.
+std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven, std::int64_t queries) {
   const TileConfig two{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8, .schedule = kLateDotDynamic};
   TileConfig three{.block_m = 192, .block_n = 64, .stages = 2, .warps = 12, .schedule = kLateDotDynamic};
   const TileConfig four{.block_m = 256, .block_n = 64, .stages = 4, .warps = 16, .schedule = kLateDotDynamic};
@@ -56,7 +56,8 @@ std::vector<TileConfig> unitCandidates(std::int64_t width, bool isUneven) {
   const TileConfig fewKeys{.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateDot};
   if (width <= (isUneven ? 64 : 72)) return {four, two};
   if (width < 128) return {three, two};
-  if (width == 128 && isUneven) return {square, two};
+  const std::int64_t computed = (queries + three.block_m - 1) / three.block_m * three.block_m;
+  if (width == 128 && (isUneven || 10 * computed > 11 * queries)) return {square, two};
   if (width > 168 || isUneven) return {two, fewKeys};
   if (width % 16 != 0) three.schedule = kLateDot;  // columns of zeros take the registers that several programs need
   return {three, two, fewKeys};
@@ -83,7 +84,7 @@ bool fits(const ForwardKind& kind, const TileConfig& tile, const Machine& machin
 
 }  // namespace
 
-TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven) {
+TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isUneven, std::int64_t queries) {
   if (machine.isHost()) return {.block_m = 64, .block_n = 64};
   const std::int64_t width = std::max(kind.head_dim, kind.head_dim_v);
   if (!machine.async_copies) {
@@ -93,7 +94,7 @@ TileConfig defaultTile(const ForwardKind& kind, const Machine& machine, bool isU
     return tile;
   }
   const bool unit = machine.warp_groups && width >= 16 && sizeInBytes(kind.dtype) == 2;
-  const std::vector<TileConfig> tiles = unit ? unitCandidates(width, isUneven) : candidates(kind.dtype, width);
+  const std::vector<TileConfig> tiles = unit ? unitCandidates(width, isUneven, queries) : candidates(kind.dtype, width);
   auto found = std::ranges::find_if(tiles, [&](const TileConfig& tile) { return fits(kind, tile, machine); });
   return found == tiles.end() ? tiles.back() : *found;
 }

@@ -68,6 +68,19 @@ TEST(DefaultTiles, LessSharedMemoryTakesSmallerOnes) {
   EXPECT_EQ(tile("nvidia:sm_86"), "BLOCK_M=64,BLOCK_N=32,STAGES=2,WARPS=4,SCHEDULE=A a B1 b");
 }
 
+// Three groups of 64 rows, but where it is told that the last of three would have few of them.
+TEST(DefaultTiles, FollowLengthsThatAreTold) {
+  auto rowsOf = [](std::int64_t queries) {
+    AttentionConfig config{.dtype = DType::BF16, .head_dim = 128, .target = "nvidia:sm_90a"};
+    if (queries > 0) config.shape = {.batch = 1, .heads = 16, .seq_q = queries, .seq_k = queries};
+    return kernels::resolve(config).tile.block_m;
+  };
+  EXPECT_EQ(rowsOf(0), 192);
+  EXPECT_EQ(rowsOf(1024), 128) << "6 tiles have 1152 rows";
+  EXPECT_EQ(rowsOf(1152), 192);
+  EXPECT_EQ(rowsOf(2048), 192);
+}
+
 /// The loop stores nothing in local memory, and loads a few numbers there that it does not change. What comes behind it, where a block is
 /// computed again, may spill.
 TEST(DefaultTiles, DoNotSpillInTheLoop) {
