@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/core/Target.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <vector>
 
 #include "compiler/gpu/Target.h"
 #include "fattn/Device.h"
@@ -47,19 +51,43 @@ std::string newestFor(std::string_view have) {
   return best;
 }
 
-}  // namespace
+/// Whether a chip runs the code for another one.
+bool runs(std::string_view have, std::string_view code) {
+  const Architecture chip(code);
+  const int number = Architecture(have).number;
+  return chip.isSpecific ? chip.number == number : chip.number <= number;
+}
 
-namespace {
+/// The code that a caller has named behind the device.
+std::string askedCode(const std::string& target, std::string_view asked, std::string_view have) {
+  std::vector<std::string_view> legal;
+  for (std::string_view row : gpu::targetNames()) {
+    const TargetName name = parseTarget(row);
+    if (name.kind != TargetKind::Nvidia || !runs(have, name.part)) continue;
+    if (name.part == asked) return std::string(row);
+    legal.push_back(name.part);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("target is '{}', whose device is {}: it runs no code for '{}' that fattn compiles", target, have, asked),
+              fmt::format("behind the @ may stand {}; without it fattn chooses", fmt::join(legal, ", ")));
+}
 
 // Of a device that is no host.
 std::string codeFor(const std::string& target, const Device& device) {
   const std::string have = device.chip();
   const TargetName chip = parseTarget(have);
   if (chip.kind == TargetKind::Amd) return std::string(gpu::findTarget(have).name);
+  if (const TargetName asked = parseTarget(target); !asked.code.empty()) return askedCode(target, asked.code, chip.part);
   std::string best = newestFor(chip.part);
   if (best.empty())
     throw Error(ErrorCode::Unsupported, "target is '" + target + "', which is " + have + "; fattn compiles for sm_80 and later");
   return best;
+}
+
+/// The device's name in full, with the code that was asked for.
+std::string fullName(std::string_view target, const Device& device) {
+  const std::string_view code = parseTarget(target).code;
+  return code.empty() ? device.name() : fmt::format("{}@{}", device.name(), code);
 }
 
 }  // namespace
@@ -76,7 +104,7 @@ ResolvedTarget::ResolvedTarget(std::string_view asked) : name(asked.empty() ? de
     return;
   }
   device = &openDevice(name);
-  if (!parsed.isHost()) name = device->name();
+  if (!parsed.isHost()) name = fullName(name, *device);
   code = parsed.isHost() ? name : codeFor(name, *device);
 }
 
@@ -101,7 +129,7 @@ bool namesChip(std::string_view target) { return parseTarget(target).isChip(); }
 
 std::string resolveTarget(const std::string& target) {
   const std::string& named = target.empty() ? kernels::defaultTarget() : target;
-  return namesHost(named) || namesChip(named) ? named : openDevice(named).name();
+  return namesHost(named) || namesChip(named) ? named : kernels::fullName(named, openDevice(named));
 }
 
 void requireTarget(const std::string& target) {

@@ -23,9 +23,7 @@ int indexOf(std::string_view digits) {
   return error == std::errc() && end == digits.data() + digits.size() && index >= 0 ? index : -1;
 }
 
-}  // namespace
-
-TargetName parseTarget(std::string_view text) {
+TargetName parsePlain(std::string_view text) {
   if (text.empty()) return {.kind = TargetKind::Default};
   const std::size_t colon = text.find(':');
   const auto form = std::ranges::find(kForms, text.substr(0, colon), &Form::word);
@@ -36,6 +34,16 @@ TargetName parseTarget(std::string_view text) {
   name.part = text.substr(colon + 1);
   if (name.kind == TargetKind::Cuda || name.kind == TargetKind::Hip) name.index = indexOf(name.part);
   return name;
+}
+
+}  // namespace
+
+TargetName parseTarget(std::string_view text) {
+  const std::size_t at = text.find('@');
+  TargetName name = parsePlain(text.substr(0, at));
+  if (at == std::string_view::npos) return name;
+  name.code = text.substr(at + 1);
+  return name.kind == TargetKind::Cuda && !name.code.empty() ? name : TargetName{};
 }
 
 }  // namespace fattn

@@ -11,7 +11,7 @@ namespace fattn {
 enum class TargetKind : std::uint8_t {
   Default,    ///< "": the machine's first device
   Host,       ///< "host", "host:avx2"
-  Cuda,       ///< "cuda", "cuda:1"
+  Cuda,       ///< "cuda", "cuda:1", "cuda:1@sm_80"
   Hip,        ///< "hip", "hip:1"
   Simulated,  ///< "simulated:gfx942"
   Modelled,   ///< "modelled:gfx942"
@@ -20,10 +20,12 @@ enum class TargetKind : std::uint8_t {
   Unknown,
 };
 
-/// The parts of a target. They are views of the text, which has to outlive them. EXAMPLE: "nvidia:sm_90a" is {Nvidia, "sm_90a", 0}.
+/// The parts of a target. They are views of the text, which has to outlive them. EXAMPLE: "nvidia:sm_90a" is {Nvidia, "sm_90a"},
+/// "cuda:1@sm_80" is {Cuda, "1", "sm_80", 1}.
 struct TargetName {
   TargetKind kind = TargetKind::Unknown;
   std::string_view part = {};  ///< behind the colon: a level of the host, a chip, a device's number; empty where there is no colon
+  std::string_view code = {};  ///< behind an @: the chip for which a device of CUDA's gets its code; empty: its own
   int index = 0;               ///< of a device of CUDA's or HIP's, 0 where none is named; -1 where `part` is no number
 
   bool isHost() const { return kind == TargetKind::Host; }

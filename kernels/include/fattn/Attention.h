@@ -34,8 +34,9 @@ struct AttentionConfig {
   std::int64_t head_dim = 0;    ///< of q and k: a multiple of 8 from 8 to 256
   std::int64_t head_dim_v = 0;  ///< of v and o: same values; 0 = head_dim
   bool causal = false;          ///< row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right
-  /// As openDevice() takes it: "host", "host:avx2", "cuda", "cuda:1"; "" = the default device of this machine. Or a chip, "nvidia:sm_90":
-  /// compile() works without a GPU then, and launch() throws.
+  /// As openDevice() takes it: "host", "host:avx2", "cuda", "cuda:1"; "" = the default device of this machine. "cuda@sm_80": that device
+  /// with the code for a chip before it, which every NVIDIA GPU from that one on runs. Or a chip, "nvidia:sm_90": compile() works without a
+  /// GPU then, and launch() throws.
   std::string target{};
   std::optional<TileConfig> tile{};  ///< none = what was tuned for this machine, else the defaults; unset members are filled from them
   /// Chooses among the configurations that were tuned for several shapes, where `tile` is none, and has no other effect: a kernel works

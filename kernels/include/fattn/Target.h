@@ -17,8 +17,8 @@ bool namesHost(std::string_view target);
 /// Whether a target names a chip, "nvidia:sm_90", for which code can be made without a device.
 bool namesChip(std::string_view target);
 
-/// The full name of a target: of "" the default device's, of "cuda" "cuda:0"; others are their own. Throws Error{NoDevice} where there is
-/// no such device.
+/// The full name of a target: of "" the default device's, of "cuda" "cuda:0", of "cuda@sm_80" "cuda:0@sm_80"; others are their own. Throws
+/// Error{NoDevice} where there is no such device.
 std::string resolveTarget(const std::string& target);
 
 /// Throws Error where nothing can be compiled for a target: NoDevice, InvalidArgument, Unsupported.

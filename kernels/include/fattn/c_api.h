@@ -68,7 +68,7 @@ FATTN_C_API void fattn_string_free(char* text);
  *   head_dim    of q and k: a multiple of 8 from 8 to 256
  *   head_dim_v  of v and o: same values                                                      (left out: head_dim)
  *   causal      row i of n sees the keys up to i + (m - n) of m: aligned at the bottom right (left out: false)
- *   target      "host", "cuda:1", "nvidia:sm_90" ...; fattn_devices() lists the machine's                 (left out: its default)
+ *   target      "host", "cuda:1", "cuda@sm_80", "nvidia:sm_90" ...; fattn_devices() lists some   (left out: its default)
  *   tile        {"block_m": 64, "block_n": 64, "stages": 2, "warps": 4, "schedule": "A B1 a"}, any of them (left out: what was
  *              tuned, else fattn's defaults); the schedule is the order of the main loop's work
  *   shape       {"batch": 1, "heads": 32, "seq_q": 1, "seq_k": 4096}, what is known of launches: chooses among tiles that were tuned for

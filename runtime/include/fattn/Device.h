@@ -145,11 +145,11 @@ class Device {
 /// The device a target string names: "" = the default: what FATTN_TARGET in the environment names, else the first NVIDIA GPU if
 /// there is one whose driver works, else the first GPU of AMD's that HIP works for, else the host; "host", also
 /// with an instruction set below what the processor has: "host:sse2", "host:avx2", "host:avx512", "host:avx512bf16"; "cuda", the first
-/// NVIDIA GPU, or "cuda:N"; "hip" and "hip:N", AMD's through HIP 5 to 7; "simulated:gfx942" and the like, a chip of AMD's whose code the
-/// CPU executes instruction by instruction, with errors where a kernel does what the chip leaves undefined (docs/simulator.md);
-/// "modelled:gfx942" and the like, the same with times of a model, for which only samples of a launch's programs run. Throws
-/// Error{NoDevice} naming what is there, Error{InvalidArgument} for names that no machine has, and for
-/// "nvidia:sm_90" and the like, which name a chip to compile for.
+/// NVIDIA GPU, or "cuda:N", and with an @ and a chip behind it, "cuda@sm_80", the same device (kernels get code for that chip); "hip" and
+/// "hip:N", AMD's through HIP 5 to 7; "simulated:gfx942" and the like, a chip of AMD's whose code the CPU executes instruction by
+/// instruction, with errors where a kernel does what the chip leaves undefined (docs/simulator.md); "modelled:gfx942" and the like, the
+/// same with times of a model, for which only samples of a launch's programs run. Throws Error{NoDevice} naming what is there,
+/// Error{InvalidArgument} for names that no machine has, and for "nvidia:sm_90" and the like, which name a chip to compile for.
 Device& openDevice(std::string_view target = "");
 /// All devices of this machine, the default first. Never empty: the host is always there. GPUs whose driver does not work are left out;
 /// openDevice("cuda") says why. Simulated chips are not of this machine, and not among them.

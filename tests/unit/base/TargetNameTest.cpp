@@ -27,6 +27,18 @@ TEST(TargetName, HasAKindAndAPart) {
   expectParts("amd:gfx1100", TargetKind::Amd, "gfx1100");
 }
 
+TEST(TargetName, ADeviceOfCudasMayNameACode) {
+  for (const char* text : {"cuda@sm_80", "cuda:3@sm_90a"}) {
+    const TargetName name = parseTarget(text);
+    EXPECT_EQ(name.kind, TargetKind::Cuda) << text;
+    EXPECT_EQ(name.code, std::string_view(text).substr(std::string_view(text).find('@') + 1)) << text;
+  }
+  expectParts("cuda@sm_80", TargetKind::Cuda, "");
+  expectParts("cuda:3@sm_90a", TargetKind::Cuda, "3", 3);
+  for (const char* text : {"cuda@", "cuda:1@", "@sm_80", "host@avx2", "hip@gfx942", "nvidia:sm_90@sm_80"})
+    expectParts(text, TargetKind::Unknown, "");
+}
+
 TEST(TargetName, NumbersOfDevicesHaveDigitsOnly) {
   for (const char* text : {"cuda:", "cuda:-1", "cuda:x", "cuda:1x", "cuda: 1", "hip:99999999999"})
     EXPECT_EQ(parseTarget(text).index, -1) << text;

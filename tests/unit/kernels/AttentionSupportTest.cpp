@@ -63,6 +63,25 @@ TEST(AttentionSupport, AGpuIsATarget) {
       testing::ExitedWithCode(0), "supported, cuda:0, nvidia:sm_90a\n");
 }
 
+TEST(AttentionSupport, AGpuIsATargetWithTheCodeOfAnEarlierChip) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("FATTN_CUDA_LIBRARY", FATTN_FAKE_CUDA, 1);
+        const kernels::ResolvedTarget target("cuda@sm_80");
+        std::fprintf(stderr, "%s, %s, %s, %s\n", verdict({.head_dim = 64, .target = "cuda@sm_80"}).c_str(), target.name.c_str(),
+                     target.code.c_str(), target.device->name().c_str());
+        std::fprintf(stderr, "%s, %s\n", resolveTarget("cuda:0@sm_90").c_str(), kernels::codeTarget("cuda:0@sm_90").c_str());
+        std::fprintf(stderr, "%s\n", verdict({.head_dim = 64, .target = "cuda@sm_100a"}, ErrorCode::InvalidArgument).c_str());
+        _exit(0);
+      },
+      testing::ExitedWithCode(0),
+      "supported, cuda:0@sm_80, nvidia:sm_80, cuda:0\n"
+      "cuda:0@sm_90, nvidia:sm_90\n"
+      "target is 'cuda:0@sm_100a', whose device is sm_90: it runs no code for 'sm_100a' that fattn compiles\n"
+      "  hint: behind the @ may stand sm_80, sm_86, sm_89, sm_90, sm_90a; without it fattn chooses\n");
+}
+
 TEST(AttentionSupport, AChipIsATargetWithoutADevice) {
   EXPECT_EQ(verdict({.head_dim = 64, .target = "nvidia:sm_80"}), "supported");
   EXPECT_EQ(kernels::codeTarget("nvidia:sm_80"), "nvidia:sm_80");
