@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a GPU's user pays beside the kernel: opening the device, fattn::compile up to the first result (from the cache on disk where it has
-// the kernel, else cold), and the host's time of a launch; and the same of a kernel of one's own, which is launched by names.
-// `overheads [cuda:N]`, twice: the second process finds what the first has kept.
+// the kernel, else cold), and the host's time of a launch; and the same of a kernel of one's own, which is launched by names. Beside
+// attention's launches, in turns with them, the driver's own call of an empty kernel. `overheads [cuda:N]`, twice: the second process finds
+// what the first has kept.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "fattn/dsl/Dsl.h"
 #include "fattn/fattn.h"
+#include "runtime/cuda/CudaModule.h"
+#include "runtime/cuda/System.h"
 
 namespace {
 
@@ -19,53 +24,95 @@ using Clock = std::chrono::steady_clock;
 
 double millisecondsSince(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
 
-/// The median over batches of launches; the stream is empty when a batch begins, so that no launch waits for room in its queue.
-double launchMicroseconds(Device& device, Stream stream, const std::function<void()>& launch) {
-  constexpr int kLaunches = 200;
-  std::vector<double> batches;
-  for (int batch = 0; batch < 50; ++batch) {
-    device.synchronize(stream);
-    Clock::time_point begin = Clock::now();
-    for (int i = 0; i < kLaunches; ++i) launch();
-    batches.push_back(millisecondsSince(begin) * 1000 / kLaunches);
-  }
+/// For each of these, in turns, the median over batches of launches; the stream is empty when a batch begins, so that no launch waits for
+/// room in its queue.
+std::vector<double> launchMicroseconds(Device& device, Stream stream, const std::vector<std::function<void()>>& launches) {
+  constexpr int kLaunches = 200, kBatches = 51;
+  std::vector<std::vector<double>> batches(launches.size());
+  for (int batch = 0; batch < kBatches; ++batch)
+    for (std::size_t which = 0; which < launches.size(); ++which) {
+      device.synchronize(stream);
+      Clock::time_point begin = Clock::now();
+      for (int i = 0; i < kLaunches; ++i) launches[which]();
+      batches[which].push_back(millisecondsSince(begin) * 1000 / kLaunches);
+    }
   device.synchronize(stream);
-  std::ranges::sort(batches);
-  return batches[batches.size() / 2];
+  std::vector<double> medians;
+  for (std::vector<double>& all : batches) {
+    std::ranges::sort(all);
+    medians.push_back(all[all.size() / 2]);
+  }
+  return medians;
 }
 
 void report(const char* what, bool fromCache, double firstMs, double launchUs) {
   fmt::print("{:16}  {:22}  {:12.1f}  {:12.2f}\n", what, fromCache ? "from the cache on disk" : "cold", firstMs, launchUs);
 }
 
-/// Four operands of one head, in the device's memory.
+/// Sets of four operands of one head, in the device's memory.
 struct Operands {
   static constexpr std::int64_t kRows = 128;
-  Operands(Device& on, std::int64_t headDim) : device(on), width(headDim), memory(on.allocate(bytes() * 4)) {
-    device.fill(memory, 0, bytes() * 4);
+  static constexpr std::size_t kSets = 256;  // more than the launches whose tensor maps a thread keeps
+  Operands(Device& on, std::int64_t headDim) : device(on), width(headDim), memory(on.allocate(bytes() * 4 * kSets)) {
+    device.fill(memory, 0, bytes() * 4 * kSets);
     device.synchronize();
   }
   ~Operands() { device.free(memory); }
   Operands(const Operands&) = delete;
   Operands& operator=(const Operands&) = delete;
   std::size_t bytes() const { return static_cast<std::size_t>(kRows * width * 2); }
+  AttentionArgs set(std::size_t n) const { return {.q = view(4 * n), .k = view(4 * n + 1), .v = view(4 * n + 2), .o = view(4 * n + 3)}; }
   TensorView view(std::size_t n) const { return {static_cast<std::byte*>(memory) + n * bytes(), DType::BF16, {1, 1, kRows, width}}; }
   Device& device;
   std::int64_t width;
   void* memory;
 };
 
+/// An empty kernel, and the driver's call that launches it.
+class Bare {
+ public:
+  explicit Bare(Device& device) : module_(device.load(emptyKernel())), driver_(cuda::System::instance().driver().api()) {}
+  void launch(Stream stream) const {
+    driver_.LaunchKernel(static_cast<const cuda::CudaModule&>(*module_).function(), 1, 1, 1, 128, 1, 1, 0,
+                         static_cast<cuda::StreamHandle>(stream.native), nullptr, nullptr);
+  }
+
+ private:
+  static compiler::Binary emptyKernel() {
+    return {.target = "nvidia:sm_80",
+            .entry = "empty",
+            .bytes = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry empty()\n{\n  ret;\n}\n",
+            .args = {},
+            .threads = 128};
+  }
+  std::unique_ptr<Module> module_;
+  const cuda::DriverApi& driver_;
+};
+
 void measureAttention(Device& device, std::int64_t headDim) {
   const Operands operands(device, headDim);
-  const AttentionArgs args{.q = operands.view(0), .k = operands.view(1), .v = operands.view(2), .o = operands.view(3)};
+  const AttentionArgs args = operands.set(0);
   Stream stream = device.createStream();
   Clock::time_point begin = Clock::now();
   Kernel kernel = compile({.dtype = DType::BF16, .head_dim = headDim, .target = device.name()});
   kernel.launch(stream, args);
   device.synchronize(stream);
   double first = millisecondsSince(begin);
-  report(fmt::format("attention, D {}", headDim).c_str(), kernel.info().from_cache, first,
-         launchMicroseconds(device, stream, [&] { kernel.launch(stream, args); }));
+  std::vector<std::function<void()>> launches = {[&] { kernel.launch(stream, args); }};
+  std::vector<AttentionArgs> sets;
+  for (std::size_t n = 0; n < Operands::kSets; ++n) sets.push_back(operands.set(n));
+  std::size_t next = 0;
+  launches.emplace_back([&] { kernel.launch(stream, sets[next = (next + 1) % sets.size()]); });
+  std::optional<Bare> bare;
+  if (device.kind() == DeviceKind::Cuda) {
+    bare.emplace(device);
+    launches.emplace_back([&] { bare->launch(stream); });
+  }
+  const std::vector<double> times = launchMicroseconds(device, stream, launches);
+  report(fmt::format("attention, D {}", headDim).c_str(), kernel.info().from_cache, first, times[0]);
+  fmt::print("  operands that the last launches did not have: {:.2f} us", times[1]);
+  if (bare) fmt::print("; an empty kernel by the driver's call alone: {:.2f} us", times[2]);
+  fmt::print("\n");
   device.destroyStream(stream);
 }
 
@@ -88,7 +135,8 @@ void measureOwn(Device& device) {
   kernel.launch(stream, {1}, args);
   device.synchronize(stream);
   double first = millisecondsSince(begin);
-  report("own, by names", kernel.info().from_cache, first, launchMicroseconds(device, stream, [&] { kernel.launch(stream, {1}, args); }));
+  report("own, by names", kernel.info().from_cache, first,
+         launchMicroseconds(device, stream, {[&] { kernel.launch(stream, {1}, args); }}).front());
   device.destroyStream(stream);
 }
 

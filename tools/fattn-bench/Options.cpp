@@ -63,7 +63,7 @@ void declare(CLI::App& app, Text& text, Options& options) {
       ->group("What");
   app.add_flag("--list", options.list, "list the suites and their cases, and measure nothing")->group("What");
   app.add_option("--target", options.target,
-                 "device: host, host:avx2, cuda, cuda:1, hip, or amd:gfx942 for a model of that chip (the default device)")
+                 "device: host, host:avx2, cuda, cuda:1, cuda@sm_80, hip, or amd:gfx942 for a model of that chip (the default device)")
       ->type_name("TARGET")
       ->group("Where");
   app.add_option("--threads", text.threads, "threads on the host (all cores)")->type_name("N")->group("Where");

@@ -61,7 +61,8 @@ struct Tree {
 
 void declareTarget(CLI::App& app, Text& text) {
   app.add_option("--target", text.target,
-                 "device to tune for: host, host:avx2, cuda, cuda:1, hip ..., or amd:gfx942 for a model of that chip (the default device)")
+                 "device to tune for: host, host:avx2, cuda, cuda:1, cuda@sm_80, hip ..., or amd:gfx942 for a model of that chip (the "
+                 "default device)")
       ->type_name("TARGET")
       ->group("Kernel");
 }

@@ -33,7 +33,7 @@ def parse_arguments():
     parser.add_argument("--dtype", default="f32,bf16", help="f32, f16, bf16, separated by commas (f32,bf16)")
     parser.add_argument("--size", type=int, action="append", help="N; may be repeated (1024)")
     parser.add_argument("--elements", type=int, help="of the arrays of rows: the rows follow from N (8192 rows)")
-    parser.add_argument("--target", default="host", help="host, host:avx2 ..., cuda[:N] (host)")
+    parser.add_argument("--target", default="host", help="host, host:avx2 ..., cuda[:N][@CHIP] (host)")
     parser.add_argument("--tune", type=float, metavar="SECONDS", help="tune each problem for so long before it is measured")
     parser.add_argument("--threads", type=int, help="of the host, for both sides (all cores)")
     parser.add_argument("--rounds", type=int, default=5, help="of ours, theirs, theirs, ours (5)")
@@ -94,7 +94,7 @@ def problem_of(torch, F, kernel, dtype, size, rows, device):
 
 
 def compare(library, options, torch, F, measure, kernel, text, size):
-    device = torch.device(options.target if options.gpu else "cpu")
+    device = torch.device(options.target.split("@")[0] if options.gpu else "cpu")
     torch.manual_seed(0)
     template, parameters, extents, tensors, numbers, call, result, work, unit = problem_of(torch, F, kernel, measure.TYPES[text], size, options.elements // size if options.elements else ROWS, device)
     config = {"template": template, "parameters": parameters, "target": options.target}

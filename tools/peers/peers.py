@@ -64,7 +64,7 @@ def parse_arguments():
     parser.add_argument("--layout", choices=["bhsd", "bshd"], default="bhsd", help="order of the dimensions in memory")
     parser.add_argument("--pass", dest="what", choices=["forward", "backward", "deterministic"], default="forward",
                         help="forward, the gradients, or the gradients with the same bits each time (forward)")
-    parser.add_argument("--target", default="host", help="host, host:avx2 ..., cuda[:N] (host)")
+    parser.add_argument("--target", default="host", help="host, host:avx2 ..., cuda[:N][@CHIP] (host)")
     parser.add_argument("--peers", type=list_of(BACKENDS), help="of flash, cudnn, efficient, math (host: flash; cuda: flash,cudnn)")
     parser.add_argument("--threads", type=int, help="of the host, for both sides (all cores)")
     parser.add_argument("--rounds", type=int, default=5, help="of ours, peer, peer, ours (5)")
@@ -74,8 +74,8 @@ def parse_arguments():
     options = parser.parse_args()
     options.shape = options.shape or [Shape("1,8,2048,64")]
     options.threads = options.threads or len(os.sched_getaffinity(0))
-    if not re.fullmatch(r"host(:.*)?|cuda(:\d+)?", options.target):
-        parser.error(f"--target {options.target}: legal are host, host:INSTRUCTIONS, cuda and cuda:NUMBER")
+    if not re.fullmatch(r"host(:.*)?|cuda(:\d+)?(@\w+)?", options.target):
+        parser.error(f"--target {options.target}: legal are host, host:INSTRUCTIONS, cuda, cuda:NUMBER, and a chip behind an @: cuda@sm_80")
     if options.rounds < 1 or options.threads < 1 or options.leg_ms <= 0:
         parser.error("--rounds, --threads and --leg-ms must be above 0")
     for shape in options.shape:
