@@ -25,11 +25,11 @@
 // Runs behind -tilegpu-skip-trips. Test: tests/lit/gpu/count-phases.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/Rings.h"
 #include "compiler/gpu/passes/roles/Roles.h"
 #include "llvm/Support/MathExtras.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -42,11 +42,6 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// A wait, or a copy that is made where it stands.
-bool isVisit(Operation* op) { return isa<CopyWaitOp>(op) || (isa<CopyAsyncOp>(op) && !isCopyElsewhere(op)); }
-
-int64_t slotsOf(AllocOp alloc) { return alloc.getResult().getType().getSlots(); }
-
 /// A role, and the block that is one program of it.
 struct Program {
   EachProgramOp each;  ///< null: the block takes one program
@@ -57,126 +52,6 @@ struct Program {
     if (programs.empty()) return {{}, role};
     return {*programs.begin(), &(*programs.begin()).getBody().front()};
   }
-};
-
-/// An operand that names a slot: that of the count, and so many further.
-struct Use {
-  OpOperand* slot;
-  size_t loops = 0;     ///< how many loops of the ring stand before it, or around it
-  bool inLoop = false;  ///< whether the last of these is around it
-  int64_t ahead = 0;
-};
-
-/// How one role uses the slots of one buffer.
-struct Ring {
-  SmallVector<Use> uses;
-  SmallVector<Operation*> loops;  ///< with a visit in each trip
-  int64_t outside = 0;            ///< visits outside of loops
-};
-
-/// The slot so many behind another one.
-struct Moved {
-  Value from;
-  int64_t by = 0;
-};
-
-/// (from + by) & (slots - 1), or from ^ 1 of two slots.
-std::optional<Moved> movedSlot(Value number, int64_t slots) {
-  if (auto other = number.getDefiningOp<arith::XOrIOp>())
-    return slots == 2 && getConstantIntValue(other.getRhs()) == 1 ? std::optional(Moved{other.getLhs(), 1}) : std::nullopt;
-  auto wrapped = number.getDefiningOp<arith::AndIOp>();
-  if (!wrapped || getConstantIntValue(wrapped.getRhs()) != slots - 1) return std::nullopt;
-  auto sum = wrapped.getLhs().getDefiningOp<arith::AddIOp>();
-  std::optional<int64_t> by = sum ? getConstantIntValue(sum.getRhs()) : std::nullopt;
-  return by ? std::optional(Moved{sum.getLhs(), *by}) : std::nullopt;
-}
-
-class RingFinder {
- public:
-  /// Nothing where C2 or C3 does not hold.
-  static std::optional<Ring> find(AllocOp alloc, Block* program) {
-    RingFinder finder(alloc, program);
-    for (Operation& op : *program) {
-      auto loop = dyn_cast<scf::ForOp>(op);
-      if (loop && finder.visitsIn(loop) == 1)
-        finder.enter(loop);
-      else
-        loop = {};
-      if (!finder.collect(&op, loop)) return std::nullopt;
-    }
-    return std::move(finder.ring_);
-  }
-
- private:
-  RingFinder(AllocOp alloc, Block* program) : alloc_(alloc), program_(program) {}
-
-  int64_t visitsIn(scf::ForOp loop) {
-    return llvm::count_if(loop.getBody()->getOperations(),
-                          [&](Operation& op) { return isVisit(&op) && llvm::is_contained(op.getOperands(), Value(alloc_.getResult())); });
-  }
-
-  /// Notes what the loop carries of slots' numbers.
-  void enter(scf::ForOp loop) {
-    llvm::DenseMap<Value, int64_t> starts;
-    for (BlockArgument argument : loop.getRegionIterArgs())
-      if (std::optional<int64_t> start = aheadOf(loop.getTiedLoopInit(argument)->get(), {})) starts[argument] = *start;
-    starts_ = std::move(starts);
-    ring_.loops.push_back(loop);
-    auto goesOn = [&](BlockArgument argument) {
-      std::optional<int64_t> next = aheadOf(loop.getTiedLoopYieldedValue(argument)->get(), loop);
-      return next && isSameSlot(*next, starts_[argument] + 1);
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (BlockArgument argument : loop.getRegionIterArgs())
-        if (starts_.contains(argument) && !goesOn(argument)) changed |= starts_.erase(argument);
-    }
-  }
-
-  bool isSameSlot(int64_t a, int64_t b) { return (a - b) % slotsOf(alloc_) == 0; }
-
-  /// How far a slot's number is ahead of the count, in the loop or behind all of them.
-  std::optional<int64_t> aheadOf(Value number, scf::ForOp loop) {
-    if (std::optional<int64_t> constant = getConstantIntValue(number); constant && ring_.loops.empty()) return constant;
-    if (auto result = dyn_cast<OpResult>(number); result && !loop && !ring_.loops.empty() && result.getOwner() == ring_.loops.back())
-      number = cast<scf::ForOp>(result.getOwner()).getTiedLoopRegionIterArg(result);
-    else if (auto argument = dyn_cast<BlockArgument>(number); argument && (!loop || argument.getOwner() != loop.getBody()))
-      return std::nullopt;
-    if (auto start = starts_.find(number); start != starts_.end()) return start->second;
-    std::optional<Moved> moved = movedSlot(number, slotsOf(alloc_));
-    std::optional<int64_t> from = moved ? aheadOf(moved->from, loop) : std::nullopt;
-    if (!from) return std::nullopt;
-    return *from + moved->by;
-  }
-
-  /// Adds the uses in the operation, which is `loop`, or stands outside of loops of the ring.
-  bool collect(Operation* op, scf::ForOp loop) {
-    WalkResult result = op->walk([&](Operation* inner) {
-      bool fits = true;
-      forEachSlot(inner, [&](Value buffer, OpOperand& slot) {
-        if (buffer == alloc_.getResult()) fits &= add(inner, slot, loop);
-      });
-      return fits ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    return !result.wasInterrupted();
-  }
-
-  bool add(Operation* op, OpOperand& slot, scf::ForOp loop) {
-    std::optional<int64_t> ahead = aheadOf(slot.get(), loop);
-    if (!ahead) return isCopyElsewhere(op);
-    if (isVisit(op)) {
-      if (op->getBlock() != (loop ? loop.getBody() : program_) || !isSameSlot(*ahead, ring_.outside)) return false;
-      ahead = ring_.outside;
-      if (!loop) ++ring_.outside;
-    }
-    ring_.uses.push_back({&slot, ring_.loops.size(), static_cast<bool>(loop), *ahead});
-    return true;
-  }
-
-  AllocOp alloc_;
-  Block* program_;
-  Ring ring_;
-  llvm::DenseMap<Value, int64_t> starts_;  ///< what the last loop carries: how far ahead of the count it is
 };
 
 /// A buffer that is counted.
@@ -201,7 +76,7 @@ class Counting {
         countPrograms(alloc);
         continue;
       }
-      std::optional<Ring> copies = RingFinder::find(alloc, copier_.block), computes = RingFinder::find(alloc, computing_.block);
+      std::optional<Ring> copies = ringOf(alloc, copier_.block), computes = ringOf(alloc, computing_.block);
       if (copies && computes && !computes->loops.empty() && !copies->loops.empty())
         rings.push_back({alloc, std::move(*copies), std::move(*computes)});
     }
@@ -271,7 +146,7 @@ class Counting {
       behind.push_back(counting.back()->getResults().back());
     }
     for (const Counted* one : rings)
-      for (const Use& use : (one->*ring).uses) take(use, use.inLoop ? inside[use.loops] : behind[use.loops], slotsOf(one->alloc));
+      for (const SlotUse& use : (one->*ring).uses) take(use, use.inLoop ? inside[use.loops] : behind[use.loops], slotsOf(one->alloc));
     if (role.each) {
       Operation* end = role.block->getTerminator();
       OpBuilder atEnd(end);
@@ -292,7 +167,7 @@ class Counting {
     return role.block->addArgument(b.getI32Type(), loc);
   }
 
-  static void take(const Use& use, Value count, int64_t slots) {
+  static void take(const SlotUse& use, Value count, int64_t slots) {
     Operation* op = use.slot->getOwner();
     OpBuilder b(op);
     Value visit = plus(b, op->getLoc(), count, use.ahead);
