@@ -207,7 +207,8 @@ static_assert(sizeof(LaunchConfig) == 56);
   X(FuncLoad, cuFuncLoad, (Function function))                                                                                            \
   X(TensorMapEncodeTiled, cuTensorMapEncodeTiled,                                                                                         \
     (void* map, int type, unsigned rank, void* address, const std::uint64_t* sizes, const std::uint64_t* strides, const unsigned* box,    \
-     const unsigned* steps, int interleave, int swizzle, int promotion, int fill))
+     const unsigned* steps, int interleave, int swizzle, int promotion, int fill))                                                        \
+  X(TensorMapReplaceAddress, cuTensorMapReplaceAddress, (void* map, void* address))
 
 /// The driver's functions, by pointer.
 struct DriverApi {

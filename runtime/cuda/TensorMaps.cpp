@@ -26,6 +26,8 @@ struct Recent {
   std::array<std::byte, kMaps * ArgumentLayout::kMapBytes> maps{};
 };
 thread_local std::array<Recent, 8> recent;
+/// The same by kernel alone; `arguments` are those that are no addresses of maps.
+thread_local std::array<Recent, 8> recentShapes;
 
 int typeOf(std::int32_t bytes) {
   switch (bytes) {
@@ -61,7 +63,11 @@ int swizzleOf(std::int32_t bytes) {
 }  // namespace
 
 TensorMaps::TensorMaps(const compiler::Binary& binary, const DriverApi& api)
-    : maps_(binary.tensorMaps), nonNegative_(binary.nonNegative), encode_(api.TensorMapEncodeTiled), number_(made.fetch_add(1)) {
+    : maps_(binary.tensorMaps),
+      nonNegative_(binary.nonNegative),
+      encode_(api.TensorMapEncodeTiled),
+      replace_(api.TensorMapReplaceAddress),
+      number_(made.fetch_add(1)) {
   if (maps_.empty()) return;
   if (encode_ == nullptr)
     throw Error(ErrorCode::Unsupported, "kernel '" + binary.entry + "' reads arrays by tensor maps, which this driver cannot make",
@@ -83,6 +89,9 @@ TensorMaps::TensorMaps(const compiler::Binary& binary, const DriverApi& api)
   relevant_.insert(relevant_.end(), nonNegative_.begin(), nonNegative_.end());
   std::ranges::sort(relevant_);
   relevant_.erase(std::ranges::unique(relevant_).begin(), relevant_.end());
+  std::ranges::copy_if(relevant_, std::back_inserter(shaping_), [&](std::int32_t argument) {
+    return std::ranges::find(maps_, argument, &compiler::TensorMap::pointer) == maps_.end();
+  });
 }
 
 std::int64_t TensorMaps::integerOf(std::int32_t argument, std::span<const std::uint64_t> slots) const {
@@ -99,6 +108,8 @@ std::int64_t TensorMaps::valueOf(const compiler::LaunchProduct& product, std::sp
 
 bool TensorMaps::fit(std::span<const std::uint64_t> slots) const {
   if (maps_.empty() || isRecent(slots)) return true;
+  const auto isAligned = [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; };
+  if (isOfRecentShape(slots)) return std::ranges::all_of(maps_, isAligned);
   return std::ranges::all_of(nonNegative_, [&](std::int32_t argument) { return integerOf(argument, slots) >= 0; }) &&
          std::ranges::all_of(maps_, [&](const compiler::TensorMap& map) { return fits(map, slots); });
 }
@@ -114,6 +125,13 @@ bool TensorMaps::isRecent(std::span<const std::uint64_t> slots) const {
   const Recent& place = recent[placeOf(slots)];
   bool same = place.number == number_;
   for (std::size_t i = 0; same && i < relevant_.size(); ++i) same = place.arguments[i] == slots[static_cast<std::size_t>(relevant_[i])];
+  return same;
+}
+
+bool TensorMaps::isOfRecentShape(std::span<const std::uint64_t> slots) const {
+  const Recent& place = recentShapes[number_ % recentShapes.size()];
+  bool same = place.number == number_;
+  for (std::size_t i = 0; same && i < shaping_.size(); ++i) same = place.arguments[i] == slots[static_cast<std::size_t>(shaping_[i])];
   return same;
 }
 
@@ -143,19 +161,37 @@ Result TensorMaps::encodeOne(const compiler::TensorMap& map, std::span<const std
                  /*interleave=*/0, swizzleOf(map.swizzleBytes), kMapPromote128, /*fill=*/0);
 }
 
+/// The maps of a launch of the same shape, with other addresses. False where there was none, or the driver does not do so.
+bool TensorMaps::encodeAddresses(std::span<const std::uint64_t> slots, std::byte* out) const {
+  if (replace_ == nullptr || !isOfRecentShape(slots)) return false;
+  std::memcpy(out, recentShapes[number_ % recentShapes.size()].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
+  for (std::size_t i = 0; i < maps_.size(); ++i) {
+    void* address = reinterpret_cast<void*>(slots[static_cast<std::size_t>(maps_[i].pointer)]);
+    if (replace_(out + i * ArgumentLayout::kMapBytes, address) != kSuccess) return false;
+  }
+  return true;
+}
+
+void TensorMaps::keep(std::span<const std::uint64_t> slots, const std::byte* encoded) const {
+  if (maps_.size() > Recent::kMaps || relevant_.size() > Recent::kArguments) return;
+  auto put = [&](Recent& place, const std::vector<std::int32_t>& arguments) {
+    place.number = number_;
+    for (std::size_t i = 0; i < arguments.size(); ++i) place.arguments[i] = slots[static_cast<std::size_t>(arguments[i])];
+    std::memcpy(place.maps.data(), encoded, maps_.size() * ArgumentLayout::kMapBytes);
+  };
+  put(recent[placeOf(slots)], relevant_);
+  if (!isOfRecentShape(slots)) put(recentShapes[number_ % recentShapes.size()], shaping_);
+}
+
 Result TensorMaps::encode(std::span<const std::uint64_t> slots, std::byte* out) const {
-  Recent& place = recent[placeOf(slots)];
-  std::size_t bytes = maps_.size() * ArgumentLayout::kMapBytes;
   if (isRecent(slots)) {
-    std::memcpy(out, place.maps.data(), bytes);
+    std::memcpy(out, recent[placeOf(slots)].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
     return kSuccess;
   }
-  for (std::size_t i = 0; i < maps_.size(); ++i)
-    if (Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;
-  if (maps_.size() > Recent::kMaps || relevant_.size() > Recent::kArguments) return kSuccess;
-  place.number = number_;
-  for (std::size_t i = 0; i < relevant_.size(); ++i) place.arguments[i] = slots[static_cast<std::size_t>(relevant_[i])];
-  std::memcpy(place.maps.data(), out, bytes);
+  if (!encodeAddresses(slots, out))
+    for (std::size_t i = 0; i < maps_.size(); ++i)
+      if (Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;
+  keep(slots, out);
   return kSuccess;
 }
 

@@ -23,12 +23,15 @@ class TensorMaps {
   /// Whether the engine can read what these arguments say.
   bool fit(std::span<const std::uint64_t> slots) const;
   /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. What a thread has asked for lately is kept, so that launches
-  /// on the same operands cost a comparison. The arguments fit.
+  /// on the same operands cost a comparison, and on others of the same sizes and strides an address a map. The arguments fit.
   Result encode(std::span<const std::uint64_t> slots, std::byte* out) const;
 
  private:
   std::size_t placeOf(std::span<const std::uint64_t> slots) const;
   bool isRecent(std::span<const std::uint64_t> slots) const;
+  bool isOfRecentShape(std::span<const std::uint64_t> slots) const;
+  bool encodeAddresses(std::span<const std::uint64_t> slots, std::byte* out) const;
+  void keep(std::span<const std::uint64_t> slots, const std::byte* encoded) const;
   std::int64_t integerOf(std::int32_t argument, std::span<const std::uint64_t> slots) const;
   std::int64_t valueOf(const compiler::LaunchProduct& product, std::span<const std::uint64_t> slots) const;
   bool fits(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const;
@@ -36,10 +39,12 @@ class TensorMaps {
 
   std::vector<compiler::TensorMap> maps_;
   std::vector<std::int32_t> nonNegative_, relevant_;  ///< arguments; those that decide whether there are maps, and which
+  std::vector<std::int32_t> shaping_;                 ///< of the latter those that are no addresses of maps
   std::vector<bool> narrow_;                          ///< of each argument: it is an i32
   Result (*encode_)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const unsigned*, const unsigned*, int, int,
                     int, int) = nullptr;
-  std::uint64_t number_;  ///< no other object has had it
+  Result (*replace_)(void*, void*) = nullptr;  ///< null: the driver does not have it
+  std::uint64_t number_;                       ///< no other object has had it
 };
 
 }  // namespace fattn::cuda

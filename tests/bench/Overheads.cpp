@@ -51,8 +51,8 @@ void report(const char* what, bool fromCache, double firstMs, double launchUs) {
 
 /// Sets of four operands of one head, in the device's memory.
 struct Operands {
-  static constexpr std::int64_t kRows = 128;
-  static constexpr std::size_t kSets = 256;  // more than the launches whose tensor maps a thread keeps
+  static constexpr std::int64_t kRows = 16;
+  static constexpr std::size_t kSets = 32;  // more than the launches whose tensor maps a thread keeps
   Operands(Device& on, std::int64_t headDim) : device(on), width(headDim), memory(on.allocate(bytes() * 4 * kSets)) {
     device.fill(memory, 0, bytes() * 4 * kSets);
     device.synchronize();

@@ -463,6 +463,17 @@ FAKE(cuTensorMapEncodeTiled, (void* map, int type, unsigned rank, void* address,
   std::memset(map, static_cast<int>(state().maps.size()), 128);
   return kSuccess;
 }
+FAKE(cuTensorMapReplaceAddress, (void* map, void* address)) {
+  BEGIN(false);
+  std::scoped_lock lock(state().mutex);
+  const std::size_t number = *static_cast<unsigned char*>(map);
+  if (number < 1 || number > state().maps.size() || reinterpret_cast<std::uintptr_t>(address) % 16 != 0) return 1;
+  fattn::test::FakeMap made = state().maps[number - 1];
+  made.address = address;
+  if (state().maps.size() < state().maps.capacity()) state().maps.push_back(made);
+  std::memset(map, static_cast<int>(state().maps.size()), 128);
+  return kSuccess;
+}
 FAKE(cuMemPoolCreate, (MemoryPool * pool, const PoolProperties* properties)) {
   BEGIN(true);
   static int pools[1];

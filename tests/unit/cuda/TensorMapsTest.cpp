@@ -257,9 +257,40 @@ TEST_F(TensorMaps, TheSameOperandsAreEncodedOnce) {
   EXPECT_EQ(calls(*module, kGood), 0);
   EXPECT_EQ(std::memcmp(driver.launches[0].arguments, driver.launches[1].arguments, driver.launches[0].bytes), 0);
   EXPECT_EQ(calls(*other, kGood), 2) << "another kernel";
-  for (Argument argument : {kArray, kOther}) EXPECT_EQ(calls(*module, with(argument, 0x3000)), 2) << int{argument};
+  for (Argument argument : {kArray, kOther}) EXPECT_EQ(calls(*module, with(argument, 0x3000)), 0) << int{argument};
   for (Argument argument : {kRows, kRow, kBatch}) EXPECT_EQ(calls(*module, with(argument, 16)), 2) << int{argument};
   std::thread([&] { EXPECT_EQ(calls(*module, kGood), 2) << "another thread"; }).join();
+}
+
+TEST_F(TensorMaps, OtherAddressesTakeTheMapsOfBefore) {
+  auto module = load(twoMaps());
+  launch(*module, kGood);
+  Slots moved = kGood;
+  moved[kArray] = 0x30000, moved[kOther] = 0x40010;
+  ASSERT_TRUE(module->accepts(moved));
+  EXPECT_FALSE(module->accepts(with(kArray, 0x30008))) << "16 bytes";
+  launch(*module, moved);
+  EXPECT_EQ(driver.count("cuTensorMapEncodeTiled"), 2);
+  EXPECT_EQ(driver.count("cuTensorMapReplaceAddress"), 2);
+  const auto numberOf = [&](std::size_t launch, std::size_t map) { return driver.launches.at(launch).arguments[64 + 128 * map]; };
+  const test::FakeMap &first = driver.maps.at(numberOf(1, 0) - 1u), &second = driver.maps.at(numberOf(1, 1) - 1u);
+  EXPECT_EQ(first.address, reinterpret_cast<void*>(0x30000));
+  EXPECT_EQ(first.sizes[1], 100u);
+  EXPECT_EQ(second.address, reinterpret_cast<void*>(0x40010));
+  EXPECT_EQ(second.strides[0], 256u);
+  launch(*module, moved);
+  EXPECT_EQ(driver.count("cuTensorMapReplaceAddress"), 2) << "the same again";
+  EXPECT_EQ(numberOf(2, 1), numberOf(1, 1));
+}
+
+TEST_F(TensorMaps, ADriverThatReplacesNoAddressEncodesEachMap) {
+  auto module = load(twoMaps());
+  launch(*module, kGood);
+  driver.results["cuTensorMapReplaceAddress"] = 1;
+  launch(*module, with(kOther, 0x30010));
+  EXPECT_EQ(driver.count("cuTensorMapEncodeTiled"), 4);
+  EXPECT_EQ(driver.maps.at(3).address, reinterpret_cast<void*>(0x30010));
+  EXPECT_EQ(driver.launches.at(1).arguments[64 + 128], 4);
 }
 
 // What was found to fit is not looked at again, so all that decides it has to be the same.
