@@ -55,6 +55,30 @@ TEST(Clean, AttentionInItsDefaultConfigurations) {
         }
 }
 
+/// What an operation says of its slot's phase, one more.
+template <typename Op>
+std::string faultsWithOtherPhases() {
+  const kernels::ResolvedAttention resolved = kernels::resolve({.dtype = DType::BF16, .head_dim = 64, .target = "nvidia:sm_90a"});
+  dsl::Program program = traceAttentionForward(resolved.kind, resolved.tile);
+  Emitted emitted = emit(dsl::internal::module(program), {.target = resolved.target,
+                                                          .warps = resolved.tile.warps,
+                                                          .stages = resolved.tile.stages,
+                                                          .forced = resolved.tile.schedule,
+                                                          .order = {}});
+  emitted.module->walk([](Op op) {
+    if (!op.getPhase()) return;
+    OpBuilder b(op);
+    Value one = arith::ConstantOp::create(b, op.getLoc(), b.getI32IntegerAttr(1));
+    op.getPhaseMutable().assign(arith::AddIOp::create(b, op.getLoc(), op.getPhase(), one));
+  });
+  return judge(emitted).faults;
+}
+
+TEST(Phases, OneMoreIsAFault) {
+  for (const std::string& faults : {faultsWithOtherPhases<tilegpu::CopyAsyncOp>(), faultsWithOtherPhases<tilegpu::CopyWaitOp>()})
+    EXPECT_NE(faults.find("is for phase 1 of a slot, whose phase is 0"), std::string::npos) << faults;
+}
+
 /// A tile of two or three groups of warps, for which warps of their own copy.
 struct GroupsDraw {
   static constexpr const char* kTarget = "nvidia:sm_90a";

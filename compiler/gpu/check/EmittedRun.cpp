@@ -247,4 +247,8 @@ void EmittedRun::onSlotOutside(const Step& step, int64_t slot) {
   faults.add("slot", &step, nullptr, fmt::format("accesses slot {} of a buffer that has {}", slot, times(buffer.slots, "slot")), "");
 }
 
+void EmittedRun::onOtherPhase(const Step& step, int64_t told, int64_t before) {
+  faults.add("phase", &step, nullptr, fmt::format("is for phase {} of a slot, whose phase is {}", told, before), "");
+}
+
 }  // namespace fattn::check

@@ -39,6 +39,7 @@ class EmittedRun final : public Execution {
   void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) override;
   void onHazard(Hazard hazard, const Step* first, const Step* second) override;
   void onSlotOutside(const Step& step, std::int64_t slot) override;
+  void onOtherPhase(const Step& step, std::int64_t told, std::int64_t before) override;
 
  private:
   /// Of a stream's reads: the run of the body around their loop, and the number of its first one.

@@ -51,6 +51,8 @@ Execution::Execution(const Program& program, const Scenario& scenario, Owners& o
       blockRuns(program.blocks.size()),
       loopTrips(static_cast<size_t>(program.loops), -1),
       loopSettled(static_cast<size_t>(program.loops)),
+      copies(static_cast<size_t>(program.slots)),
+      waits(static_cast<size_t>(program.slots)),
       watched(watched),
       owners(owners),
       budget(budget) {}
@@ -297,7 +299,10 @@ bool Execution::accessNow(const Step& step) {
   }
   int number = buffer.firstSlot + static_cast<int>(slot.value);
   if (step.act == Act::Copy) return copy(copyingOf(step, number), count), true;
-  if (step.act == Act::Wait) return memory.waitFor(step, number, hazard), true;
+  if (step.act == Act::Wait) {
+    checkPhase(step, numberOf(step.phase), waits[static_cast<size_t>(number)]++);
+    return memory.waitFor(step, number, hazard), true;
+  }
   if (step.act == Act::Release) return memory.release(step, number, hazard), true;
   if (handsOver) return memory.handOver(step, number, hazard), true;
   if (step.act == Act::WriteBuffer) return memory.write(step, number, instanceOf(step, count), owners, hazard), true;
@@ -309,7 +314,8 @@ bool Execution::accessNow(const Step& step) {
 
 Copying Execution::copyingOf(const Step& step, int slot) const {
   Number wanted = step.operands.size() > 3 ? numberOf(step.operands[3]) : Number{1, true};
-  return {.step = &step, .slot = slot, .wanted = wanted, .from = windowOf(step.operands[0]), .program = current};
+  return {
+      .step = &step, .slot = slot, .wanted = wanted, .from = windowOf(step.operands[0]), .program = current, .phase = numberOf(step.phase)};
 }
 
 void Execution::copy(const Copying& copying, int64_t count) {
@@ -317,10 +323,16 @@ void Execution::copy(const Copying& copying, int64_t count) {
   if (copying.wanted.known && !copying.wanted.value) {
     --counts[static_cast<size_t>(step.stream)];
   } else {
+    checkPhase(step, copying.phase, copies[static_cast<size_t>(copying.slot)]++);
     onGlobal(step, count, copying.from, versionsOf(step, copying.from, copying.program));
   }
   memory.copy(copying, instanceOf(step, count), owners,
               [&](Hazard kind, const Step* first, const Step* second) { onHazard(kind, first, second); });
+}
+
+/// A barrier object tells a phase from the next one, so the lowest bit has to be right. Behind branches that depend on data nobody counts.
+void Execution::checkPhase(const Step& step, Number told, int64_t before) {
+  if (told.known && unsure == 0 && (told.value ^ before) % 2 != 0) onOtherPhase(step, told.value, before);
 }
 
 /// Whether the warps that copy send the same tile, when it is their turn.

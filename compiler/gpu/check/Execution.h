@@ -59,6 +59,8 @@ class Execution {
   virtual void onGlobal(const Step& step, std::int64_t count, const Window& window, const Versions& after) = 0;
   virtual void onHazard(Hazard hazard, const Step* first, const Step* second) = 0;
   virtual void onSlotOutside(const Step& step, std::int64_t slot) = 0;
+  /// A copy or a wait that is told another number of those before, in its lowest bit.
+  virtual void onOtherPhase(const Step& step, std::int64_t told, std::int64_t before) = 0;
   /// Which run of the body of the `depth`-th loop around the step this is, the outermost one being 1; where `depth` is 0 which program.
   std::int64_t entryOf(const Step& step, size_t depth) const {
     return depth == 0 ? current : blockRuns[static_cast<size_t>(step.loops[depth - 1])];
@@ -106,6 +108,7 @@ class Execution {
   bool accessNow(const Step& step);
   Copying copyingOf(const Step& step, int slot) const;
   void copy(const Copying& copying, std::int64_t count);
+  void checkPhase(const Step& step, Number told, std::int64_t before);
   void layForOthers(const Step& step, const Window& window);
   void global(const Step& step, std::int64_t count);
   /// The memory at a loop's head, and how often each access had run.
@@ -146,6 +149,7 @@ class Execution {
   std::vector<Written> written;
   std::vector<std::int64_t> loopTrips;
   std::vector<bool> loopSettled;
+  std::vector<std::int64_t> copies, waits;  ///< of boxes, by slot, so far
   bool watched;
   Role role = Role::All;
   int current = 0;                                   ///< of the block's programs

@@ -125,7 +125,7 @@ void Memory::needBarriers(const Step& step, Report report) const {
 }
 
 void Memory::copy(const Copying& copying, const Instance& what, Owners& owners, Report report) {
-  const auto& [step, slot, wanted, from, number] = copying;
+  const auto& [step, slot, wanted, from, number, phase] = copying;
   if (!step->bulk)
     for (InFlight& copy : inFlight) ++copy.younger;  // its group is closed in any case
   if (wanted.known && !wanted.value) return;

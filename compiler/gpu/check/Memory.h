@@ -63,7 +63,8 @@ struct Copying {
   int slot = 0;
   Number wanted = {};
   Window from = {};
-  int program = 0;  ///< which of those that the block takes
+  int program = 0;    ///< which of those that the block takes
+  Number phase = {};  ///< known where it is told how many copies there were into the slot
 };
 
 class Memory {

@@ -213,10 +213,12 @@ class Flattener {
     if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(step.op); wait && wait.isBulk()) {
       step.bulk = true;
       step.buffer = bufferOf(wait.getBuffer());
+      if (wait.getPhase()) step.phase = number(wait.getPhase());
     }
     llvm::TypeSwitch<Operation*>(step.op)
         .Case([&](tilegpu::CopyAsyncOp copy) {
           step.bulk = copy.isBulk();
+          if (copy.getPhase()) step.phase = number(copy.getPhase());
           shared(step, copy.getBuffer(), step.bulk ? Attribute() : *copy.getLayout(), !step.bulk);
         })
         .Case([&](tilegpu::TurnPassOp pass) { step.number = pass.getFirst(); })

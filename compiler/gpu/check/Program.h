@@ -55,6 +55,7 @@ struct Step {
   int owners = -1;          ///< which of Program::accessors
   bool orders = false;      ///< an atomic addition before and behind which all other accesses stay
   bool bulk = false;        ///< a copy of boxes by an engine, or the wait for one: not counted, but known by its slot
+  int phase = -1;           ///< the value that says how many copies or waits there were for the slot; -1: none
   int loop = -1;            ///< the number of a scf.for
   std::int64_t number = 0;  ///< pending of a wait, the value of a constant, the argument's index, 1 for the first read of a dot and for the
                             ///< turn that the last group opens, the label of a tile.unsplat

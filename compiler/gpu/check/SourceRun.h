@@ -51,6 +51,7 @@ class SourceRun final : public Execution {
   }
   void onHazard(Hazard, const Step*, const Step*) override {}
   void onSlotOutside(const Step&, std::int64_t) override {}
+  void onOtherPhase(const Step&, std::int64_t, std::int64_t) override {}
 
  private:
   void noteEntry(const Step& step, std::int64_t runs) { firstRuns[step.label].try_emplace(entryOf(step, depthAround(step)), runs); }
