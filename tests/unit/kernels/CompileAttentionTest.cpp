@@ -57,6 +57,43 @@ TEST(CompileAttention, RowsWithoutKeysAreZero) {
   for (float value : lse) EXPECT_EQ(value, nothing);
 }
 
+// What a thread keeps of its last launches is for the same operands of the same kernel only.
+TEST(CompileAttention, OtherOperandsInTheSameMemoryAreLookedAtAgain) {
+  const std::int64_t width = 8, most = 6;
+  Kernel kernel = compile({.dtype = DType::F32, .head_dim = width, .target = "host"});
+  Kernel other = compile({.dtype = DType::F32, .head_dim = width, .causal = true, .target = "host"});
+  std::vector<float> q(most * width, 1), k(most * width, 1), v(most * width), o(most * width), lse(most);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i / width);  // the number of the row
+  auto args = [&](std::int64_t rows, std::int64_t keys) {
+    return AttentionArgs{.q = {q.data(), DType::F32, {1, 1, rows, width}},
+                         .k = {k.data(), DType::F32, {1, 1, keys, width}},
+                         .v = {v.data(), DType::F32, {1, 1, keys, width}},
+                         .o = {o.data(), DType::F32, {1, 1, rows, width}}};
+  };
+  auto mean = [&](const Kernel& of, const AttentionArgs& given) {
+    o.assign(o.size(), NAN);
+    of.launch({}, given);
+    return o[0];
+  };
+  AttentionArgs wide = args(1, 4);
+  EXPECT_FLOAT_EQ(mean(kernel, wide), 1.5f);
+  EXPECT_FLOAT_EQ(mean(kernel, wide), 1.5f) << "the same again";
+  EXPECT_FLOAT_EQ(mean(kernel, args(1, 2)), 0.5f) << "fewer keys";
+  EXPECT_FLOAT_EQ(mean(kernel, wide), 1.5f);
+  EXPECT_FLOAT_EQ(mean(other, args(4, 4)), 0.0f) << "another kernel: row 0 sees key 0";
+  EXPECT_FLOAT_EQ(mean(kernel, args(4, 4)), 1.5f);
+  wide.scale = -INFINITY;
+  EXPECT_TRUE(std::isnan(mean(kernel, wide))) << "another scale";
+  AttentionArgs wrong = args(1, 4);
+  wrong.v.shape[2] = 3;
+  EXPECT_THROW(kernel.launch({}, wrong), Error);
+  EXPECT_THROW(kernel.launch({}, wrong), Error) << "what was refused is not kept";
+  wrong = args(1, 4);
+  wrong.lse = TensorView(lse.data(), DType::F32, {1, 1, 1});
+  EXPECT_FLOAT_EQ(mean(kernel, wrong), 1.5f);
+  EXPECT_FLOAT_EQ(lse[0], std::log(4.0f) + std::sqrt(8.0f)) << "the same operands with one more";
+}
+
 TEST(CompileAttention, FailuresComeAsValues) {
   std::expected<Kernel, Error> result = try_compile({.dtype = DType::F32, .head_dim = 12, .target = "host"});
   ASSERT_FALSE(result);

@@ -18,7 +18,8 @@
 // for one, a release, a load or a dot, in the program of a role; C2 in either role each of its visits stands in the program's block, or is
 // the only one in the trips of a loop of this block (below: a loop of the ring); C3 a slot's number is a constant in front of the first
 // such loop, or what loops of the ring carry, which goes on by one in each trip, or follows from that; and each visit takes the slot behind
-// that of the visit before. The buffers that are counted have the same loops, and as many waits outside of them.
+// that of the visit before; C4 the role that copies has one loop of the ring, whose last trips copy nothing: as far as it has run ahead.
+// The buffers that are counted have the same loops, and as many waits outside of them.
 //
 // Buffers with a slot for each program (-tilegpu-repeat-programs) are told by the number of the program.
 //
@@ -77,7 +78,7 @@ class Counting {
         continue;
       }
       std::optional<Ring> copies = ringOf(alloc, copier_.block), computes = ringOf(alloc, computing_.block);
-      if (copies && computes && !computes->loops.empty() && !copies->loops.empty())
+      if (copies && computes && copies->loops.size() == 1 && !computes->loops.empty())
         rings.push_back({alloc, std::move(*copies), std::move(*computes)});
     }
     if (rings.empty()) return;
