@@ -128,6 +128,9 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", true, 530, 500, 0, 0, true, 1, "A B1 a b dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", false, 300, 140, 0, 0, true, 2, "A B1 a b dynamic", 72},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", false, 200, 70, 0, 0, true, 2, "dynamic", 176},
+        // The default without a mask at 128 columns: groups of which no row is stored.
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", false, 250, 330, 0, 0, true, 2, "A B1 a b dynamic", 128},
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=32,STAGES=2,WARPS=12", true, 200, 150, 0, 0, false, 1, "A B1 a b"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=1,WARPS=8", true, 130, 150, 0, 0, false, 2, "A B1 a b"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=384,BLOCK_N=16,STAGES=2,WARPS=12", false, 384, 33, 0, 1}),
     [](const auto& info) { return std::to_string(info.index); });
