@@ -161,7 +161,7 @@ class WithoutTorch(unittest.TestCase):
             (["--shape", "1,2,3"], "'1,2,3' is not of the form B,Hq[:Hkv],Sq[:Skv],D"),
             (["--shape", "1,3:2,4,8"], "Hq a multiple of Hkv"),
             (["--shape", "1,1,4:8,8"], "causal needs Sq = Skv here"),
-            (["--target", "tpu"], "--target tpu: legal are host, host:INSTRUCTIONS, cuda and cuda:NUMBER"),
+            (["--target", "tpu"], "--target tpu: legal are host, host:INSTRUCTIONS, cuda, cuda:NUMBER, and a chip behind an @: cuda@sm_80"),
             (["--dtype", "f64"], "'f64' is none of f32, f16, bf16"),
             (["--peers", "fa4"], "'fa4' is none of flash, cudnn, efficient, math"),
             (["--rounds", "0"], "--rounds, --threads and --leg-ms must be above 0"),
