@@ -63,7 +63,10 @@ TEST(CompileAttention, OtherOperandsInTheSameMemoryAreLookedAtAgain) {
   Kernel kernel = compile({.dtype = DType::F32, .head_dim = width, .target = "host"});
   Kernel other = compile({.dtype = DType::F32, .head_dim = width, .causal = true, .target = "host"});
   std::vector<float> q(most * width, 1), k(most * width, 1), v(most * width), o(most * width), lse(most);
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(i / width);  // the number of the row
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::size_t row = i / width;
+    v[i] = static_cast<float>(row);
+  }
   auto args = [&](std::int64_t rows, std::int64_t keys) {
     return AttentionArgs{.q = {q.data(), DType::F32, {1, 1, rows, width}},
                          .k = {k.data(), DType::F32, {1, 1, keys, width}},
