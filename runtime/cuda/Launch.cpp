@@ -104,13 +104,15 @@ void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::ui
 }
 
 void CudaDevice::encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const {
+  std::byte* maps = block + module.layout().mapOffset(0);
+  if (module.maps().encodeAgain(arguments, maps)) return;
   if (!module.maps().fit(arguments))
     throw Error(ErrorCode::Unsupported,
                 "kernel '" + module.kernel().entry + "' on " + name() +
                     " reads arrays by tensor maps, which take sizes of at least 1, strides of positive multiples of 16 bytes and addresses "
                     "that are multiples of 16; an argument of this launch gives another one",
                 "Module::accepts() says beforehand; code for arguments of a lower alignment takes any");
-  if (Result result = module.maps().encode(arguments, block + module.layout().mapOffset(0)); result != kSuccess)
+  if (Result result = module.maps().encode(arguments, maps); result != kSuccess)
     fail(result, "make the tensor maps of kernel '" + module.kernel().entry + "'");
 }
 

@@ -183,11 +183,13 @@ void TensorMaps::keep(std::span<const std::uint64_t> slots, const std::byte* enc
   if (!isOfRecentShape(slots)) put(recentShapes[number_ % recentShapes.size()], shaping_);
 }
 
+bool TensorMaps::encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const {
+  if (!isRecent(slots)) return false;
+  std::memcpy(out, recent[placeOf(slots)].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
+  return true;
+}
+
 Result TensorMaps::encode(std::span<const std::uint64_t> slots, std::byte* out) const {
-  if (isRecent(slots)) {
-    std::memcpy(out, recent[placeOf(slots)].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
-    return kSuccess;
-  }
   if (!encodeAddresses(slots, out))
     for (std::size_t i = 0; i < maps_.size(); ++i)
       if (Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;

@@ -22,9 +22,11 @@ class TensorMaps {
   bool empty() const { return maps_.empty(); }
   /// Whether the engine can read what these arguments say.
   bool fit(std::span<const std::uint64_t> slots) const;
-  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. What a thread has asked for lately is kept, so that launches
-  /// on the same operands cost a comparison, and on others of the same sizes and strides an address a map. The arguments fit.
+  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. What a thread has asked for lately is kept: others of the
+  /// same sizes and strides cost an address a map. The arguments fit.
   Result encode(std::span<const std::uint64_t> slots, std::byte* out) const;
+  /// The same for arguments that the thread has lately encoded, which then fit: a comparison. False for others; nothing is written.
+  bool encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const;
 
  private:
   std::size_t placeOf(std::span<const std::uint64_t> slots) const;
