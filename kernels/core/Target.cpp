@@ -33,6 +33,13 @@ struct Architecture {
   }
 };
 
+/// Whether a chip runs the code for another one.
+bool runs(std::string_view have, std::string_view code) {
+  const Architecture chip(code);
+  const int number = Architecture(have).number;
+  return chip.isSpecific ? chip.number == number : chip.number <= number;
+}
+
 /// The newest row of the table whose code a chip of NVIDIA's runs. One with a letter behind its number has all instructions of that chip,
 /// and runs on no other.
 std::string newestFor(std::string_view have) {
@@ -40,22 +47,14 @@ std::string newestFor(std::string_view have) {
   int bestNumber = 0;
   for (std::string_view row : gpu::targetNames()) {
     const TargetName name = parseTarget(row);
-    if (name.kind != TargetKind::Nvidia) continue;
+    if (name.kind != TargetKind::Nvidia || !runs(have, name.part)) continue;
     const Architecture chip(name.part);
-    const int number = Architecture(have).number;
-    if (chip.isSpecific && chip.number == number) return std::string(row);
-    if (chip.isSpecific || chip.number > number || chip.number <= bestNumber) continue;
+    if (chip.isSpecific) return std::string(row);
+    if (chip.number <= bestNumber) continue;
     bestNumber = chip.number;
     best = row;
   }
   return best;
-}
-
-/// Whether a chip runs the code for another one.
-bool runs(std::string_view have, std::string_view code) {
-  const Architecture chip(code);
-  const int number = Architecture(have).number;
-  return chip.isSpecific ? chip.number == number : chip.number <= number;
 }
 
 /// The code that a caller has named behind the device.

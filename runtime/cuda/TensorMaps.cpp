@@ -107,7 +107,7 @@ std::int64_t TensorMaps::valueOf(const compiler::LaunchProduct& product, std::sp
 }
 
 bool TensorMaps::fit(std::span<const std::uint64_t> slots) const {
-  if (maps_.empty() || isRecent(slots)) return true;
+  if (maps_.empty() || recentMaps(slots)) return true;
   const auto isAligned = [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; };
   if (isOfRecentShape(slots)) return std::ranges::all_of(maps_, isAligned);
   return std::ranges::all_of(nonNegative_, [&](std::int32_t argument) { return integerOf(argument, slots) >= 0; }) &&
@@ -121,11 +121,12 @@ std::size_t TensorMaps::placeOf(std::span<const std::uint64_t> slots) const {
   return mixed >> 61;
 }
 
-bool TensorMaps::isRecent(std::span<const std::uint64_t> slots) const {
+/// Null where the thread does not have those of these arguments.
+const std::byte* TensorMaps::recentMaps(std::span<const std::uint64_t> slots) const {
   const Recent& place = recent[placeOf(slots)];
   bool same = place.number == number_;
   for (std::size_t i = 0; same && i < relevant_.size(); ++i) same = place.arguments[i] == slots[static_cast<std::size_t>(relevant_[i])];
-  return same;
+  return same ? place.maps.data() : nullptr;
 }
 
 bool TensorMaps::isOfRecentShape(std::span<const std::uint64_t> slots) const {
@@ -184,8 +185,9 @@ void TensorMaps::keep(std::span<const std::uint64_t> slots, const std::byte* enc
 }
 
 bool TensorMaps::encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const {
-  if (!isRecent(slots)) return false;
-  std::memcpy(out, recent[placeOf(slots)].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
+  const std::byte* maps = recentMaps(slots);
+  if (!maps) return false;
+  std::memcpy(out, maps, maps_.size() * ArgumentLayout::kMapBytes);
   return true;
 }
 

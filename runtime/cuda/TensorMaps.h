@@ -22,15 +22,15 @@ class TensorMaps {
   bool empty() const { return maps_.empty(); }
   /// Whether the engine can read what these arguments say.
   bool fit(std::span<const std::uint64_t> slots) const;
-  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. What a thread has asked for lately is kept: others of the
-  /// same sizes and strides cost an address a map. The arguments fit.
+  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. A thread keeps what it has encoded lately: of
+  /// arguments with the same sizes and strides only the addresses are replaced. The arguments fit.
   Result encode(std::span<const std::uint64_t> slots, std::byte* out) const;
   /// The same for arguments that the thread has lately encoded, which then fit: a comparison. False for others; nothing is written.
   bool encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const;
 
  private:
   std::size_t placeOf(std::span<const std::uint64_t> slots) const;
-  bool isRecent(std::span<const std::uint64_t> slots) const;
+  const std::byte* recentMaps(std::span<const std::uint64_t> slots) const;
   bool isOfRecentShape(std::span<const std::uint64_t> slots) const;
   bool encodeAddresses(std::span<const std::uint64_t> slots, std::byte* out) const;
   void keep(std::span<const std::uint64_t> slots, const std::byte* encoded) const;

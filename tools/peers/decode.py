@@ -77,7 +77,7 @@ class Problem:
         import measure
 
         b, hq, hkv, keys, d = shape
-        device = torch.device(options.target.split("@")[0] if options.gpu else "cpu")
+        device = torch.device(fattn_c.device_of(options.target) if options.gpu else "cpu")
         torch.manual_seed(0)
         make = lambda *sizes: torch.randn(sizes, device=device).to(measure.TYPES[dtype])
         self.q, self.k, self.v = make(b, hq, 1, d), make(b, hkv, keys, d), make(b, hkv, keys, d)
@@ -161,7 +161,7 @@ def row(problem, shape, dtype, options, difference, ours, peer, forward, read=No
 
 def copy_speed(torch, options, measure):
     """Bytes read and written by a copy, a second."""
-    device = torch.device(options.target.split("@")[0] if options.gpu else "cpu")
+    device = torch.device(fattn_c.device_of(options.target) if options.gpu else "cpu")
     source = torch.ones(1 << 28, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     clock = measure.Clock(options.gpu, options.leg_ms, *([time.thread_time] if options.processor_time else []))
@@ -184,7 +184,7 @@ def main():
         print("decode.py: --target cuda: PyTorch sees no CUDA device", file=sys.stderr)
         return 4
     if options.graph:  # a graph is not captured from the default stream
-        torch.cuda.set_stream(torch.cuda.Stream(options.target.split("@")[0]))
+        torch.cuda.set_stream(torch.cuda.Stream(fattn_c.device_of(options.target)))
     library = fattn_c.Library(options.library)
     torch.set_num_threads(options.threads)
     library.set_host_threads(options.threads)

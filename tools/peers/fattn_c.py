@@ -9,6 +9,11 @@ DTYPES = {"f32": 0, "f16": 1, "bf16": 2, "i8": 6, "i32": 7}
 STATUS_OK, STATUS_UNSUPPORTED, STATUS_NO_DEVICE = 0, 2, 5
 
 
+def device_of(target):
+    """The device of a target, which may name the code too: cuda@sm_80."""
+    return target.split("@")[0]
+
+
 class FattnError(Exception):
     """A call that failed: its status, and the library's own text."""
 

@@ -94,7 +94,7 @@ def problem_of(torch, F, kernel, dtype, size, rows, device):
 
 
 def compare(library, options, torch, F, measure, kernel, text, size):
-    device = torch.device(options.target.split("@")[0] if options.gpu else "cpu")
+    device = torch.device(fattn_c.device_of(options.target) if options.gpu else "cpu")
     torch.manual_seed(0)
     template, parameters, extents, tensors, numbers, call, result, work, unit = problem_of(torch, F, kernel, measure.TYPES[text], size, options.elements // size if options.elements else ROWS, device)
     config = {"template": template, "parameters": parameters, "target": options.target}

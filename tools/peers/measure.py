@@ -112,7 +112,7 @@ class Problem:
     OPERATIONS = 1  # of those of the forward
 
     def __init__(self, library, options, shape, dtype, causal):
-        device = torch.device(options.target.split("@")[0] if options.gpu else "cpu")
+        device = torch.device(fattn_c.device_of(options.target) if options.gpu else "cpu")
         torch.manual_seed(0)
 
         def make(heads, rows, fill=None):

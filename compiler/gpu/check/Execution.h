@@ -14,8 +14,8 @@
 
 namespace fattn::check {
 
-/// Which rows the computing warp group has whose path is followed: its own; or the last one anywhere below or above those. So more trips
-/// are left out than groups of these rows leave out, as many as it takes to see that they keep in step.
+/// The last row of the computing warp group whose path is followed: its own, or any row below or above it. The latter two leave out other
+/// trips than the group's own rows do, and the groups must keep in step then too.
 enum class GroupBound : std::uint8_t { Own, Below, Above };
 
 /// One draw of what a launch decides.

@@ -20,15 +20,14 @@
 // Of a loop whose trips overlap (-tilegpu-schedule-loops) a part of the last trip stands behind it. Of buffers that this part uses, a trip
 // that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
 //
-// Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1, and some masks in it may be skipped, of which
-// one compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0, or which rows
-// are stored is known where it starts; C2 the last rows of two groups are a step or more apart, by masks: else hardly a trip can be left
-// out, and what finds it makes every program longer; C3 a
-// trip computes on registers, begins and waits for dots, waits for boxes, releases them and takes turns, and does nothing else; all its
-// waits come before its first release, so that a wait never needs a release of the same trip by another group; C4 behind it in its block
-// the waits and releases of its buffers stand as they do in the trip, with the loop's results for what a trip carries, and up to the last
-// of them stand but dots, waits, releases and what has no effect; or n is the trip's number and nothing there waits for boxes; C5 no
-// operation behind these uses the numbers and tokens that the loop leaves.
+// Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1. Either some masks in it may be skipped, and
+// one of them compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; or the
+// rows that are stored are known before the loop; C2 for a mask, the last rows of two groups are a step or more apart: else hardly a trip
+// can be left out, and the search for it makes every program longer; C3 a trip computes on registers, begins and waits for dots, waits for
+// boxes, releases them and takes turns, and does nothing else; all its waits come before its first release, so that a wait never needs a
+// release of the same trip by another group; C4 behind it in its block the waits and releases of its buffers stand as they do in the trip,
+// with the loop's results for what a trip carries, and up to the last of them stand but dots, waits, releases and what has no effect; or n
+// is the trip's number and nothing there waits for boxes; C5 no operation behind these uses the numbers and tokens that the loop leaves.
 //
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
@@ -144,11 +143,11 @@ class Skip {
   /// The rows that the program stores, where all groups have rows of their own, and the loop can know them.
   void findStored() {
     if (!isa<EachProgramOp, scf::IfOp>(loop_->getParentOp())) return;
-    stored_ = storedRowsOf(*loop_->getBlock());
+    std::optional<StoredRows> stored = storedRowsOf(*loop_->getBlock());
+    if (!stored || rowsByGroup(stored->layout.getLayout(), *targetOf(loop_).warpGroup).size() < 2) return;
     DominanceInfo dominance;
     auto known = [&](Value value) { return dominance.properlyDominates(value, loop_); };
-    if (stored_ && !(known(stored_->first) && known(stored_->end))) stored_.reset();
-    if (stored_ && rowsByGroup(stored_->layout.getLayout(), *targetOf(loop_).warpGroup).size() < 2) stored_.reset();
+    if (known(stored->first) && known(stored->end)) stored_ = stored;
   }
 
   /// C3.
