@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a GPU's user pays beside the kernel: opening the device, fattn::compile up to the first result (from the cache on disk where it has
 // the kernel, else cold), and the host's time of a launch; and the same of a kernel of one's own, which is launched by names. Beside
-// attention's launches, in turns with them, the driver's own call of an empty kernel. `overheads [cuda:N]`, twice: the second process finds
+// attention's launches, in turns with them, the driver's own call of an empty kernel. Both are measured in a thread whose current context
+// is the GPU's primary one, as it is beside PyTorch; the driver's call needs that. `overheads [cuda:N]`, twice: the second process finds
 // what the first has kept.
 #include <fmt/core.h>
 
@@ -14,7 +15,7 @@
 
 #include "fattn/dsl/Dsl.h"
 #include "fattn/fattn.h"
-#include "runtime/cuda/CudaModule.h"
+#include "runtime/cuda/CudaDevice.h"
 #include "runtime/cuda/System.h"
 
 namespace {
@@ -68,13 +69,15 @@ struct Operands {
   void* memory;
 };
 
-/// An empty kernel, and the driver's call that launches it.
+/// An empty kernel, and the driver's call that launches it. While it lives, the primary context is current in its thread.
 class Bare {
  public:
-  explicit Bare(Device& device) : module_(device.load(emptyKernel())), driver_(cuda::System::instance().driver().api()) {}
+  explicit Bare(cuda::CudaDevice& device)
+      : module_(device.load(emptyKernel())), driver_(device.driver()), current_(driver_, device.context()) {}
   void launch(Stream stream) const {
-    driver_.LaunchKernel(static_cast<const cuda::CudaModule&>(*module_).function(), 1, 1, 1, 128, 1, 1, 0,
-                         static_cast<cuda::StreamHandle>(stream.native), nullptr, nullptr);
+    driver_.check(driver_.api().LaunchKernel(static_cast<const cuda::CudaModule&>(*module_).function(), 1, 1, 1, 128, 1, 1, 0,
+                                             static_cast<cuda::StreamHandle>(stream.native), nullptr, nullptr),
+                  "launch the empty kernel");
   }
 
  private:
@@ -86,7 +89,8 @@ class Bare {
             .threads = 128};
   }
   std::unique_ptr<Module> module_;
-  const cuda::DriverApi& driver_;
+  const cuda::Driver& driver_;
+  cuda::ContextScope current_;
 };
 
 void measureAttention(Device& device, std::int64_t headDim) {
@@ -103,15 +107,17 @@ void measureAttention(Device& device, std::int64_t headDim) {
   for (std::size_t n = 0; n < Operands::kSets; ++n) sets.push_back(operands.set(n));
   std::size_t next = 0;
   launches.emplace_back([&] { kernel.launch(stream, sets[next = (next + 1) % sets.size()]); });
+  const double elsewhere = launchMicroseconds(device, stream, {launches.front()}).front();
   std::optional<Bare> bare;
   if (device.kind() == DeviceKind::Cuda) {
-    bare.emplace(device);
+    bare.emplace(static_cast<cuda::CudaDevice&>(device));
     launches.emplace_back([&] { bare->launch(stream); });
   }
   const std::vector<double> times = launchMicroseconds(device, stream, launches);
   report(fmt::format("attention, D {}", headDim).c_str(), kernel.info().from_cache, first, times[0]);
   fmt::print("  operands that the last launches did not have: {:.2f} us", times[1]);
-  if (bare) fmt::print("; an empty kernel by the driver's call alone: {:.2f} us", times[2]);
+  if (bare)
+    fmt::print("; an empty kernel by the driver's call alone: {:.2f} us; where another context is current: {:.2f} us", times[2], elsewhere);
   fmt::print("\n");
   device.destroyStream(stream);
 }
@@ -151,6 +157,7 @@ int main(int argc, char** argv) try {
              device.description(), opened, millisecondsSince(begin) - opened);
   for (std::int64_t headDim : {64, 128}) measureAttention(device, headDim);
   measureOwn(device);
+  return 0;
 } catch (const Error& error) {
   fmt::print(stderr, "overheads: {}\n", error.what());
   return error.code() == ErrorCode::NoDevice ? 4 : 1;

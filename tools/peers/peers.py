@@ -107,12 +107,12 @@ def main():
     if options.gpu and not torch.cuda.is_available():
         print("peers.py: --target cuda: PyTorch sees no CUDA device", file=sys.stderr)
         return 4
-    if ":" in options.target and options.gpu:
-        torch.cuda.set_device(options.target)  # events and streams are those of the current device
+    if options.gpu and ":" in options.target:
+        torch.cuda.set_device(fattn_c.device_of(options.target))  # events and streams are those of the current device
     library = fattn_c.Library(options.library)
     torch.set_num_threads(options.threads)
     library.set_host_threads(options.threads)
-    device = torch.cuda.get_device_name(options.target) if options.gpu else next(d["description"] for d in library.devices() if d["kind"] == "host")
+    device = torch.cuda.get_device_name(fattn_c.device_of(options.target)) if options.gpu else next(d["description"] for d in library.devices() if d["kind"] == "host")
     table = sys.stderr if options.json == "-" else sys.stdout
     print(f"fattn {library.version}, PyTorch {torch.__version__}, {device}, {options.layout}, {options.what}, " +
           f"medians of {options.rounds} rounds of ours, peer, peer, ours", file=table)
