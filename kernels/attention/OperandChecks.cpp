@@ -7,11 +7,6 @@
 #include "fattn/Target.h"
 
 namespace fattn::kernels {
-namespace {
-
-constexpr std::int32_t kWidestLoad = 16;  // bytes
-
-}  // namespace
 
 void failOperand(const char* tensor, const std::string& constraint, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, std::string(tensor) + ": " + constraint, std::move(hint));

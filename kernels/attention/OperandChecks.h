@@ -16,6 +16,8 @@
 
 namespace fattn::kernels {
 
+inline constexpr std::int32_t kWidestLoad = 16;  ///< bytes: what an address can be promised to be a multiple of, at most
+
 [[noreturn]] void failOperand(const char* tensor, const std::string& constraint, std::string hint = "");
 
 using DimensionNames = std::array<const char*, 5>;

@@ -56,9 +56,14 @@ Device& LoadedCode::requireDevice() const {
               "compile it for a device of this machine to launch it, for example target 'cuda'");
 }
 
-const LoadedCode& LoadedCode::accepting(Grid grid, std::span<const std::uint64_t> slots) const {
-  if (!plain || slots.size() != module->slots() || module->accepts(slots) || grid.x == 0 || grid.y == 0 || grid.z == 0) [[likely]]
-    return *this;
+void LoadedCode::launch(Stream stream, Grid grid, std::span<const std::uint64_t> slots, PreparedLaunch* keep) const {
+  Device& on = requireDevice();
+  if (on.tryLaunch(*module, grid, slots, stream, keep)) [[likely]]
+    return;
+  on.launch(plain ? *withoutMaps().module : *module, grid, slots, stream);  // the latter throws
+}
+
+const LoadedCode& LoadedCode::withoutMaps() const {
   if (const LoadedCode* found = plainCode_.load(std::memory_order_acquire)) return *found;
   std::lock_guard lock(compiling_);
   if (!plainOwner_) {

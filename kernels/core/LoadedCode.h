@@ -47,13 +47,15 @@ struct LoadedCode {
 
   std::function<Compiled()> plain;  ///< Compiled::plain
 
-  /// This code, or where a launch of programs on these argument slots is none that it can do (Module::accepts), the same kernel without
-  /// tensor maps. The first such launch finds or compiles that.
-  const LoadedCode& accepting(Grid grid, std::span<const std::uint64_t> slots) const;
+  /// Launches this code, or where it cannot read what these argument slots say (Module::accepts), the same kernel without tensor maps. The
+  /// first such launch finds or compiles that. `keep` is as in Device::tryLaunch().
+  void launch(Stream stream, Grid grid, std::span<const std::uint64_t> slots, PreparedLaunch* keep = nullptr) const;
   /// The device; throws where there is none to launch on.
   Device& requireDevice() const;
 
  private:
+  const LoadedCode& withoutMaps() const;
+
   mutable std::mutex compiling_;
   mutable std::shared_ptr<const LoadedCode> plainOwner_;
   mutable std::atomic<const LoadedCode*> plainCode_{nullptr};

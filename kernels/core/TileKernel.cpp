@@ -49,17 +49,16 @@ kernels::Source sourceOf(const dsl::Program& program, const CompileFor& how) {
 void TileKernel::launch(Stream stream, Grid grid, std::span<const Argument> arguments) const {
   if (!impl_) [[unlikely]]
     failEmptyKernel();
-  Device& device = impl_->code->requireDevice();
+  impl_->code->requireDevice();  // in front of what is wrong with the arguments
   std::uint64_t slots[kernels::kMostSlots];
   impl_->arguments.pack(arguments, slots);
-  const std::span<const std::uint64_t> given(slots, impl_->arguments.slots());
-  device.launch(*impl_->code->accepting(grid, given).module, grid, given, stream);
+  impl_->code->launch(stream, grid, std::span(slots, impl_->arguments.slots()));
 }
 
 void TileKernel::launchSlots(Stream stream, Grid grid, std::span<const std::uint64_t> slots) const {
   if (!impl_) [[unlikely]]
     failEmptyKernel();
-  impl_->code->requireDevice().launch(*impl_->code->accepting(grid, slots).module, grid, slots, stream);
+  impl_->code->launch(stream, grid, slots);
 }
 
 const KernelCode& TileKernel::info() const {

@@ -53,6 +53,9 @@ class Variants {
   /// The kernel for the nearest bucket of those whose kernels are at hand, if one is near (kFarthest); else `otherwise`.
   const LoadedCode* pick(const ShapeBucket& bucket, const LoadedCode* otherwise) const;
 
+  /// What pick() decides by: another address after every change.
+  const void* table() const { return table_.load(std::memory_order_acquire); }
+
   /// The kernel for a tuned configuration; none where it is not at hand.
   std::shared_ptr<const LoadedCode> kernelFor(const TileConfig& asked) const;
 

@@ -49,7 +49,8 @@ class TemplateCode {
   /// Whether slots keep every promise; true where there is no relaxed code, as whoever packed them has looked.
   bool keepsPromises(const std::uint64_t* slots) const {
     for (const Promise& promise : promises_)
-      if ((slots[promise.slot] & promise.odd) != 0 || static_cast<std::int64_t>(slots[promise.slot]) % promise.divisor != 0) [[unlikely]]
+      if ((slots[promise.slot] & promise.odd) != 0 ||
+          (promise.divisor != 1 && static_cast<std::int64_t>(slots[promise.slot]) % promise.divisor != 0)) [[unlikely]]
         return false;
     return true;
   }

@@ -10,6 +10,7 @@
 #include "kernels/core/TunedLookup.h"
 #include "kernels/core/Tuning.h"
 #include "kernels/template/Instance.h"
+#include "kernels/template/TemplateLaunch.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
 
@@ -44,10 +45,22 @@ const kernels::LoadedCode& codeFor(const TemplateKernel::Impl& impl, std::span<c
 }
 
 void run(const TemplateKernel::Impl& impl, const kernels::LoadedCode& code, Stream stream, std::span<const std::int64_t> extents,
-         std::span<const std::uint64_t> slots) {
+         std::span<const std::uint64_t> slots, PreparedLaunch* keep = nullptr) {
   const kernels::Instance& instance = *impl.instance;
-  const Grid grid = instance.from->grid(instance.parameters, code.info.tile, extents);
-  code.device->launch(*code.accepting(grid, slots).module, grid, slots, stream);
+  code.launch(stream, instance.from->grid(instance.parameters, code.info.tile, extents), slots, keep);
+}
+
+void runSlots(const TemplateKernel::Impl& impl, Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots,
+              PreparedLaunch* keep) {
+  const kernels::LoadedCode* code = &codeFor(impl, extents);
+  const kernels::TemplateCode& own = kernels::templateCode(*code);
+  if (slots.size() != own.declared().size()) [[unlikely]]
+    throw Error(ErrorCode::InvalidArgument, "a launch of template " + impl.instance->from->name + " is given " +
+                                                std::to_string(slots.size()) + " slots; its program declares " +
+                                                std::to_string(own.declared().size()) + " arguments");
+  if (!own.keepsPromises(slots.data())) [[unlikely]]
+    code = &own.relaxed(code->info.tile);
+  run(impl, *code, stream, extents, slots, keep);
 }
 
 }  // namespace
@@ -69,15 +82,24 @@ void TemplateKernel::launch(Stream stream, std::span<const std::int64_t> extents
 void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots) const {
   if (!impl_) [[unlikely]]
     failEmptyTemplate();
-  const kernels::LoadedCode* code = &codeFor(*impl_, extents);
-  const kernels::TemplateCode& own = kernels::templateCode(*code);
-  if (slots.size() != own.declared().size()) [[unlikely]]
-    throw Error(ErrorCode::InvalidArgument, "a launch of template " + impl_->instance->from->name + " is given " +
-                                                std::to_string(slots.size()) + " slots; its program declares " +
-                                                std::to_string(own.declared().size()) + " arguments");
-  if (!own.keepsPromises(slots.data())) [[unlikely]]
-    code = &own.relaxed(code->info.tile);
-  run(*impl_, *code, stream, extents, slots);
+  runSlots(*impl_, stream, extents, slots, nullptr);
+}
+
+void kernels::TemplateLaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
+                                     std::span<const std::uint64_t> slots) {
+  if (!kernel.impl_) [[unlikely]]
+    failEmptyTemplate();
+  const TemplateKernel::Impl& impl = *kernel.impl_;
+  prepared_.module = nullptr;
+  device_ = impl.code->device;
+  variants_ = impl.variants ? impl.variants->table() : nullptr;
+  runSlots(impl, stream, extents, slots, &prepared_);
+}
+
+bool kernels::TemplateLaunch::again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
+  const TemplateKernel::Impl& impl = *kernel.impl_;
+  if (prepared_.module == nullptr || (impl.variants && impl.variants->table() != variants_)) return false;
+  return device_->repeat(prepared_, changed, stream);
 }
 
 Device& TemplateKernel::device() const {

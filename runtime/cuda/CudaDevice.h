@@ -56,6 +56,8 @@ class CudaDevice final : public Device {
   void prepare() override { context(); }
   std::unique_ptr<Module> load(const compiler::Binary& binary) override;
   void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) override;
+  bool tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream, PreparedLaunch* keep) override;
+  bool repeat(PreparedLaunch& launch, std::span<const NewAddress> changed, Stream stream) override;
 
   Stream createStream() override;
   void destroyStream(Stream stream) override;
@@ -78,7 +80,8 @@ class CudaDevice final : public Device {
 
  private:
   [[noreturn]] void failLaunch(Result result, const CudaModule& module, Grid grid) const;
-  void encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const;
+  bool encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const;
+  void send(const CudaModule& module, Grid blocks, std::byte* block, Stream stream);
   void requireGrid(Grid grid) const;
   Grid shareOut(const CudaModule& module, Grid programs, std::byte* block) const;
   Result allocateOnce(Address& memory, std::size_t bytes);

@@ -66,9 +66,6 @@ CudaModule::CudaModule(CudaDevice& device, const compiler::Binary& binary)
   if (layout_.bytes() > ArgumentLayout::kMaxBytes)
     throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.bytes()) + " bytes of arguments; the limit is " +
                                             std::to_string(ArgumentLayout::kMaxBytes));
-  if (!maps_.empty() && layout_.parameters() > ArgumentLayout::kMostParameters)
-    throw Error(ErrorCode::Unsupported, kernel + " takes " + std::to_string(layout_.parameters()) +
-                                            " arguments and tensor maps; the limit is " + std::to_string(ArgumentLayout::kMostParameters));
   requireShared(binary.sharedBytes);
   constexpr int kOverlapsInGraphs = 12030;  // CUDA 12.3: such launches can be captured into a graph
   overlaps_ = binary.overlaps && device_.driver().api().LaunchKernelEx != nullptr && device_.driver().version() >= kOverlapsInGraphs;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch: packs the arguments on the stack and makes one call to the driver. No allocation and no waiting, so that it can be captured
-// into a graph.
+// The launch: packs the arguments, on the stack or where the caller keeps them, and makes one call to the driver. No allocation and no
+// waiting, so that it can be captured into a graph.
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <typeinfo>
 
 #include "fattn/Error.h"
+#include "runtime/base/PreparedLaunch.h"
 #include "runtime/cuda/CudaDevice.h"
 
 namespace fattn::cuda {
@@ -70,50 +72,77 @@ Grid CudaDevice::shareOut(const CudaModule& module, Grid programs, std::byte* bl
 }
 
 void CudaDevice::launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream) {
-  if (typeid(module) != typeid(CudaModule) || &static_cast<const CudaModule&>(module).device() != this) failModule(module, *this);
-  const auto& loaded = static_cast<const CudaModule&>(module);
-  if (arguments.size() != loaded.slots()) failArguments(loaded, arguments.size());
-  requireGrid(grid);
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  alignas(ArgumentLayout::kMapAlignment) std::byte block[ArgumentLayout::kMaxBytes];
-  std::size_t bytes = loaded.layout().bytes();
-  loaded.layout().pack(arguments, block);
-  if (loaded.mostBlocks() > 0 || loaded.cluster() > 1) grid = shareOut(loaded, grid, block);
-  const bool maps = !loaded.maps().empty();
-  void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
-                   reinterpret_cast<void*>(kLaunchBlockEnd)};
-  const KernelName& kernel = loaded.kernel();
-  recent_[launches_.fetch_add(1, std::memory_order_relaxed) % recent_.size()].store(&kernel, std::memory_order_relaxed);
-  ContextScope scope(driver_, context());
-  if (loaded.counts()) {
-    const Address counter = counters_.of(static_cast<StreamHandle>(stream.native));
-    std::memcpy(block + loaded.layout().counterOffset(), &counter, sizeof(counter));
-  }
-  // Tensor maps take a context to be made, and an alignment that the driver sees to only where it is handed each argument by itself.
-  void* each[ArgumentLayout::kMostParameters + 1];
-  if (maps) {
-    encodeMaps(loaded, arguments, block);
-    loaded.layout().point(block, each);
-  }
-  Result result = start(driver_.api(), loaded, grid, static_cast<StreamHandle>(stream.native), maps ? each : nullptr,
-                        bytes == 0 || maps ? nullptr : extra);
-  if (result != kSuccess) [[unlikely]]
-    failLaunch(result, loaded, grid);
-  if (RoleTrace* trace = loaded.roleTrace()) [[unlikely]]
-    trace->launched(static_cast<StreamHandle>(stream.native));
+  if (tryLaunch(module, grid, arguments, stream, nullptr)) [[likely]]
+    return;
+  throw Error(ErrorCode::Unsupported,
+              "kernel '" + static_cast<const CudaModule&>(module).kernel().entry + "' on " + name() +
+                  " reads arrays by tensor maps, which take sizes of at least 1, strides of positive multiples of 16 bytes and addresses "
+                  "that are multiples of 16; an argument of this launch gives another one",
+              "Module::accepts() says beforehand; code for arguments of a lower alignment takes any");
 }
 
-void CudaDevice::encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const {
-  std::byte* maps = block + module.layout().mapOffset(0);
-  if (module.maps().encodeAgain(arguments, maps)) return;
-  if (!module.maps().fit(arguments))
-    throw Error(ErrorCode::Unsupported,
-                "kernel '" + module.kernel().entry + "' on " + name() +
-                    " reads arrays by tensor maps, which take sizes of at least 1, strides of positive multiples of 16 bytes and addresses "
-                    "that are multiples of 16; an argument of this launch gives another one",
-                "Module::accepts() says beforehand; code for arguments of a lower alignment takes any");
-  if (Result result = module.maps().encode(arguments, maps); result != kSuccess)
-    fail(result, "make the tensor maps of kernel '" + module.kernel().entry + "'");
+bool CudaDevice::tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream, PreparedLaunch* keep) {
+  if (typeid(module) != typeid(CudaModule) || &static_cast<const CudaModule&>(module).device() != this) failModule(module, *this);
+  const auto& loaded = static_cast<const CudaModule&>(module);
+  const ArgumentLayout& layout = loaded.layout();
+  if (arguments.size() != loaded.slots()) failArguments(loaded, arguments.size());
+  requireGrid(grid);
+  if (keep) keep->module = nullptr;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return true;
+  alignas(ArgumentLayout::kMapAlignment) std::byte ownBlock[ArgumentLayout::kMaxBytes];
+  const bool keeps = keep && layout.bytes() <= PreparedLaunch::kBytes;
+  std::byte* block = keeps ? keep->block.data() : ownBlock;
+  layout.pack(arguments, block);
+  if (loaded.mostBlocks() > 0 || loaded.cluster() > 1) grid = shareOut(loaded, grid, block);
+  ContextScope scope(driver_, context());
+  if (!loaded.maps().empty() && !encodeMaps(loaded, arguments, block)) return false;  // they take a context to be made
+  send(loaded, grid, block, stream);
+  if (keeps) keep->module = &module, keep->grid = grid;
+  return true;
+}
+
+bool CudaDevice::repeat(PreparedLaunch& launch, std::span<const NewAddress> changed, Stream stream) {
+  const auto& module = static_cast<const CudaModule&>(*launch.module);
+  std::byte* block = launch.block.data();
+  ContextScope scope(driver_, context());
+  for (const NewAddress& change : changed) std::memcpy(block + module.layout().offset(change.slot), &change.address, sizeof(change.address));
+  if (!changed.empty() && !module.maps().replaceAddresses(changed, block + module.layout().mapOffset(0))) {
+    launch.module = nullptr;
+    return false;
+  }
+  send(module, launch.grid, block, stream);
+  return true;
+}
+
+/// Hands a launch to the driver. The context is current. With tensor maps all arguments are one parameter, to whose alignment the driver sees
+/// only where it is handed each parameter by itself.
+void CudaDevice::send(const CudaModule& module, Grid blocks, std::byte* block, Stream stream) {
+  const auto native = static_cast<StreamHandle>(stream.native);
+  // Two threads that count at the same time may count once: messages are all that reads it, and a locked instruction would be dear.
+  const unsigned number = launches_.load(std::memory_order_relaxed);
+  launches_.store(number + 1, std::memory_order_relaxed);
+  recent_[number % recent_.size()].store(&module.kernel(), std::memory_order_relaxed);
+  if (module.counts()) {
+    const Address counter = counters_.of(native);
+    std::memcpy(block + module.layout().counterOffset(), &counter, sizeof(counter));
+  }
+  std::size_t bytes = module.layout().bytes();
+  void* extra[] = {reinterpret_cast<void*>(kLaunchBlock), block, reinterpret_cast<void*>(kLaunchBlockBytes), &bytes,
+                   reinterpret_cast<void*>(kLaunchBlockEnd)};
+  void* each[] = {block, nullptr};
+  const bool maps = !module.maps().empty();
+  const Result result = start(driver_.api(), module, blocks, native, maps ? each : nullptr, bytes == 0 || maps ? nullptr : extra);
+  if (result != kSuccess) [[unlikely]]
+    failLaunch(result, module, blocks);
+  if (RoleTrace* trace = module.roleTrace()) [[unlikely]]
+    trace->launched(native);
+}
+
+/// False where the engine cannot read what the arguments say.
+bool CudaDevice::encodeMaps(const CudaModule& module, std::span<const std::uint64_t> arguments, std::byte* block) const {
+  const std::optional<Result> result = module.maps().encode(arguments, block + module.layout().mapOffset(0));
+  if (result && *result != kSuccess) fail(*result, "make the tensor maps of kernel '" + module.kernel().entry + "'");
+  return result.has_value();
 }
 
 void CudaDevice::failLaunch(Result result, const CudaModule& module, Grid grid) const {

@@ -107,11 +107,18 @@ std::int64_t TensorMaps::valueOf(const compiler::LaunchProduct& product, std::sp
 }
 
 bool TensorMaps::fit(std::span<const std::uint64_t> slots) const {
-  if (maps_.empty() || recentMaps(slots)) return true;
-  const auto isAligned = [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; };
-  if (isOfRecentShape(slots)) return std::ranges::all_of(maps_, isAligned);
+  return maps_.empty() || recentMaps(slots) != nullptr || (areAligned(slots) && (isOfRecentShape(slots) || haveShapes(slots)));
+}
+
+bool TensorMaps::areAligned(std::span<const std::uint64_t> slots) const {
+  return std::ranges::all_of(
+      maps_, [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; });
+}
+
+/// Whether the engine reads arrays of these sizes and strides.
+bool TensorMaps::haveShapes(std::span<const std::uint64_t> slots) const {
   return std::ranges::all_of(nonNegative_, [&](std::int32_t argument) { return integerOf(argument, slots) >= 0; }) &&
-         std::ranges::all_of(maps_, [&](const compiler::TensorMap& map) { return fits(map, slots); });
+         std::ranges::all_of(maps_, [&](const compiler::TensorMap& map) { return hasShape(map, slots); });
 }
 
 /// Where the maps of these arguments are kept, if they are.
@@ -136,8 +143,7 @@ bool TensorMaps::isOfRecentShape(std::span<const std::uint64_t> slots) const {
   return same;
 }
 
-bool TensorMaps::fits(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const {
-  if (slots[static_cast<std::size_t>(map.pointer)] % kUnit != 0) return false;
+bool TensorMaps::hasShape(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const {
   for (const compiler::LaunchProduct& size : map.sizes)
     if (std::int64_t value = valueOf(size, slots); value < 1 || value > kMostSize) return false;
   for (std::size_t d = 0; d < map.strides.size(); ++d) {
@@ -162,9 +168,15 @@ Result TensorMaps::encodeOne(const compiler::TensorMap& map, std::span<const std
                  /*interleave=*/0, swizzleOf(map.swizzleBytes), kMapPromote128, /*fill=*/0);
 }
 
-/// The maps of a launch of the same shape, with other addresses. False where there was none, or the driver does not do so.
-bool TensorMaps::encodeAddresses(std::span<const std::uint64_t> slots, std::byte* out) const {
-  if (replace_ == nullptr || !isOfRecentShape(slots)) return false;
+Result TensorMaps::encodeAll(std::span<const std::uint64_t> slots, std::byte* out) const {
+  for (std::size_t i = 0; i < maps_.size(); ++i)
+    if (const Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;
+  return kSuccess;
+}
+
+/// The maps of a launch of the same shape, with other addresses. False where the driver does not do so.
+bool TensorMaps::encodeByShape(std::span<const std::uint64_t> slots, std::byte* out) const {
+  if (replace_ == nullptr) return false;
   std::memcpy(out, recentShapes[number_ % recentShapes.size()].maps.data(), maps_.size() * ArgumentLayout::kMapBytes);
   for (std::size_t i = 0; i < maps_.size(); ++i) {
     void* address = reinterpret_cast<void*>(slots[static_cast<std::size_t>(maps_[i].pointer)]);
@@ -173,29 +185,35 @@ bool TensorMaps::encodeAddresses(std::span<const std::uint64_t> slots, std::byte
   return true;
 }
 
-void TensorMaps::keep(std::span<const std::uint64_t> slots, const std::byte* encoded) const {
-  if (maps_.size() > Recent::kMaps || relevant_.size() > Recent::kArguments) return;
-  auto put = [&](Recent& place, const std::vector<std::int32_t>& arguments) {
-    place.number = number_;
-    for (std::size_t i = 0; i < arguments.size(); ++i) place.arguments[i] = slots[static_cast<std::size_t>(arguments[i])];
-    std::memcpy(place.maps.data(), encoded, maps_.size() * ArgumentLayout::kMapBytes);
-  };
-  put(recent[placeOf(slots)], relevant_);
-  if (!isOfRecentShape(slots)) put(recentShapes[number_ % recentShapes.size()], shaping_);
-}
-
-bool TensorMaps::encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const {
-  const std::byte* maps = recentMaps(slots);
-  if (!maps) return false;
-  std::memcpy(out, maps, maps_.size() * ArgumentLayout::kMapBytes);
+bool TensorMaps::replaceAddresses(std::span<const NewAddress> changed, std::byte* maps) const {
+  for (std::size_t i = 0; i < maps_.size(); ++i)
+    for (const NewAddress& change : changed) {
+      if (change.slot != static_cast<std::size_t>(maps_[i].pointer)) continue;
+      std::byte* map = maps + i * ArgumentLayout::kMapBytes;
+      if (replace_ == nullptr || replace_(map, reinterpret_cast<void*>(change.address)) != kSuccess) return false;
+    }
   return true;
 }
 
-Result TensorMaps::encode(std::span<const std::uint64_t> slots, std::byte* out) const {
-  if (!encodeAddresses(slots, out))
-    for (std::size_t i = 0; i < maps_.size(); ++i)
-      if (Result result = encodeOne(maps_[i], slots, out + i * ArgumentLayout::kMapBytes); result != kSuccess) return result;
-  keep(slots, out);
+std::optional<Result> TensorMaps::encode(std::span<const std::uint64_t> slots, std::byte* out) const {
+  const std::size_t bytes = maps_.size() * ArgumentLayout::kMapBytes;
+  if (const std::byte* maps = recentMaps(slots)) {
+    std::memcpy(out, maps, bytes);
+    return kSuccess;
+  }
+  if (!areAligned(slots)) return std::nullopt;
+  const bool known = isOfRecentShape(slots);
+  if (!known && !haveShapes(slots)) return std::nullopt;
+  if (!known || !encodeByShape(slots, out))
+    if (const Result result = encodeAll(slots, out); result != kSuccess) return result;
+  if (maps_.size() > Recent::kMaps || relevant_.size() > Recent::kArguments) return kSuccess;
+  auto keep = [&](Recent& place, const std::vector<std::int32_t>& arguments) {
+    place.number = number_;
+    for (std::size_t i = 0; i < arguments.size(); ++i) place.arguments[i] = slots[static_cast<std::size_t>(arguments[i])];
+    std::memcpy(place.maps.data(), out, bytes);
+  };
+  keep(recent[placeOf(slots)], relevant_);
+  if (!known) keep(recentShapes[number_ % recentShapes.size()], shaping_);
   return kSuccess;
 }
 

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/base/Binary.h"
+#include "runtime/base/PreparedLaunch.h"
 #include "runtime/cuda/DriverApi.h"
 
 namespace fattn::cuda {
@@ -22,21 +24,23 @@ class TensorMaps {
   bool empty() const { return maps_.empty(); }
   /// Whether the engine can read what these arguments say.
   bool fit(std::span<const std::uint64_t> slots) const;
-  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes. A thread keeps what it has encoded lately: of
-  /// arguments with the same sizes and strides only the addresses are replaced. The arguments fit.
-  Result encode(std::span<const std::uint64_t> slots, std::byte* out) const;
-  /// The same for arguments that the thread has lately encoded, which then fit: a comparison. False for others; nothing is written.
-  bool encodeAgain(std::span<const std::uint64_t> slots, std::byte* out) const;
+  /// Writes the maps, 128 bytes each, to `out`, which is aligned to 64 bytes; nothing for arguments that do not fit. A thread keeps what it
+  /// has encoded lately: of arguments with the same sizes and strides only the addresses are replaced.
+  std::optional<Result> encode(std::span<const std::uint64_t> slots, std::byte* out) const;
+  /// Gives maps that encode() wrote other addresses, of as many bytes' alignment. False where the driver does not do so.
+  bool replaceAddresses(std::span<const NewAddress> changed, std::byte* maps) const;
 
  private:
   std::size_t placeOf(std::span<const std::uint64_t> slots) const;
   const std::byte* recentMaps(std::span<const std::uint64_t> slots) const;
   bool isOfRecentShape(std::span<const std::uint64_t> slots) const;
-  bool encodeAddresses(std::span<const std::uint64_t> slots, std::byte* out) const;
-  void keep(std::span<const std::uint64_t> slots, const std::byte* encoded) const;
+  bool areAligned(std::span<const std::uint64_t> slots) const;
+  bool haveShapes(std::span<const std::uint64_t> slots) const;
+  bool encodeByShape(std::span<const std::uint64_t> slots, std::byte* out) const;
+  Result encodeAll(std::span<const std::uint64_t> slots, std::byte* out) const;
   std::int64_t integerOf(std::int32_t argument, std::span<const std::uint64_t> slots) const;
   std::int64_t valueOf(const compiler::LaunchProduct& product, std::span<const std::uint64_t> slots) const;
-  bool fits(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const;
+  bool hasShape(const compiler::TensorMap& map, std::span<const std::uint64_t> slots) const;
   Result encodeOne(const compiler::TensorMap& map, std::span<const std::uint64_t> slots, std::byte* out) const;
 
   std::vector<compiler::TensorMap> maps_;

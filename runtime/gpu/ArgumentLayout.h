@@ -23,17 +23,17 @@ class ArgumentLayout {
 
   static constexpr std::size_t kMapBytes = 128, kMapAlignment = 64;
   static constexpr std::size_t kAxes = 3;
-  /// Of a kernel with maps: arguments, numbers of programs and maps.
-  static constexpr std::size_t kMostParameters = 511;
 
   /// `repeats`: blocks take several programs. `counts`: these do, with a counter.
-  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false, bool counts = false)
-      : maps_(maps), axes_(repeats ? kAxes : 0), counts_(counts) {
+  explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false,
+                          bool counts = false) {
     places_.reserve(arguments.size());
     for (const compiler::ArgInfo& argument : arguments) {
       std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
       bytes_ = (bytes_ + size - 1) / size * size;
-      places_.push_back({static_cast<std::uint32_t>(bytes_), static_cast<std::uint32_t>(size)});
+      if (runs_.empty() || runs_.back().size != size) runs_.push_back({places_.size(), bytes_, size, 0});
+      ++runs_.back().count;
+      places_.push_back(bytes_);
       bytes_ += size;
     }
     if (counts) {
@@ -50,49 +50,34 @@ class ArgumentLayout {
   }
 
   std::size_t bytes() const { return bytes_; }
-  std::size_t offset(std::size_t argument) const { return places_[argument].offset; }
-  std::size_t parameters() const { return places_.size() + (counts_ ? 1 : 0) + axes_ + maps_; }
+  std::size_t offset(std::size_t argument) const { return places_[argument]; }
   std::size_t counterOffset() const { return counter_; }
   /// Of the number of programs along the first axis; those of the others follow.
   std::size_t programsOffset() const { return programs_; }
   std::size_t mapOffset(std::size_t map) const { return firstMap_ + map * kMapBytes; }
 
-  /// Where each parameter lies in the block, and a null pointer at the end.
-  void point(std::byte* block, void** each) const {
-    for (const Place& place : places_) *each++ = block + place.offset;
-    if (counts_) *each++ = block + counter_;
-    for (std::size_t axis = 0; axis < axes_; ++axis) *each++ = block + programs_ + axis * sizeof(std::int32_t);
-    for (std::size_t map = 0; map < maps_; ++map) *each++ = block + mapOffset(map);
-    *each = nullptr;
-  }
-
   /// Writes the arguments' values into `block`, which has bytes() bytes. `slots` are as many as there are arguments.
   void pack(std::span<const std::uint64_t> slots, std::byte* block) const {
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      Place place = places_[i];
-      switch (place.size) {  // of a size known to the compiler a copy is one move
-        case 8:
-          std::memcpy(block + place.offset, &slots[i], 8);
-          break;
-        case 4:
-          std::memcpy(block + place.offset, &slots[i], 4);
-          break;
-        case 2:
-          std::memcpy(block + place.offset, &slots[i], 2);
-          break;
-        default:
-          std::memcpy(block + place.offset, &slots[i], 1);
-      }
+    for (const Run& run : runs_) {
+      const std::uint64_t* from = slots.data() + run.first;
+      std::byte* to = block + run.offset;
+      if (run.size == sizeof(std::uint64_t))
+        std::memcpy(to, from, run.count * sizeof(std::uint64_t));
+      else if (run.size == sizeof(std::uint32_t))  // of a size known to the compiler a copy is one move
+        for (std::size_t i = 0; i < run.count; ++i) std::memcpy(to + i * sizeof(std::uint32_t), from + i, sizeof(std::uint32_t));
+      else
+        for (std::size_t i = 0; i < run.count; ++i) std::memcpy(to + i * run.size, from + i, run.size);
     }
   }
 
  private:
-  struct Place {
-    std::uint32_t offset, size;
+  /// Arguments of one size behind one another.
+  struct Run {
+    std::size_t first, offset, size, count;
   };
-  std::vector<Place> places_;
-  std::size_t bytes_ = 0, counter_ = 0, programs_ = 0, firstMap_ = 0, maps_ = 0, axes_ = 0;
-  bool counts_ = false;
+  std::vector<std::size_t> places_;
+  std::vector<Run> runs_;
+  std::size_t bytes_ = 0, counter_ = 0, programs_ = 0, firstMap_ = 0;
 };
 
 }  // namespace fattn

@@ -90,6 +90,9 @@ class Event {
 
 /// One device. Devices live until the process ends; every member function may be called from any thread at any time, and
 /// throws fattn::Error (OutOfMemory, DeviceError, NoDevice, InvalidArgument, Unsupported).
+struct NewAddress;  // runtime/base/PreparedLaunch.h
+struct PreparedLaunch;
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -126,6 +129,15 @@ class Device {
   /// Allocates nothing and does not wait (the host and simulated chips return when all programs have run). Throws InvalidArgument, and runs
   /// nothing, for another device's module, another number of slots than the module's, and a grid beyond Capabilities::maxGrid.
   virtual void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream = {}) = 0;
+  /// The same, but for arguments that the module does not accept (Module::accepts): false then, and nothing runs. A device that can repeat
+  /// launches writes this one to `keep`, if that is no null pointer; its module is null after all others. Internal, as repeat() is.
+  virtual bool tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream, PreparedLaunch* /*keep*/) {
+    launch(module, grid, arguments, stream);
+    return true;
+  }
+  /// Makes a launch again that this device has kept, whose module is alive, with other addresses for some pointers, which are as aligned as
+  /// those of before; `launch` has them then. False, and nothing runs, where the launch has to be prepared anew.
+  virtual bool repeat(PreparedLaunch& /*launch*/, std::span<const NewAddress> /*changed*/, Stream /*stream*/) { return false; }
 
   /// A stream beside the others, or the default stream where that is the only one.
   virtual Stream createStream() = 0;

@@ -58,9 +58,3 @@ llvm.func @relays(%p: !llvm.ptr<1>) attributes {tile.kernel, tile.overlaps, tile
 llvm.func @helper() {
   llvm.return
 }
-
-// Tensor maps are the last arguments: objects of 128 bytes in the launch's constant memory, at multiples of 64.
-// CHECK: llvm.func @maps(%{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
-llvm.func @maps(%p: !llvm.ptr<1>, %m: !llvm.ptr, %n: !llvm.ptr) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 4 : i64, tilegpu.tensor_maps = [{}, {}]} {
-  llvm.return
-}

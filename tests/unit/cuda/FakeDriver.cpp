@@ -390,12 +390,11 @@ FAKE(cuFuncLoad, (Function)) {
   return kSuccess;
 }
 static Result keep(fattn::test::FakeLaunch launch, void** arguments, void** extra) {
-  // One by one they lie in one block, as the launch packs it: tensor maps, of which there is one then, last.
+  // A kernel with tensor maps has one parameter, whose size a driver knows from its code. This one keeps as much as any test looks at, which
+  // is less than what a launch puts it in.
   if (arguments != nullptr) {
-    if (extra != nullptr) return 1;
-    void** last = arguments;
-    while (last[1] != nullptr) ++last;
-    launch.bytes = static_cast<std::size_t>(static_cast<char*>(*last) - static_cast<char*>(*arguments)) + 128;
+    if (extra != nullptr || arguments[1] != nullptr) return 1;
+    launch.bytes = 1024;
     std::memcpy(launch.arguments, *arguments, launch.bytes);
   }
   if (extra != nullptr) {

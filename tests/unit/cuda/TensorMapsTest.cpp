@@ -100,7 +100,6 @@ TEST_F(TensorMaps, TheMapsLieBehindTheArguments) {
   launch(*module, kGood);
   // ptr 0, i32 8, i32 12, i64 16, ptr 24, i32 32, that is 36 bytes; maps at multiples of 64.
   const test::FakeLaunch& launch = driver.launches.at(0);
-  ASSERT_EQ(launch.bytes, 64u + 2 * 128);
   std::uint32_t rows = 0, index = 0;
   std::memcpy(&rows, launch.arguments + 8, 4), std::memcpy(&index, launch.arguments + 32, 4);
   EXPECT_EQ(rows, 100u);
@@ -126,7 +125,7 @@ TEST_F(TensorMaps, LayoutsOfArguments) {
   ArgumentLayout repeated({{"i", false, DType::I8}}, 1, true);
   EXPECT_EQ(repeated.programsOffset(), 4u);
   EXPECT_EQ(repeated.mapOffset(0), 64u);
-  EXPECT_EQ(repeated.parameters(), 5u);
+  EXPECT_EQ(repeated.bytes(), 192u);
 }
 
 TEST_F(TensorMaps, BlocksThatTakeSeveralProgramsAreAsManyAsFit) {

@@ -45,7 +45,6 @@ TEST_F(WorkCounters, LieBetweenTheArgumentsAndTheNumbersOfPrograms) {
   EXPECT_EQ(layout.counterOffset(), 8u);
   EXPECT_EQ(layout.programsOffset(), 16u);
   EXPECT_EQ(layout.mapOffset(0), 64u);
-  EXPECT_EQ(layout.parameters(), 6u);
 }
 
 TEST_F(WorkCounters, AreZeroAtFirst) {

@@ -183,7 +183,7 @@ TEST(Modules, AreHandedOutAfterEveryPass) {
   ASSERT_NE(barriers, passes.end());
   EXPECT_EQ(barriers + 9, lowered) << "later waits, roles, turns, the trips of groups, the guards of warps, rows beside dots, the wait for "
                                       "launches and the count of phases stand in between";
-  EXPECT_EQ(passes.back(), "nvidia-mark-kernels");
+  EXPECT_EQ(passes.back(), "nvidia-pack-parameters");
   EXPECT_EQ(std::ranges::count(passes, "tilegpu-verify-layouts"), 0) << "a compilation nobody asked to verify pays nothing";
 }
 
