@@ -43,10 +43,15 @@ static std::string textWithLocations(ModuleOp module) {
 }
 
 std::string identity(ModuleOp module, const CompileOptions& options) {
-  return "compiler " + version() + "\ntarget " + targetIdentity(options.target) + "\nconfig " + options.config.toString() + "\n" +
-         (options.schedule != 0 ? "schedule " + std::to_string(options.schedule) + "\n" : "") + (options.boxes ? "" : "boxes no\n") +
-         (options.marks ? "marks\n" : "") + (options.watchdog != 0 ? "watchdog " + std::to_string(options.watchdog) + "\n" : "") +
-         (options.lineTables ? textWithLocations(module) : textOf(module));
+  return identity(options.lineTables ? textWithLocations(module) : textOf(module), options);
+}
+
+std::string identity(std::string_view text, const CompileOptions& options) {
+  std::string what = "compiler " + version() + "\ntarget " + targetIdentity(options.target) + "\nconfig " + options.config.toString() +
+                     "\n" + (options.schedule != 0 ? "schedule " + std::to_string(options.schedule) + "\n" : "") +
+                     (options.boxes ? "" : "boxes no\n") + (options.marks ? "marks\n" : "") +
+                     (options.watchdog != 0 ? "watchdog " + std::to_string(options.watchdog) + "\n" : "");
+  return what.append(text);
 }
 
 }  // namespace fattn::compiler

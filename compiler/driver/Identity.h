@@ -4,6 +4,7 @@
 #define FATTN_COMPILER_DRIVER_IDENTITY_H
 
 #include <string>
+#include <string_view>
 
 #include "compiler/driver/Compile.h"
 
@@ -19,6 +20,8 @@ std::string textOf(mlir::ModuleOp module);
 /// Everything that shapes the binary compile() makes. Source locations are part of it only with line tables: they change
 /// no code.
 std::string identity(mlir::ModuleOp module, const CompileOptions& options);
+/// The same of a module whose text is at hand: printing it takes as long as recording the program. Without line tables.
+std::string identity(std::string_view text, const CompileOptions& options);
 
 }  // namespace fattn::compiler
 

@@ -57,9 +57,10 @@ Compiled compileProgram(const ProgramJob& job) {
   dsl::Program program = job.trace();
   const compiler::CompileOptions options = optionsOf(job);
   mlir::ModuleOp module = dsl::internal::module(program);
+  std::string text = compiler::textOf(module);
   // Of a GPU's kernel the machine code is kept, which is for one architecture, whatever chip the text was written for.
   const std::string architecture = job.target.isChip() ? "any" : std::string(job.target.device->chip());
-  const cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(module, options));
+  const cache::Digest key = cache::BinaryStore::keyOf("runs on " + architecture + "\n" + compiler::identity(text, options));
   auto keep = [key](const compiler::Binary& binary) { binaryStore().save(key, binary); };
   // The text stays where the program may be gone.
   auto plainOf = [&](const compiler::Binary& binary, std::string text) -> std::function<Compiled()> {
@@ -68,7 +69,6 @@ Compiled compileProgram(const ProgramJob& job) {
     plain.trace = [text = std::move(text)] { return dsl::parse(text); };
     return [plain] { return compileProgram(plain); };
   };
-  std::string text = job.boxes && parseTarget(options.target).kind == TargetKind::Nvidia ? compiler::textOf(module) : std::string();
   if (options.dumpDir.empty() && !cache::alwaysCompile())
     if (std::optional<compiler::Binary> found = binaryStore().load(key)) {
       Compiled result(std::move(*found), [job] { return compiled(job); }, keep);
