@@ -33,7 +33,7 @@ bool hasFragments(const BackwardConfig& config, const Machine& machine) {
 /// On the host an atomic addition of f32 takes longer than computing scores again, and AMD's were not compared. In f32 products take so
 /// long that NVIDIA's additions hide behind them. Sums of 16-bit types are worth it where an engine adds boxes, up to 128 columns: above,
 /// blocks of keys are small, and each of them adds to all rows of dQ. Without Hopper's instructions they are worth it where a warp adds 128
-/// bytes at once, up to 64 columns, and at 128 without a mask.
+/// bytes at once.
 bool sumsAreSlower(const BackwardConfig& config) {
   if (namesHost(config.target)) return true;
   const Machine machine = machineOf(config.target);
@@ -43,7 +43,7 @@ bool sumsAreSlower(const BackwardConfig& config) {
   constexpr int kBoxAlignment = 16;
   if (machine.warp_groups) return config.alignment < kBoxAlignment || width > 128;
   const bool byLanes = hasFragments(config, machine) && backward::hasWholeFragments(config.head_dim);
-  return !byLanes || width > (config.causal ? 64 : 128);
+  return !byLanes;
 }
 
 /// The order of the workspace (BackwardParts.h).

@@ -82,7 +82,9 @@ TEST(Backward, WhereSumsAreTheSlowerModeNoneAreMade) {
   EXPECT_FALSE(sums({.head_dim = 24, .target = "nvidia:sm_80"})) << "no whole fragments";
   EXPECT_FALSE(sums({.head_dim = 48, .target = "nvidia:sm_80"})) << "an odd number of columns of fragments";
   EXPECT_TRUE(sums({.head_dim = 128, .target = "nvidia:sm_80"}));
-  EXPECT_FALSE(sums({.head_dim = 128, .causal = true, .target = "nvidia:sm_80"}));
+  EXPECT_TRUE(sums({.head_dim = 128, .causal = true, .target = "nvidia:sm_80"}));
+  EXPECT_TRUE(sums({.head_dim = 256, .causal = true, .target = "nvidia:sm_80"}));
+  EXPECT_FALSE(sums({.head_dim = 256, .target = "nvidia:sm_90a"})) << "an engine adds, but blocks of keys are small";
   EXPECT_TRUE(sums({.dtype = DType::F32, .head_dim = 16, .target = "nvidia:sm_80"}));
   EXPECT_TRUE(sums({.head_dim = 16, .target = "nvidia:sm_90a"}));
   EXPECT_FALSE(sums({.head_dim = 16, .target = "nvidia:sm_90a", .alignment = 2}));
