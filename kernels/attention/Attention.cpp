@@ -4,13 +4,14 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "fattn/Handles.h"
+#include "fattn/Relaunch.h"
 #include "kernels/attention/AttentionTemplate.h"
 #include "kernels/attention/KernelCache.h"
 #include "kernels/attention/OperandChecks.h"
-#include "kernels/template/TemplateLaunch.h"
 
 namespace fattn {
 namespace {
@@ -72,8 +73,9 @@ class RecentLaunch {
   std::uint64_t kernel_ = 0;  ///< none
   AttentionArgs args_{};
   kernels::AttentionLaunch packed_{};
-  kernels::TemplateLaunch launch_;
+  TemplateRelaunch launch_;
 };
+static_assert(std::is_trivially_destructible_v<RecentLaunch>);  // objects that outlive a thread's others may launch
 
 }  // namespace
 

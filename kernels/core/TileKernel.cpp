@@ -7,6 +7,7 @@
 #include "dsl/Internal.h"
 #include "fattn/Handles.h"
 #include "fattn/Kernel.h"
+#include "fattn/Relaunch.h"
 #include "kernels/core/ArgumentPack.h"
 #include "kernels/core/CompileProgram.h"
 #include "kernels/core/Target.h"
@@ -59,6 +60,17 @@ void TileKernel::launchSlots(Stream stream, Grid grid, std::span<const std::uint
   if (!impl_) [[unlikely]]
     failEmptyKernel();
   impl_->code->launch(stream, grid, slots);
+}
+
+void TileRelaunch::launch(const TileKernel& kernel, Stream stream, Grid grid, std::span<const std::uint64_t> slots) {
+  if (!kernel.impl_) [[unlikely]]
+    failEmptyKernel();
+  prepared_.module = nullptr;
+  kernel.impl_->code->launch(stream, grid, slots, &prepared_);
+}
+
+bool TileRelaunch::again(const TileKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
+  return prepared_.module != nullptr && kernel.impl_->code->device->repeat(prepared_, changed, stream);
 }
 
 const KernelCode& TileKernel::info() const {

@@ -6,11 +6,11 @@
 #include <mutex>
 
 #include "fattn/Handles.h"
+#include "fattn/Relaunch.h"
 #include "kernels/core/CompileProgram.h"
 #include "kernels/core/TunedLookup.h"
 #include "kernels/core/Tuning.h"
 #include "kernels/template/Instance.h"
-#include "kernels/template/TemplateLaunch.h"
 #include "runtime/base/Lifecycle.h"
 #include "runtime/base/TargetName.h"
 
@@ -85,21 +85,20 @@ void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> ex
   runSlots(*impl_, stream, extents, slots, nullptr);
 }
 
-void kernels::TemplateLaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
-                                     std::span<const std::uint64_t> slots) {
+void TemplateRelaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
+                              std::span<const std::uint64_t> slots) {
   if (!kernel.impl_) [[unlikely]]
     failEmptyTemplate();
   const TemplateKernel::Impl& impl = *kernel.impl_;
   prepared_.module = nullptr;
-  device_ = impl.code->device;
   variants_ = impl.variants ? impl.variants->table() : nullptr;
   runSlots(impl, stream, extents, slots, &prepared_);
 }
 
-bool kernels::TemplateLaunch::again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
+bool TemplateRelaunch::again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
   const TemplateKernel::Impl& impl = *kernel.impl_;
   if (prepared_.module == nullptr || (impl.variants && impl.variants->table() != variants_)) return false;
-  return device_->repeat(prepared_, changed, stream);
+  return impl.code->device->repeat(prepared_, changed, stream);
 }
 
 Device& TemplateKernel::device() const {

@@ -8,7 +8,7 @@
 #include <typeinfo>
 
 #include "fattn/Error.h"
-#include "runtime/base/PreparedLaunch.h"
+#include "fattn/PreparedLaunch.h"
 #include "runtime/cuda/CudaDevice.h"
 
 namespace fattn::cuda {
@@ -105,7 +105,8 @@ bool CudaDevice::repeat(PreparedLaunch& launch, std::span<const NewAddress> chan
   const auto& module = static_cast<const CudaModule&>(*launch.module);
   std::byte* block = launch.block.data();
   ContextScope scope(driver_, context());
-  for (const NewAddress& change : changed) std::memcpy(block + module.layout().offset(change.slot), &change.address, sizeof(change.address));
+  for (const NewAddress& change : changed)
+    std::memcpy(block + module.layout().offset(change.slot), &change.address, sizeof(change.address));
   if (!changed.empty() && !module.maps().replaceAddresses(changed, block + module.layout().mapOffset(0))) {
     launch.module = nullptr;
     return false;
@@ -114,8 +115,8 @@ bool CudaDevice::repeat(PreparedLaunch& launch, std::span<const NewAddress> chan
   return true;
 }
 
-/// Hands a launch to the driver. The context is current. With tensor maps all arguments are one parameter, to whose alignment the driver sees
-/// only where it is handed each parameter by itself.
+/// Hands a launch to the driver. The context is current. With tensor maps all arguments are one parameter, to whose alignment the driver
+/// sees only where it is handed each parameter by itself.
 void CudaDevice::send(const CudaModule& module, Grid blocks, std::byte* block, Stream stream) {
   const auto native = static_cast<StreamHandle>(stream.native);
   // Two threads that count at the same time may count once: messages are all that reads it, and a locked instruction would be dear.

@@ -111,8 +111,8 @@ bool TensorMaps::fit(std::span<const std::uint64_t> slots) const {
 }
 
 bool TensorMaps::areAligned(std::span<const std::uint64_t> slots) const {
-  return std::ranges::all_of(
-      maps_, [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; });
+  return std::ranges::all_of(maps_,
+                             [&](const compiler::TensorMap& map) { return slots[static_cast<std::size_t>(map.pointer)] % kUnit == 0; });
 }
 
 /// Whether the engine reads arrays of these sizes and strides.

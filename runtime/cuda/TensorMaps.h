@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "fattn/PreparedLaunch.h"
 #include "runtime/base/Binary.h"
-#include "runtime/base/PreparedLaunch.h"
 #include "runtime/cuda/DriverApi.h"
 
 namespace fattn::cuda {

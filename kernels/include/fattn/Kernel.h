@@ -131,6 +131,7 @@ class TileKernel {
   explicit TileKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
+  friend class TileRelaunch;
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -154,10 +154,6 @@ struct TemplateFor {
   bool leavesTileOpen() const { return !tile || *tile == TileConfig{}; }
 };
 
-namespace kernels {
-class TemplateLaunch;
-}
-
 /// A compiled template. A cheap handle, as a TileKernel.
 class TemplateKernel {
  public:
@@ -185,7 +181,7 @@ class TemplateKernel {
   explicit TemplateKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  friend class kernels::TemplateLaunch;
+  friend class TemplateRelaunch;
   std::shared_ptr<const Impl> impl_;
 };
 

@@ -90,7 +90,7 @@ class Event {
 
 /// One device. Devices live until the process ends; every member function may be called from any thread at any time, and
 /// throws fattn::Error (OutOfMemory, DeviceError, NoDevice, InvalidArgument, Unsupported).
-struct NewAddress;  // runtime/base/PreparedLaunch.h
+struct NewAddress;  // fattn/PreparedLaunch.h
 struct PreparedLaunch;
 
 class Device {
@@ -131,7 +131,8 @@ class Device {
   virtual void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream = {}) = 0;
   /// The same, but for arguments that the module does not accept (Module::accepts): false then, and nothing runs. A device that can repeat
   /// launches writes this one to `keep`, if that is no null pointer; its module is null after all others. Internal, as repeat() is.
-  virtual bool tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream, PreparedLaunch* /*keep*/) {
+  virtual bool tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream,
+                         PreparedLaunch* /*keep*/) {
     launch(module, grid, arguments, stream);
     return true;
   }

@@ -390,8 +390,8 @@ FAKE(cuFuncLoad, (Function)) {
   return kSuccess;
 }
 static Result keep(fattn::test::FakeLaunch launch, void** arguments, void** extra) {
-  // A kernel with tensor maps has one parameter, whose size a driver knows from its code. This one keeps as much as any test looks at, which
-  // is less than what a launch puts it in.
+  // A kernel with tensor maps has one parameter, whose size a driver knows from its code. This one keeps as much as any test looks at,
+  // which is less than what a launch puts it in.
   if (arguments != nullptr) {
     if (extra != nullptr || arguments[1] != nullptr) return 1;
     launch.bytes = 1024;

@@ -48,7 +48,8 @@ test::FakeDriver& fakeDriver() {
   _exit(0);
 }
 
-/// Prints, for each launch of a thread, where its maps of q, k, v and o point to, and how many maps were encoded for it; or why it is refused.
+/// Prints, for each launch of a thread, where its maps of q, k, v and o point to, and how many maps were encoded for it; or why it is
+/// refused.
 [[noreturn]] void launchInOtherPlaces() {
   test::FakeDriver& driver = fakeDriver();
   Kernel kernel = compile({.head_dim = 64, .target = "cuda", .tile = TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8}});

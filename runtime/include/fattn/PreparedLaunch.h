@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that a thread may make again: its arguments already lie where the device's driver takes them.
-#ifndef FATTN_RUNTIME_BASE_PREPAREDLAUNCH_H
-#define FATTN_RUNTIME_BASE_PREPAREDLAUNCH_H
+// A launch that a thread may make again: its arguments already lie where the device's driver takes them. fattn/Relaunch.h is the door to
+// it.
+#ifndef FATTN_PREPARED_LAUNCH_H
+#define FATTN_PREPARED_LAUNCH_H
 
 #include <array>
 #include <cstddef>
@@ -11,10 +12,10 @@
 
 namespace fattn {
 
-/// Another address for a pointer among the arguments: the slot, and what it holds now.
+/// Another address for a pointer among a launch's arguments.
 struct NewAddress {
-  std::size_t slot;
-  std::uint64_t address;
+  std::size_t slot;       ///< the number of the argument
+  std::uint64_t address;  ///< what it holds now; its remainder by 16 is that of before
 };
 
 /// Written by Device::tryLaunch() for Device::repeat(), in one thread. It keeps nothing alive: the module must live when it is repeated.
