@@ -10,10 +10,10 @@
 
 #include <array>
 #include <cerrno>
-#include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "compiler/emit/LlvmOptions.h"
 #include "fattn/Error.h"
 #include "lld/Common/Driver.h"
 #include "llvm/Support/raw_ostream.h"
@@ -64,8 +64,7 @@ std::string runLinker(const std::string& from, const std::string& to) {
   const std::array<const char*, 6> arguments = {"ld.lld", "-shared", "--threads=1", from.c_str(), "-o", to.c_str()};
   std::string said;
   llvm::raw_string_ostream stream(said);
-  static std::mutex one;
-  const std::scoped_lock lock(one);
+  const std::scoped_lock lock(llvmOptions());
   const lld::Result result = lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode == 0) return "";
   return said.empty() ? "lld ended with status " + std::to_string(result.retCode) : said;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "compiler/emit/CodeGen.h"
+#include "compiler/emit/LlvmOptions.h"
 #include "compiler/emit/SinkAddresses.h"
 #include "fattn/Error.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -72,7 +73,6 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int versio
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    useShortPointers();
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;
@@ -80,6 +80,8 @@ std::unique_ptr<llvm::TargetMachine> makeMachine(const PtxChip& chip, int versio
   if (!target)
     throw Error(ErrorCode::Unsupported, "this LLVM has no NVPTX code generator: " + error, "build with an LLVM that has the NVPTX target");
   std::string features = "+ptx" + std::to_string(version);
+  const std::scoped_lock lock(llvmOptions());
+  useShortPointers();  // each time, as code for AMD may have been linked since
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, chip.name, features, {}, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }

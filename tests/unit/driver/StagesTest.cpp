@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 #include "compiler/driver/Compile.h"
@@ -160,6 +161,16 @@ TEST(LineTables, MakeAnotherBinaryOfTheProgram) {
   std::string plain = identity(dsl::internal::module(program), options);
   options.lineTables = true;
   EXPECT_NE(identity(dsl::internal::module(program), options), plain);
+}
+
+// lld, which links code for AMD, sets LLVM's options back.
+TEST(Compile, CodeForNvidiaIsTheSameWhateverWasCompiledBefore) {
+  const std::string first = compileStages(false, "nvidia:sm_80").binary.bytes;
+  EXPECT_TRUE(std::regex_search(first, std::regex(R"(mov\.b32\s+%r\d+, fattn_shared)"))) << "32-bit addresses of shared memory\n" << first;
+  compileStages(false, "amd:gfx942");
+  EXPECT_EQ(compileStages(false, "nvidia:sm_80").binary.bytes, first);
+  compileStages(false);
+  EXPECT_EQ(compileStages(false, "nvidia:sm_80").binary.bytes, first);
 }
 
 /// The passes after which a compilation hands out its module.
