@@ -32,6 +32,7 @@ class RecentLaunch {
     return recent[reinterpret_cast<std::uintptr_t>(args.q.data) * 0x9e3779b97f4a7c15ull >> 62];
   }
   bool isLike(std::uint64_t kernel, const AttentionArgs& args) const {
+    using kernels::isMoved;
     return kernel == kernel_ && isMoved(args_.q, args.q) && isMoved(args_.k, args.k) && isMoved(args_.v, args.v) &&
            isMoved(args_.o, args.o) && args_.lse.has_value() == args.lse.has_value() && (!args.lse || isMoved(*args_.lse, *args.lse)) &&
            args_.scale == args.scale;
@@ -48,24 +49,22 @@ class RecentLaunch {
     if (args.lse) compare(own.slots.lse, *args_.lse, *args.lse);
     if (count > 0) {
       kernels::checkApart(args, packed_.bytes);
+      kernel_ = 0;  // until it is launched
       for (std::size_t i = 0; i < count; ++i) packed_.slots[changed[i].slot] = changed[i].address;
       args_ = args;
     }
     if (!launch_.again(own.kernel, std::span(changed).first(count), stream)) launch(own, stream);
+    kernel_ = own.number;
   }
   void first(const Kernel::Impl& own, Stream stream, const AttentionArgs& args) {
     kernel_ = 0;
     packed_ = kernels::packAttention(own.kind, own.slots, args, own.limits);
-    args_ = args, kernel_ = own.number;
+    args_ = args;
     launch(own, stream);
+    kernel_ = own.number;
   }
 
  private:
-  static bool isMoved(const TensorView& before, const TensorView& now) {
-    const auto differ = reinterpret_cast<std::uintptr_t>(before.data) ^ reinterpret_cast<std::uintptr_t>(now.data);
-    return differ % kernels::kWidestLoad == 0 && (now.data != nullptr || before.data == nullptr) && before.dtype == now.dtype &&
-           before.rank == now.rank && before.shape == now.shape && before.strides == now.strides;
-  }
   void launch(const Kernel::Impl& own, Stream stream) {
     launch_.launch(own.kernel, stream, packed_.extents, std::span(packed_.slots).first(own.slots.count));
   }

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The door of decode: checks, the number of splits, and the launches of the two templates.
+// The door of decode: checks, and the number of splits.
 #include "fattn/Decode.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <atomic>
 #include <tuple>
 
 #include "kernels/attention/AttentionDecode.h"
+#include "kernels/attention/DecodeKernel.h"
 #include "kernels/attention/OperandChecks.h"
 
 namespace fattn {
-
-struct DecodeKernel::Impl {
-  DecodeConfig config;
-  TemplateKernel decode, merge;  ///< no merge where the kernel is balanced
-  Device* device;                ///< none where the target is a chip
-};
 
 namespace {
 
@@ -26,7 +21,6 @@ constexpr DimensionNames kPaged = {"pages", "heads", "page_size", "head_dim"}, k
 constexpr std::int64_t kFewestKeys = 256;  // of a program: fewer are read faster than their result is merged
 constexpr std::int64_t kMostSplits = 1024;
 constexpr std::int64_t kRounds = 2;  // of programs that a device holds at once, where lengths may differ (docs/decode.md)
-constexpr std::int64_t kWidestWindow = INT32_MAX - 1024;  // so that differences to it are no overflow; no cache has more keys
 
 DecodeConfig completed(DecodeConfig config) {
   config.target = resolveTarget(config.target);
@@ -81,11 +75,6 @@ bool fillsAlone(const DecodeKernel::Impl& kernel, std::int64_t programs) {
   const std::int64_t ring =
       std::int64_t{tile.stages} * tile.block_n * (kernel.config.head_dim + kernel.config.head_dim_v) * sizeInBytes(kernel.config.dtype);
   return ring >= kBytesOnTheirWay && programs >= ceilDiv(multiprocessors * (kMostIdle - 1), kMostIdle);
-}
-
-std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {
-  if (config.page_size == 0) return args.k.shape[2];
-  return args.pages ? args.pages->shape[1] * config.page_size : 0;
 }
 
 /// The most keys that the rows of a sequence see.
@@ -203,6 +192,51 @@ void checkChoices(const DecodeConfig& config, const DecodeArgs& args) {
                 config.window ? "" : "compile with window = true");
 }
 
+void checkWorkspace(const DecodeArgs& args, std::int64_t count, bool balanced, std::int64_t needed) {
+  if (needed == 0) return;
+  if (args.workspace == nullptr || args.workspace_bytes < needed)
+    failOperand("workspace",
+                "it has " + std::to_string(args.workspace == nullptr ? 0 : args.workspace_bytes) + " bytes; a launch of " +
+                    std::to_string(count) + (balanced ? " programs" : " splits") + " needs " + std::to_string(needed),
+                std::string("DecodeKernel::workspaceBytes() says how much is enough") + (balanced ? "" : "; splits = 1 needs none"));
+  checkWorkspaceAddress(args.workspace);
+}
+
+void checkCounters(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
+  const DecodeConfig& config = kernel.config;
+  if (!config.balanced) {
+    if (args.counters != nullptr)
+      failOperand("counters", "this kernel was compiled without `balanced`", "compile with balanced = true for one launch without a merge");
+    return;
+  }
+  const std::int64_t needed = counterBytesOf(config, args);
+  if (args.counters == nullptr || args.counter_bytes < needed)
+    failOperand("counters",
+                "they have " + std::to_string(args.counters == nullptr ? 0 : args.counter_bytes) + " bytes; a launch of " +
+                    std::to_string(args.q.shape[0]) + " sequences with " + std::to_string(args.k.shape[1]) + " key heads needs " +
+                    std::to_string(needed),
+                "give memory that is zero before the first launch");
+  const std::int64_t blocks = ceilDiv(cachedKeys(config, args), std::max(kernel.decode.info().tile.block_n, 1));
+  if (blocks > 0 && args.q.shape[0] > INT32_MAX / blocks)
+    failOperand("q", std::to_string(args.q.shape[0]) + " sequences of up to " + std::to_string(blocks) +
+                         " blocks of keys are more than 2147483647 blocks; launch fewer at a time");
+}
+
+}  // namespace
+
+namespace kernels {
+
+const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Impl>& impl) {
+  if (!impl) [[unlikely]]
+    throw Error(ErrorCode::InvalidArgument, "this DecodeKernel is empty", "assign the result of fattn::compile to it");
+  return *impl;
+}
+
+std::int64_t cachedKeys(const DecodeConfig& config, const DecodeArgs& args) {
+  if (config.page_size == 0) return args.k.shape[2];
+  return args.pages ? args.pages->shape[1] * config.page_size : 0;
+}
+
 /// What is written is apart from everything else.
 void checkDecodeApart(const DecodeConfig& config, const DecodeArgs& args, const TensorView& workspace, const TensorView& counters) {
   const auto bytesOf = [](const std::optional<TensorView>& view) { return view ? view->checkedBytes() : 0; };
@@ -243,45 +277,14 @@ void checkOperands(const DecodeConfig& config, const DecodeArgs& args) {
     checkAligned(tensor, view, config.alignment);
 }
 
-void checkWorkspace(const DecodeArgs& args, std::int64_t count, bool balanced, std::int64_t needed) {
-  if (needed == 0) return;
-  if (args.workspace == nullptr || args.workspace_bytes < needed)
-    failOperand("workspace",
-                "it has " + std::to_string(args.workspace == nullptr ? 0 : args.workspace_bytes) + " bytes; a launch of " +
-                    std::to_string(count) + (balanced ? " programs" : " splits") + " needs " + std::to_string(needed),
-                std::string("DecodeKernel::workspaceBytes() says how much is enough") + (balanced ? "" : "; splits = 1 needs none"));
-  checkWorkspaceAddress(args.workspace);
-}
-
 std::int64_t counterBytesOf(const DecodeConfig& config, const DecodeArgs& args) {
   return config.balanced ? workspaceProduct({args.q.shape[0], args.k.shape[1], sizeInBytes(DType::I32)}) : 0;
 }
 
-void checkCounters(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
-  const DecodeConfig& config = kernel.config;
-  if (!config.balanced) {
-    if (args.counters != nullptr)
-      failOperand("counters", "this kernel was compiled without `balanced`", "compile with balanced = true for one launch without a merge");
-    return;
-  }
-  const std::int64_t needed = counterBytesOf(config, args);
-  if (args.counters == nullptr || args.counter_bytes < needed)
-    failOperand("counters",
-                "they have " + std::to_string(args.counters == nullptr ? 0 : args.counter_bytes) + " bytes; a launch of " +
-                    std::to_string(args.q.shape[0]) + " sequences with " + std::to_string(args.k.shape[1]) + " key heads needs " +
-                    std::to_string(needed),
-                "give memory that is zero before the first launch");
-  const std::int64_t blocks = ceilDiv(cachedKeys(config, args), std::max(kernel.decode.info().tile.block_n, 1));
-  if (blocks > 0 && args.q.shape[0] > INT32_MAX / blocks)
-    failOperand("q", std::to_string(args.q.shape[0]) + " sequences of up to " + std::to_string(blocks) +
-                         " blocks of keys are more than 2147483647 blocks; launch fewer at a time");
+void checkMemory(const DecodeKernel::Impl& kernel, const DecodeArgs& args, const Division& division) {
+  checkWorkspace(args, division.count, kernel.config.balanced, division.needed);
+  checkCounters(kernel, args);
 }
-
-/// How a launch is divided, and the workspace for that.
-struct Division {
-  std::int64_t count = 1;  ///< splits, or programs of a balanced launch
-  std::int64_t needed = 0;
-};
 
 Division divisionOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
   if (kernel.config.balanced) {
@@ -292,81 +295,7 @@ Division divisionOf(const DecodeKernel::Impl& kernel, const DecodeArgs& args) {
   return {splits, workspaceFor(kernel.config, args, splits)};
 }
 
-const DecodeKernel::Impl& required(const std::shared_ptr<const DecodeKernel::Impl>& impl) {
-  if (!impl) [[unlikely]]
-    throw Error(ErrorCode::InvalidArgument, "this DecodeKernel is empty", "assign the result of fattn::compile to it");
-  return *impl;
-}
-
-/// Where the parts of a launch lie in its workspace.
-struct PartViews {
-  TensorView o, lse;
-};
-
-PartViews partsIn(const TensorView& workspace, const DecodeConfig& config, const DecodeArgs& args, const Division& division) {
-  auto* memory = static_cast<float*>(workspace.data);
-  auto behind = [&](const TensorView& view) { return memory == nullptr ? nullptr : static_cast<float*>(view.data) + view.elements(); };
-  PartViews parts;
-  if (config.balanced) {
-    parts.o = TensorView(memory, DType::F32, {2, division.count, config.rows, config.head_dim_v});
-    parts.lse = TensorView(behind(parts.o), DType::F32, {2, division.count, config.rows});
-    return parts;
-  }
-  parts.o = TensorView(memory, DType::F32,
-                       {memory != nullptr ? division.count : 0, args.q.shape[0], args.q.shape[1], args.q.shape[2], config.head_dim_v});
-  parts.lse = TensorView(behind(parts.o), DType::F32, {parts.o.shape[0], args.q.shape[0], args.q.shape[1], args.q.shape[2]});
-  return parts;
-}
-
-}  // namespace
-
-void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
-  const Impl& kernel = required(impl_);
-  const DecodeConfig& config = kernel.config;
-  checkOperands(config, args);
-  const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], length = args.q.shape[2];
-  if (batch == 0 || heads == 0 || length == 0) return;
-  const Division division = divisionOf(kernel, args);
-  checkWorkspace(args, division.count, config.balanced, division.needed);
-  checkCounters(kernel, args);
-  const TensorView workspace(division.needed > 0 ? args.workspace : nullptr, DType::F32, {division.needed / sizeInBytes(DType::F32)}),
-      counters(args.counters, DType::I32, {counterBytesOf(config, args) / sizeInBytes(DType::I32)});
-  checkDecodeApart(config, args, workspace, counters);
-
-  static const TensorView noLse(nullptr, DType::F32, {0, 0, 0}), noLengths(nullptr, DType::I32, {0});
-  const PartViews parts = partsIn(workspace, config, args, division);
-  const TensorView& lse = args.lse ? *args.lse : noLse;
-  const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)));
-  const Argument firm = {"write_lse", args.lse ? 1 : 0};
-  std::array<Argument, 17> arguments = {Argument("q", args.q),
-                                        {"k", args.k},
-                                        {"v", args.v},
-                                        {"o", args.o},
-                                        {"lse", lse},
-                                        {"lengths", args.lengths ? *args.lengths : noLengths},
-                                        {"part_o", parts.o},
-                                        {"part_lse", parts.lse},
-                                        {"scale", scale},
-                                        {"has_lengths", args.lengths ? 1 : 0},
-                                        firm,
-                                        firm,
-                                        firm,
-                                        firm,
-                                        firm,
-                                        firm,
-                                        firm};
-  std::size_t count = 11;
-  if (args.pages) arguments[count++] = Argument("pages", *args.pages);
-  if (config.append) arguments[count++] = Argument("new_k", *args.new_k), arguments[count++] = Argument("new_v", *args.new_v);
-  if (config.window) arguments[count++] = Argument("window", std::min(args.window, kWidestWindow));
-  if (config.balanced) arguments[count++] = Argument("counters", counters);
-  const std::array<std::int64_t, 4> extents = {batch, args.k.shape[1], cachedKeys(config, args), division.count};
-  kernel.decode.launch(stream, extents, std::span(arguments).first(count));
-  if (config.balanced || division.count == 1) return;
-  const std::array<std::int64_t, 4> merged = {batch, heads, length, division.count};
-  const Argument results[] = {{"part_o", parts.o}, {"part_lse", parts.lse}, {"o", args.o}, {"lse", lse}, firm};
-  kernel.merge.launch(stream, merged, results);
-}
+}  // namespace kernels
 
 int DecodeKernel::splits(const DecodeArgs& args) const { return static_cast<int>(splitsOf(required(impl_), args)); }
 
@@ -404,6 +333,10 @@ DecodeKernel compile_decode(const DecodeConfig& given) {
                            {"alignment", std::int64_t{config.alignment}}},
                           {.target = config.target});
   made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
+  static std::atomic<std::uint64_t> number = 1;
+  made->number = number.fetch_add(1, std::memory_order_relaxed);
+  made->decodeSlots = pointerSlotsOf(made->decode);
+  made->mergeSlots = config.balanced ? DecodeSlots{} : pointerSlotsOf(made->merge);
   return DecodeKernel(std::move(made));
 }
 

@@ -40,6 +40,17 @@ void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes
 /// Programs write rows in no particular order, so rows must not share memory.
 void checkDistinct(const char* tensor, const TensorView& view);
 
+/// Whether what was checked of one tensor is so of another one, but for what it shares memory with: that has its own memory, no less
+/// aligned to the widest load.
+inline bool isMovedAddress(const void* before, const void* now) {
+  const auto differ = reinterpret_cast<std::uintptr_t>(before) ^ reinterpret_cast<std::uintptr_t>(now);
+  return differ % kWidestLoad == 0 && (now == nullptr) == (before == nullptr);
+}
+inline bool isMoved(const TensorView& before, const TensorView& now) {
+  return isMovedAddress(before.data, now.data) && before.dtype == now.dtype && before.rank == now.rank && before.shape == now.shape &&
+         before.strides == now.strides;
+}
+
 struct Spanned {
   const char* name;
   const TensorView& view;

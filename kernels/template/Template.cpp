@@ -50,6 +50,19 @@ void run(const TemplateKernel::Impl& impl, const kernels::LoadedCode& code, Stre
   code.launch(stream, instance.from->grid(instance.parameters, code.info.tile, extents), slots, keep);
 }
 
+void runNamed(const TemplateKernel::Impl& impl, Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments,
+              PreparedLaunch* keep) {
+  const kernels::LoadedCode* code = &codeFor(impl, extents);
+  const kernels::TemplateCode& own = kernels::templateCode(*code);
+  std::uint64_t slots[kernels::kMostSlots];
+  own.pack(arguments, slots);
+  if (!own.keepsPromises(slots)) [[unlikely]] {
+    code = &own.relaxed(code->info.tile);
+    kernels::templateCode(*code).pack(arguments, slots);  // there are promises still
+  }
+  run(impl, *code, stream, extents, std::span(slots, own.declared().size()), keep);
+}
+
 void runSlots(const TemplateKernel::Impl& impl, Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots,
               PreparedLaunch* keep) {
   const kernels::LoadedCode* code = &codeFor(impl, extents);
@@ -68,15 +81,7 @@ void runSlots(const TemplateKernel::Impl& impl, Stream stream, std::span<const s
 void TemplateKernel::launch(Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments) const {
   if (!impl_) [[unlikely]]
     failEmptyTemplate();
-  const kernels::LoadedCode* code = &codeFor(*impl_, extents);
-  const kernels::TemplateCode& own = kernels::templateCode(*code);
-  std::uint64_t slots[kernels::kMostSlots];
-  own.pack(arguments, slots);
-  if (!own.keepsPromises(slots)) [[unlikely]] {
-    code = &own.relaxed(code->info.tile);
-    kernels::templateCode(*code).pack(arguments, slots);  // there are promises still
-  }
-  run(*impl_, *code, stream, extents, std::span(slots, own.declared().size()));
+  runNamed(*impl_, stream, extents, arguments, nullptr);
 }
 
 void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots) const {
@@ -85,14 +90,23 @@ void TemplateKernel::launchSlots(Stream stream, std::span<const std::int64_t> ex
   runSlots(*impl_, stream, extents, slots, nullptr);
 }
 
-void TemplateRelaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
-                              std::span<const std::uint64_t> slots) {
+void TemplateRelaunch::forget(const TemplateKernel& kernel) {
   if (!kernel.impl_) [[unlikely]]
     failEmptyTemplate();
-  const TemplateKernel::Impl& impl = *kernel.impl_;
   prepared_.module = nullptr;
-  variants_ = impl.variants ? impl.variants->table() : nullptr;
-  runSlots(impl, stream, extents, slots, &prepared_);
+  variants_ = kernel.impl_->variants ? kernel.impl_->variants->table() : nullptr;
+}
+
+void TemplateRelaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
+                              std::span<const std::uint64_t> slots) {
+  forget(kernel);
+  runSlots(*kernel.impl_, stream, extents, slots, &prepared_);
+}
+
+void TemplateRelaunch::launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents,
+                              std::span<const Argument> arguments) {
+  forget(kernel);
+  runNamed(*kernel.impl_, stream, extents, arguments, &prepared_);
 }
 
 bool TemplateRelaunch::again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream) {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "fattn/Decode.h"
 #include "fattn/dsl/Dsl.h"
 #include "fattn/fattn.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -122,6 +123,33 @@ void measureAttention(Device& device, std::int64_t headDim) {
   device.destroyStream(stream);
 }
 
+/// Decode of one sequence, whose keys several programs share: two launches.
+void measureDecode(Device& device) {
+  constexpr std::int64_t kHeads = 32, kKeyHeads = 8, kKeys = 4096, kWidth = 128;
+  constexpr std::size_t kCacheBytes = kKeyHeads * kKeys * kWidth * 2, kRowBytes = kHeads * kWidth * 2;
+  Stream stream = device.createStream();
+  Clock::time_point begin = Clock::now();
+  const DecodeKernel kernel =
+      compile(DecodeConfig{.dtype = DType::BF16, .head_dim = kWidth, .rows = kHeads / kKeyHeads, .target = device.name()});
+  DecodeArgs args;
+  const auto workspaceBytes = static_cast<std::size_t>(kernel.workspaceBytes()), all = 2 * kCacheBytes + 2 * kRowBytes + workspaceBytes;
+  auto* memory = static_cast<std::byte*>(device.allocate(all));
+  device.fill(memory, 0, all);
+  args.k = TensorView(memory, DType::BF16, {1, kKeyHeads, kKeys, kWidth});
+  args.v = TensorView(memory + kCacheBytes, DType::BF16, {1, kKeyHeads, kKeys, kWidth});
+  args.q = TensorView(memory + 2 * kCacheBytes, DType::BF16, {1, kHeads, 1, kWidth});
+  args.o = TensorView(memory + 2 * kCacheBytes + kRowBytes, DType::BF16, {1, kHeads, 1, kWidth});
+  args.workspace = memory + 2 * kCacheBytes + 2 * kRowBytes, args.workspace_bytes = kernel.workspaceBytes();
+  kernel.launch(stream, args);
+  device.synchronize(stream);
+  const double first = millisecondsSince(begin);
+  report("decode, D 128", kernel.info().from_cache, first,
+         launchMicroseconds(device, stream, {[&] { kernel.launch(stream, args); }}).front());
+  fmt::print("  in {} launches\n", kernel.splits(args) > 1 ? 2 : 1);
+  device.destroyStream(stream);
+  device.free(memory);
+}
+
 /// A program of four tensors as attention's, which copies a row of one.
 void measureOwn(Device& device) {
   const Operands operands(device, 64);
@@ -156,6 +184,7 @@ int main(int argc, char** argv) try {
   fmt::print("{}: opened in {:.1f} ms, context in {:.1f} ms\nkernel            compile               first result ms  launch us\n",
              device.description(), opened, millisecondsSince(begin) - opened);
   for (std::int64_t headDim : {64, 128}) measureAttention(device, headDim);
+  measureDecode(device);
   measureOwn(device);
   return 0;
 } catch (const Error& error) {

@@ -39,10 +39,14 @@ class TemplateRelaunch {
  public:
   /// TemplateKernel::launchSlots(); keeps the launch where the device can repeat it.
   void launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents, std::span<const std::uint64_t> slots);
+  /// TemplateKernel::launch(), likewise.
+  void launch(const TemplateKernel& kernel, Stream stream, std::span<const std::int64_t> extents, std::span<const Argument> arguments);
   /// As TileRelaunch::again(). False, too, where tuning has found another kernel for these extents since.
   bool again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream);
 
  private:
+  void forget(const TemplateKernel& kernel);
+
   PreparedLaunch prepared_;
   const void* variants_ = nullptr;  ///< the kernels that tuning had found
 };
