@@ -193,11 +193,11 @@ TensorView drawView(std::mt19937& random, std::uintptr_t base, DType type, std::
   _exit(0);
 }
 
-[[noreturn]] void launchDecodeAtRandom(const DecodeConfig& config) {
+[[noreturn]] void launchDecodeAtRandom(const DecodeConfig& config, unsigned seed) {
   test::FakeDriver& driver = fakeDriver("attention_decode");
   driver.entries.insert("attention_merge");
   const DecodeKernel kernel = compile(config);
-  std::mt19937 random(2);
+  std::mt19937 random(seed);
   compareWithFreshThreads(
       driver, kernel,
       [&] {
@@ -227,10 +227,10 @@ TEST(Relaunch, TheForwardGivesTheDriverWhatAFreshThreadGivesIt) {
 TEST(Relaunch, DecodeGivesTheDriverWhatAFreshThreadGivesIt) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const DecodeConfig plain{.dtype = DType::BF16, .head_dim = 64, .rows = 2, .target = "cuda"};
-  EXPECT_EXIT(launchDecodeAtRandom(plain), testing::ExitedWithCode(0), "500 launches, some refused");
+  EXPECT_EXIT(launchDecodeAtRandom(plain, 1), testing::ExitedWithCode(0), "500 launches, some refused");
   DecodeConfig more = plain;
   more.append = true, more.window = true;
-  EXPECT_EXIT(launchDecodeAtRandom(more), testing::ExitedWithCode(0), "500 launches, some refused");
+  EXPECT_EXIT(launchDecodeAtRandom(more, 2), testing::ExitedWithCode(0), "500 launches, some refused");
 }
 
 }  // namespace
