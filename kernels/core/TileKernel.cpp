@@ -66,11 +66,12 @@ void TileRelaunch::launch(const TileKernel& kernel, Stream stream, Grid grid, st
   if (!kernel.impl_) [[unlikely]]
     failEmptyKernel();
   prepared_.module = nullptr;
+  kernel_ = kernel.impl_.get();
   kernel.impl_->code->launch(stream, grid, slots, &prepared_);
 }
 
 bool TileRelaunch::again(const TileKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
-  return prepared_.module != nullptr && kernel.impl_->code->device->repeat(prepared_, changed, stream);
+  return prepared_.module != nullptr && kernel_ == kernel.impl_.get() && kernel.impl_->code->device->repeat(prepared_, changed, stream);
 }
 
 const KernelCode& TileKernel::info() const {

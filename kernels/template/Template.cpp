@@ -94,6 +94,7 @@ void TemplateRelaunch::forget(const TemplateKernel& kernel) {
   if (!kernel.impl_) [[unlikely]]
     failEmptyTemplate();
   prepared_.module = nullptr;
+  kernel_ = kernel.impl_.get();
   variants_ = kernel.impl_->variants ? kernel.impl_->variants->table() : nullptr;
 }
 
@@ -110,8 +111,9 @@ void TemplateRelaunch::launch(const TemplateKernel& kernel, Stream stream, std::
 }
 
 bool TemplateRelaunch::again(const TemplateKernel& kernel, std::span<const NewAddress> changed, Stream stream) {
+  if (prepared_.module == nullptr || kernel_ != kernel.impl_.get()) return false;
   const TemplateKernel::Impl& impl = *kernel.impl_;
-  if (prepared_.module == nullptr || (impl.variants && impl.variants->table() != variants_)) return false;
+  if (impl.variants && impl.variants->table() != variants_) return false;
   return impl.code->device->repeat(prepared_, changed, stream);
 }
 

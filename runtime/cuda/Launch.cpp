@@ -28,6 +28,12 @@ std::string text(Grid grid) { return std::to_string(grid.x) + " x " + std::to_st
               "load it on " + device.name() + " too");
 }
 
+[[noreturn]] void failSlot(const CudaModule& module, std::size_t slot) {
+  throw Error(ErrorCode::InvalidArgument, "a launch that is repeated gives argument " + std::to_string(slot) + " of kernel '" +
+                                              module.kernel().entry + "' another address; of its " + std::to_string(module.slots()) +
+                                              " arguments that one is no pointer");
+}
+
 /// One call to the driver. What it does by default it is told in the way that every driver knows.
 Result start(const DriverApi& api, const CudaModule& module, Grid grid, StreamHandle stream, void** each, void** extra) {
   const unsigned x = static_cast<unsigned>(grid.x), y = static_cast<unsigned>(grid.y), z = static_cast<unsigned>(grid.z);
@@ -105,6 +111,9 @@ bool CudaDevice::repeat(PreparedLaunch& launch, std::span<const NewAddress> chan
   const auto& module = static_cast<const CudaModule&>(*launch.module);
   std::byte* block = launch.block.data();
   ContextScope scope(driver_, context());
+  for (const NewAddress& change : changed)
+    if (!module.layout().isPointer(change.slot)) [[unlikely]]
+      failSlot(module, change.slot);
   for (const NewAddress& change : changed)
     std::memcpy(block + module.layout().offset(change.slot), &change.address, sizeof(change.address));
   if (!changed.empty() && !module.maps().replaceAddresses(changed, block + module.layout().mapOffset(0))) {

@@ -27,13 +27,13 @@ class ArgumentLayout {
   /// `repeats`: blocks take several programs. `counts`: these do, with a counter.
   explicit ArgumentLayout(const std::vector<compiler::ArgInfo>& arguments, std::size_t maps = 0, bool repeats = false,
                           bool counts = false) {
-    places_.reserve(arguments.size());
+    places_.reserve(arguments.size()), pointers_.reserve(arguments.size());
     for (const compiler::ArgInfo& argument : arguments) {
       std::size_t size = argument.isPointer ? 8 : static_cast<std::size_t>(sizeInBytes(argument.type));
       bytes_ = (bytes_ + size - 1) / size * size;
       if (runs_.empty() || runs_.back().size != size) runs_.push_back({places_.size(), bytes_, size, 0});
       ++runs_.back().count;
-      places_.push_back(bytes_);
+      places_.push_back(bytes_), pointers_.push_back(argument.isPointer);
       bytes_ += size;
     }
     if (counts) {
@@ -51,6 +51,7 @@ class ArgumentLayout {
 
   std::size_t bytes() const { return bytes_; }
   std::size_t offset(std::size_t argument) const { return places_[argument]; }
+  bool isPointer(std::size_t argument) const { return argument < pointers_.size() && pointers_[argument]; }
   std::size_t counterOffset() const { return counter_; }
   /// Of the number of programs along the first axis; those of the others follow.
   std::size_t programsOffset() const { return programs_; }
@@ -76,6 +77,7 @@ class ArgumentLayout {
     std::size_t first, offset, size, count;
   };
   std::vector<std::size_t> places_;
+  std::vector<bool> pointers_;
   std::vector<Run> runs_;
   std::size_t bytes_ = 0, counter_ = 0, programs_ = 0, firstMap_ = 0;
 };

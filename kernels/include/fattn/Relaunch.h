@@ -7,8 +7,8 @@
 //   const NewAddress moved[] = {{0, reinterpret_cast<std::uint64_t>(x)}};
 //   if (!last.again(kernel, moved, stream)) last.launch(kernel, stream, {blocks, 1, 1}, changedSlots);
 //
-// An object belongs to one thread at a time. It keeps nothing alive and frees nothing: the kernel that it was given last is alive when
-// again() is called.
+// An object belongs to one thread at a time. It keeps nothing alive and frees nothing: the kernel that it launched is alive when again() is
+// called.
 #ifndef FATTN_RELAUNCH_H
 #define FATTN_RELAUNCH_H
 
@@ -26,12 +26,14 @@ class TileRelaunch {
  public:
   /// TileKernel::launchSlots(); keeps the launch where the device can repeat it.
   void launch(const TileKernel& kernel, Stream stream, Grid grid, std::span<const std::uint64_t> slots);
-  /// Makes that launch again, of the same kernel, with these addresses, which later calls have, too. What the program was promised of them
-  /// is not checked. False, and nothing runs, where no launch is kept or the device has to prepare it anew.
+  /// Makes that launch again, with these addresses, which later calls have, too. What the program was promised of them is not checked.
+  /// False, and nothing runs, where no launch of this kernel is kept, or the device has to prepare it anew. Throws Error{InvalidArgument}
+  /// for a slot that is no pointer's.
   bool again(const TileKernel& kernel, std::span<const NewAddress> changed, Stream stream);
 
  private:
   PreparedLaunch prepared_;
+  const void* kernel_ = nullptr;  ///< whose launch it is
 };
 
 /// Of a template.
@@ -48,6 +50,7 @@ class TemplateRelaunch {
   void forget(const TemplateKernel& kernel);
 
   PreparedLaunch prepared_;
+  const void* kernel_ = nullptr;    ///< whose launch it is
   const void* variants_ = nullptr;  ///< the kernels that tuning had found
 };
 

@@ -101,6 +101,16 @@ test::FakeDriver& fakeDriver(const char* kernel) {
   print("y moved");
   if (!last.again(kernel, {}, {})) std::abort();
   print("it stays there");
+  const TileKernel other = compile(scaled(), {.target = "cuda", .tile = {.warps = 2}});
+  std::fprintf(stderr, "another kernel: %s\n", last.again(other, {}, {}) ? "repeated" : "nothing to repeat");
+  for (const std::size_t slot : {slotOf(kernel, "factor"), std::size_t{99}}) {
+    const NewAddress wrong[] = {{slot, 0}};
+    try {
+      last.again(kernel, wrong, {});
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
   last.launch(kernel, {}, {0, 1, 1}, slotsOf(kernel, memory, memory, 2));
   std::fprintf(stderr, "empty: %zu launches, %s\n", driver.launches.size(), last.again(kernel, {}, {}) ? "repeated" : "nothing to repeat");
   _exit(0);
@@ -111,6 +121,9 @@ TEST(Relaunch, AGpuIsGivenWhatWasKept) {
   EXPECT_EXIT(launchOnAGpu(), testing::ExitedWithCode(0),
               "first: x at 10000, y at 10100, 3 blocks\nagain: x at 10000, y at 10100, 3 blocks\n"
               "y moved: x at 10000, y at 10200, 3 blocks\nit stays there: x at 10000, y at 10200, 3 blocks\n"
+              "another kernel: nothing to repeat\n"
+              "a launch that is repeated gives argument [0-9]+ of kernel 'scaled' another address; of its [0-9]+ arguments that one is no "
+              "pointer\na launch that is repeated gives argument 99 of kernel .*\n"
               "empty: 0 launches, nothing to repeat\n");
 }
 

@@ -20,14 +20,18 @@
 // Of a loop whose trips overlap (-tilegpu-schedule-loops) a part of the last trip stands behind it. Of buffers that this part uses, a trip
 // that is left out takes the slot of the next trip: the part behind the loop takes the one that comes before.
 //
-// Conditions, else the loop stays as it is: C1 it counts in i32 with a constant step from 1. Either some masks in it may be skipped, and
-// one of them compares n + c with rows that the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; or the
-// rows that are stored are known before the loop; C2 for a mask, the last rows of two groups are a step or more apart: else hardly a trip
-// can be left out, and the search for it makes every program longer; C3 a trip computes on registers, begins and waits for dots, waits for
-// boxes, releases them and takes turns, and does nothing else; all its waits come before its first release, so that a wait never needs a
-// release of the same trip by another group; C4 behind it in its block the waits and releases of its buffers stand as they do in the trip,
-// with the loop's results for what a trip carries, and up to the last of them stand but dots, waits, releases and what has no effect; or n
-// is the trip's number and nothing there waits for boxes; C5 no operation behind these uses the numbers and tokens that the loop leaves.
+// Conditions, else the loop stays as it is:
+// - C1: it counts in i32 with a constant step from 1. Either some masks in it may be skipped, and one of them compares n + c with rows that
+//   the loop does not change (Masks.h), where n is the trip's number plus a constant from 0; or the rows that are stored are known before
+//   the loop.
+// - C2: for a mask, the last rows of two groups are a step or more apart. Else hardly a trip can be left out, and the search for it makes
+//   every program longer.
+// - C3: a trip computes on registers, begins and waits for dots, waits for boxes, releases them, takes turns, and does nothing else. All of
+//   its waits come before its first release, so that a wait never needs a release of the same trip by another group.
+// - C4: behind the loop, in its block, the waits and releases of its buffers stand as they do in the trip, with the loop's results for what
+//   a trip carries. Up to the last of them there are only dots, waits, releases and what has no effect. Or n is the trip's number, and
+//   nothing there waits for boxes.
+// - C5: no operation behind these uses the numbers and tokens that the loop leaves.
 //
 // Where n + c might wrap for some trip, no trip is left out. Runs behind -tilegpu-place-turns. Test: tests/lit/gpu/skip-trips.mlir.
 #include "compiler/gpu/passes/Passes.h"
