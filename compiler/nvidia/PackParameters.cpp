@@ -5,9 +5,9 @@
 //   =>  llvm.func @k(%all: !llvm.ptr {llvm.align = 64, llvm.byval = !llvm.array<192 x i8>, nvvm.grid_constant})
 //         %p = load %all[0]; %n = load %all[8]; %map = %all + 64
 //
-// A map has to lie at a multiple of 64 bytes. The driver sees to the alignment of a parameter only where a launch hands it each one by
-// itself, and then takes the longer the more there are: 0.3 us of 4 for 34 of them, 0.1 for one (H200). Kernels without maps keep their
-// arguments, as their launch hands over one block anyway.
+// A map has to lie at a multiple of 64 bytes. The driver aligns parameters only where a launch hands over each one by itself, and takes
+// time for each: 0.3 us for 34 of them, 0.1 us for one (H200, docs/performance.md). A kernel without maps keeps its arguments, which a
+// launch hands over as one block.
 //
 // Arguments lie at their natural alignment, one behind the other, and maps behind them: runtime/gpu/ArgumentLayout.h packs them so.
 // Test: tests/lit/nvidia/pack-parameters.mlir.

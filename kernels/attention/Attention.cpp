@@ -2,9 +2,7 @@
 // The public face of attention: from a configuration to its template, and from the operands of a launch to its slots.
 #include "fattn/Attention.h"
 
-#include <array>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "fattn/Handles.h"
@@ -12,6 +10,7 @@
 #include "kernels/attention/AttentionTemplate.h"
 #include "kernels/attention/KernelCache.h"
 #include "kernels/attention/OperandChecks.h"
+#include "kernels/attention/RecentLaunches.h"
 
 namespace fattn {
 namespace {
@@ -22,38 +21,30 @@ namespace {
 
 constinit Undestroyed<kernels::KernelCache> kernelCache;  // objects that outlive main may launch
 
-/// One of a thread's last launches. Where another one has operands of the same shapes, what is said of these, the code that they take, and
-/// what the device has made of its arguments, stay; but for the addresses.
-class RecentLaunch {
+/// A recent launch. For operands of the same shapes the checks of shapes, the code and what the device has made of the arguments stay; only
+/// addresses change.
+class RecentForward {
  public:
-  /// The one to compare a launch of these operands with.
-  static RecentLaunch& of(const AttentionArgs& args) {
-    constinit thread_local std::array<RecentLaunch, 4> recent{};
-    return recent[reinterpret_cast<std::uintptr_t>(args.q.data) * 0x9e3779b97f4a7c15ull >> 62];
-  }
   bool isLike(std::uint64_t kernel, const AttentionArgs& args) const {
     using kernels::isMoved;
     return kernel == kernel_ && isMoved(args_.q, args.q) && isMoved(args_.k, args.k) && isMoved(args_.v, args.v) &&
-           isMoved(args_.o, args.o) && args_.lse.has_value() == args.lse.has_value() && (!args.lse || isMoved(*args_.lse, *args.lse)) &&
-           args_.scale == args.scale;
+           isMoved(args_.o, args.o) && isMoved(args_.lse, args.lse) && args_.scale == args.scale;
   }
   /// For operands that are like those of before.
   void again(const Kernel::Impl& own, Stream stream, const AttentionArgs& args) {
-    std::array<NewAddress, 5> changed;
-    std::size_t count = 0;
-    const auto compare = [&](const kernels::AttentionSlots::Operand& slots, const TensorView& before, const TensorView& now) {
-      if (before.data != now.data) changed[count++] = {slots.base, reinterpret_cast<std::uint64_t>(now.data)};
-    };
-    compare(own.slots.q, args_.q, args.q), compare(own.slots.k, args_.k, args.k), compare(own.slots.v, args_.v, args.v);
-    compare(own.slots.o, args_.o, args.o);
-    if (args.lse) compare(own.slots.lse, *args_.lse, *args.lse);
-    if (count > 0) {
+    kernels::AddressChanges changes;
+    changes.compare(own.slots.q.base, args_.q.data, args.q.data);
+    changes.compare(own.slots.k.base, args_.k.data, args.k.data);
+    changes.compare(own.slots.v.base, args_.v.data, args.v.data);
+    changes.compare(own.slots.o.base, args_.o.data, args.o.data);
+    if (args.lse) changes.compare(own.slots.lse.base, args_.lse->data, args.lse->data);
+    if (!changes.list().empty()) {
       kernels::checkApart(args, packed_.bytes);
       kernel_ = 0;  // until it is launched
-      for (std::size_t i = 0; i < count; ++i) packed_.slots[changed[i].slot] = changed[i].address;
+      for (const NewAddress& change : changes.list()) packed_.slots[change.slot] = change.address;
       args_ = args;
     }
-    if (!launch_.again(own.kernel, std::span(changed).first(count), stream)) launch(own, stream);
+    if (!launch_.again(own.kernel, changes.list(), stream)) launch(own, stream);
     kernel_ = own.number;
   }
   void first(const Kernel::Impl& own, Stream stream, const AttentionArgs& args) {
@@ -74,14 +65,13 @@ class RecentLaunch {
   kernels::AttentionLaunch packed_{};
   TemplateRelaunch launch_;
 };
-static_assert(std::is_trivially_destructible_v<RecentLaunch>);  // objects that outlive a thread's others may launch
 
 }  // namespace
 
 void Kernel::launch(Stream stream, const AttentionArgs& args) const {
   if (!impl_) failEmpty();
   const Impl& own = *impl_;
-  RecentLaunch& recent = RecentLaunch::of(args);
+  auto& recent = kernels::recentLaunch<RecentForward>(args.q.data);
   if (recent.isLike(own.number, args)) return recent.again(own, stream, args);
   if (own.device == nullptr) own.kernel.device();  // throws
   recent.first(own, stream, args);

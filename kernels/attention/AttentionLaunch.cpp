@@ -29,7 +29,7 @@ void requireGrid(const ForwardKind& kind, const AttentionArgs& args, const Launc
   }
 }
 
-/// What does not depend on where they lie, but for a null pointer and their alignment.
+/// All checks of operands but those for shared memory.
 OperandBytes checkShapes(const ForwardKind& kind, const AttentionArgs& args) {
   const auto& [q, k, v, o, lse, scale] = args;
   OperandBytes bytes{.q = checkView("q", q, kind.dtype, 4, kDimensions, kOtherType),
@@ -72,7 +72,11 @@ void checkApart(const AttentionArgs& args, const OperandBytes& bytes) {
   checkApart({"lse", *lse, bytes.lse}, {"o", o, bytes.o}, kApart);
 }
 
-void checkOperands(const ForwardKind& kind, const AttentionArgs& args) { checkApart(args, checkShapes(kind, args)); }
+OperandBytes checkOperands(const ForwardKind& kind, const AttentionArgs& args) {
+  const OperandBytes bytes = checkShapes(kind, args);
+  checkApart(args, bytes);
+  return bytes;
+}
 
 AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype) {
   SlotTable table(declared);
@@ -91,12 +95,10 @@ AttentionSlots::AttentionSlots(std::span<const dsl::Param> declared, DType dtype
 }
 
 AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits) {
-  const OperandBytes bytes = checkShapes(kind, args);
-  checkApart(args, bytes);
+  AttentionLaunch launch;
+  launch.bytes = checkOperands(kind, args);
   const std::int64_t batch = args.q.shape[0], heads = args.q.shape[1], rows = args.q.shape[2], keys = args.k.shape[2];
   requireGrid(kind, args, limits);
-  AttentionLaunch launch;
-  launch.bytes = bytes;
   launch.extents = {rows, keys, static_cast<std::int64_t>(static_cast<std::uint64_t>(batch) * static_cast<std::uint64_t>(heads)), batch};
   auto put = [&](std::size_t slot, std::int64_t value) { launch.slots[slot] = static_cast<std::uint64_t>(value); };
   // A row is where the head dimension lies side by side: its width stands for the stride of a single one.

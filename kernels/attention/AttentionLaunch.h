@@ -45,12 +45,12 @@ struct AttentionLaunch {
 };
 
 /// Throws Error{InvalidArgument} where the operands contradict the kernel or each other.
-void checkOperands(const ForwardKind& kind, const AttentionArgs& args);
+OperandBytes checkOperands(const ForwardKind& kind, const AttentionArgs& args);
 /// Of that what depends on addresses: whether outputs share memory with others.
 void checkApart(const AttentionArgs& args, const OperandBytes& bytes);
 
-/// The same, and where the operands are more than a device takes. A stride along which there are no two entries does not matter; its slot
-/// keeps the program's promises.
+/// checkOperands(), and throws where the operands are more than a device takes. A stride along which there are no two entries does not
+/// matter; its slot keeps the program's promises.
 AttentionLaunch packAttention(const ForwardKind& kind, const AttentionSlots& slots, const AttentionArgs& args, const LaunchLimits& limits);
 
 }  // namespace fattn::kernels

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <tuple>
 
 #include "kernels/attention/AttentionDecode.h"
 #include "kernels/attention/DecodeKernel.h"
 #include "kernels/attention/OperandChecks.h"
+#include "kernels/attention/RecentLaunches.h"
 
 namespace fattn {
 
@@ -333,8 +333,7 @@ DecodeKernel compile_decode(const DecodeConfig& given) {
                            {"alignment", std::int64_t{config.alignment}}},
                           {.target = config.target});
   made->device = namesChip(config.target) ? nullptr : &openDevice(config.target);
-  static std::atomic<std::uint64_t> number = 1;
-  made->number = number.fetch_add(1, std::memory_order_relaxed);
+  made->number = newKernelNumber();
   made->decodeSlots = pointerSlotsOf(made->decode);
   made->mergeSlots = config.balanced ? DecodeSlots{} : pointerSlotsOf(made->merge);
   return DecodeKernel(std::move(made));

@@ -4,12 +4,12 @@
 #include <array>
 #include <cmath>
 #include <tuple>
-#include <type_traits>
 
 #include "fattn/Relaunch.h"
 #include "kernels/attention/AttentionDecode.h"
 #include "kernels/attention/DecodeKernel.h"
 #include "kernels/attention/OperandChecks.h"
+#include "kernels/attention/RecentLaunches.h"
 
 namespace fattn {
 namespace {
@@ -39,21 +39,14 @@ struct Scratch {
 
 bool merges(const DecodeConfig& config, const Division& division) { return !config.balanced && division.count > 1; }
 
-/// A thread's recent launch. Where another one has operands of the same shapes, all but the addresses stays.
+/// A recent launch. For operands of the same shapes the checks of shapes, the code and what the device has made of the arguments stay; only
+/// addresses change.
 class RecentDecode {
  public:
-  /// The one to compare a launch of these operands with.
-  static RecentDecode& of(const DecodeArgs& args) {
-    constinit thread_local std::array<RecentDecode, 4> recent{};
-    return recent[reinterpret_cast<std::uintptr_t>(args.k.data) * 0x9e3779b97f4a7c15ull >> 62];
-  }
   bool isLike(std::uint64_t kernel, const DecodeArgs& args) const {
-    const auto areMoved = [](const std::optional<TensorView>& before, const std::optional<TensorView>& now) {
-      return before.has_value() == now.has_value() && (!now || isMoved(*before, *now));
-    };
     return kernel == kernel_ && isMoved(args_.q, args.q) && isMoved(args_.k, args.k) && isMoved(args_.v, args.v) &&
-           isMoved(args_.o, args.o) && areMoved(args_.lse, args.lse) && areMoved(args_.lengths, args.lengths) &&
-           areMoved(args_.pages, args.pages) && areMoved(args_.new_k, args.new_k) && areMoved(args_.new_v, args.new_v) &&
+           isMoved(args_.o, args.o) && isMoved(args_.lse, args.lse) && isMoved(args_.lengths, args.lengths) &&
+           isMoved(args_.pages, args.pages) && isMoved(args_.new_k, args.new_k) && isMoved(args_.new_v, args.new_v) &&
            args_.keys == args.keys && args_.window == args.window && args_.scale == args.scale && args_.splits == args.splits &&
            isMovedAddress(args_.counters, args.counters) && args_.counter_bytes == args.counter_bytes &&
            isMovedAddress(args_.workspace, args.workspace) && args_.workspace_bytes == args.workspace_bytes;
@@ -64,8 +57,8 @@ class RecentDecode {
     const Addresses now = addressesOf(args, scratch);
     if (now != addresses_) checkDecodeApart(own.config, args, scratch.workspace, scratch.counters);
     kernel_ = 0;  // until all is launched
-    if (!decode_.again(own.decode, Changed(own.decodeSlots, addresses_, now).list(), stream)) return launch(own, stream, args, scratch);
-    if (merges(own.config, division_) && !merge_.again(own.merge, Changed(own.mergeSlots, addresses_, now).list(), stream))
+    if (!decode_.again(own.decode, changes(own.decodeSlots, now).list(), stream)) return launch(own, stream, args, scratch);
+    if (merges(own.config, division_) && !merge_.again(own.merge, changes(own.mergeSlots, now).list(), stream))
       launchMerge(own, stream, args, scratch);
     if (now != addresses_) args_ = args, addresses_ = now;
     kernel_ = own.number;
@@ -84,20 +77,12 @@ class RecentDecode {
  private:
   using Addresses = std::array<const void*, kDecodePointers>;
 
-  /// The addresses of a kernel's arguments that are others now.
-  class Changed {
-   public:
-    Changed(const DecodeSlots& slots, const Addresses& before, const Addresses& now) {
-      for (std::size_t i = 0; i < kDecodePointers; ++i)
-        if (slots[i] >= 0 && before[i] != now[i])
-          changes_[count_++] = {static_cast<std::size_t>(slots[i]), reinterpret_cast<std::uint64_t>(now[i])};
-    }
-    std::span<const NewAddress> list() const { return std::span(changes_).first(count_); }
-
-   private:
-    std::array<NewAddress, kDecodePointers> changes_;
-    std::size_t count_ = 0;
-  };
+  AddressChanges changes(const DecodeSlots& slots, const Addresses& now) const {
+    AddressChanges changes;
+    for (std::size_t i = 0; i < kDecodePointers; ++i)
+      if (slots[i] >= 0) changes.compare(static_cast<std::size_t>(slots[i]), addresses_[i], now[i]);
+    return changes;
+  }
 
   /// In the order of DecodePointer.
   static Addresses addressesOf(const DecodeArgs& args, const Scratch& scratch) {
@@ -121,7 +106,6 @@ class RecentDecode {
   Addresses addresses_{};
   TemplateRelaunch decode_, merge_;
 };
-static_assert(std::is_trivially_destructible_v<RecentDecode>);  // objects that outlive a thread's others may launch
 
 const TensorView& lseOf(const DecodeArgs& args) {
   static const TensorView none(nullptr, DType::F32, {0, 0, 0});
@@ -180,7 +164,7 @@ kernels::DecodeSlots kernels::pointerSlotsOf(const TemplateKernel& kernel) {
 
 void DecodeKernel::launch(Stream stream, const DecodeArgs& args) const {
   const Impl& own = required(impl_);
-  RecentDecode& recent = RecentDecode::of(args);
+  auto& recent = recentLaunch<RecentDecode>(args.k.data);
   if (recent.isLike(own.number, args)) return recent.again(own, stream, args);
   recent.first(own, stream, args);
 }

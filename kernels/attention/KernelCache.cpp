@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/KernelCache.h"
 
-#include <atomic>
 #include <bit>
 
 #include "kernels/attention/AttentionTemplate.h"
+#include "kernels/attention/RecentLaunches.h"
 
 namespace fattn {
 namespace {
@@ -34,10 +34,7 @@ Kernel::Impl::Impl(TemplateKernel compiled)
       info(infoOf(kind, kernel.info())),
       device(namesChip(info.config.target) ? nullptr : &kernel.device()),
       limits{.grid = device != nullptr ? device->capabilities().maxGrid : std::array<std::int64_t, 3>{}, .block = info.tile.block_m},
-      number([] {
-        static std::atomic<std::uint64_t> made = 1;
-        return made.fetch_add(1, std::memory_order_relaxed);
-      }()) {}
+      number(kernels::newKernelNumber()) {}
 
 namespace kernels {
 

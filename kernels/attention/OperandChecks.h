@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,15 +41,18 @@ void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes
 /// Programs write rows in no particular order, so rows must not share memory.
 void checkDistinct(const char* tensor, const TensorView& view);
 
-/// Whether what was checked of one tensor is so of another one, but for what it shares memory with: that has its own memory, no less
-/// aligned to the widest load.
+/// Whether two addresses are null, or have the same remainder by the widest load.
 inline bool isMovedAddress(const void* before, const void* now) {
   const auto differ = reinterpret_cast<std::uintptr_t>(before) ^ reinterpret_cast<std::uintptr_t>(now);
   return differ % kWidestLoad == 0 && (now == nullptr) == (before == nullptr);
 }
+/// Whether two tensors differ in such an address alone. Then all checks say the same of both, but those for shared memory.
 inline bool isMoved(const TensorView& before, const TensorView& now) {
   return isMovedAddress(before.data, now.data) && before.dtype == now.dtype && before.rank == now.rank && before.shape == now.shape &&
          before.strides == now.strides;
+}
+inline bool isMoved(const std::optional<TensorView>& before, const std::optional<TensorView>& now) {
+  return before.has_value() == now.has_value() && (!now || isMoved(*before, *now));
 }
 
 struct Spanned {

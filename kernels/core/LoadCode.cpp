@@ -60,7 +60,7 @@ void LoadedCode::launch(Stream stream, Grid grid, std::span<const std::uint64_t>
   Device& on = requireDevice();
   if (on.tryLaunch(*module, grid, slots, stream, keep)) [[likely]]
     return;
-  on.launch(plain ? *withoutMaps().module : *module, grid, slots, stream);  // the latter throws
+  if (!plain || !on.tryLaunch(*withoutMaps().module, grid, slots, stream, keep)) on.launch(*module, grid, slots, stream);  // throws
 }
 
 const LoadedCode& LoadedCode::withoutMaps() const {

@@ -45,7 +45,7 @@ const kernels::LoadedCode& codeFor(const TemplateKernel::Impl& impl, std::span<c
 }
 
 void run(const TemplateKernel::Impl& impl, const kernels::LoadedCode& code, Stream stream, std::span<const std::int64_t> extents,
-         std::span<const std::uint64_t> slots, PreparedLaunch* keep = nullptr) {
+         std::span<const std::uint64_t> slots, PreparedLaunch* keep) {
   const kernels::Instance& instance = *impl.instance;
   code.launch(stream, instance.from->grid(instance.parameters, code.info.tile, extents), slots, keep);
 }

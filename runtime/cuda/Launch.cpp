@@ -93,7 +93,6 @@ bool CudaDevice::tryLaunch(const Module& module, Grid grid, std::span<const std:
   const ArgumentLayout& layout = loaded.layout();
   if (arguments.size() != loaded.slots()) failArguments(loaded, arguments.size());
   requireGrid(grid);
-  if (keep) keep->module = nullptr;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return true;
   alignas(ArgumentLayout::kMapAlignment) std::byte ownBlock[ArgumentLayout::kMaxBytes];
   const bool keeps = keep && layout.bytes() <= PreparedLaunch::kBytes;

@@ -61,8 +61,6 @@ struct AttentionArgs {
   TensorView o;                     ///< [B, Hq, Sq, head_dim_v], written
   std::optional<TensorView> lse{};  ///< f32 [B, Hq, Sq], written where given: natural logarithm of each row's sum of exponentials
   std::optional<float> scale{};     ///< factor of Q K^T; none = 1 / sqrt(head_dim)
-
-  bool operator==(const AttentionArgs&) const = default;
 };
 
 /// What became of a configuration.

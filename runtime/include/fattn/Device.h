@@ -129,15 +129,15 @@ class Device {
   /// Allocates nothing and does not wait (the host and simulated chips return when all programs have run). Throws InvalidArgument, and runs
   /// nothing, for another device's module, another number of slots than the module's, and a grid beyond Capabilities::maxGrid.
   virtual void launch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream = {}) = 0;
-  /// The same, but for arguments that the module does not accept (Module::accepts): false then, and nothing runs. A device that can repeat
-  /// launches writes this one to `keep`, if that is no null pointer; its module is null after all others. Internal, as repeat() is.
+  /// As launch(), but returns false, and runs nothing, for arguments that the module does not accept (Module::accepts). `keep` is null, or
+  /// has no launch yet: a device that can repeat this one writes it there. Internal, as repeat() is.
   virtual bool tryLaunch(const Module& module, Grid grid, std::span<const std::uint64_t> arguments, Stream stream,
                          PreparedLaunch* /*keep*/) {
     launch(module, grid, arguments, stream);
     return true;
   }
-  /// Makes a launch again that this device has kept, whose module is alive, with other addresses for some pointers, which are as aligned as
-  /// those of before; `launch` has them then. False, and nothing runs, where the launch has to be prepared anew.
+  /// Makes a launch again that this device has kept and whose module is alive. The addresses that changed are written to `launch`. False,
+  /// and nothing runs, where the launch has to be prepared anew. Throws InvalidArgument for a slot that is no pointer's.
   virtual bool repeat(PreparedLaunch& /*launch*/, std::span<const NewAddress> /*changed*/, Stream /*stream*/) { return false; }
 
   /// A stream beside the others, or the default stream where that is the only one.

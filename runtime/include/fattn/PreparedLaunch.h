@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that a thread may make again: its arguments already lie where the device's driver takes them. fattn/Relaunch.h is the door to
-// it.
+// A launch that a thread may make again: its arguments already lie where the device's driver takes them. fattn/Relaunch.h makes such
+// launches.
 #ifndef FATTN_PREPARED_LAUNCH_H
 #define FATTN_PREPARED_LAUNCH_H
 

@@ -48,9 +48,6 @@ struct TensorView {
   std::int64_t checkedBytes() const;
   /// "bf16 [2, 8, 1024, 128] strides [1048576, 131072, 128, 1]"
   std::string toString() const;
-
-  /// The same view of the same memory; what the elements are does not matter.
-  bool operator==(const TensorView&) const = default;
 };
 
 }  // namespace fattn
