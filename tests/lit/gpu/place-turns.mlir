@@ -57,3 +57,26 @@ func.func @one_after_the_other(%n: i32) attributes {tile.kernel, tilegpu.target 
   }
   return
 }
+
+// The groups meet between the dots: the one that has the turn would wait at the barrier for the one that waits for its turn.
+// CHECK-LABEL: func.func @groups_meet
+// CHECK-NOT: turn_
+func.func @groups_meet(%n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.copier_warps = 4 : i64} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x8xf32, #c>
+  %x = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 128x64xbf16, #a>
+  %y = tilegpu.alloc {offset = 16384 : i64} : !tilegpu.buffer<1 x 8x64xbf16, #b>
+  tilegpu.set_registers 240 more
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<128x8xf32, #c>) : i32 {
+    %d = tilegpu.dot_async %x[%c0], %y[%c0], %zero {instruction = #unit, transposed_b} : !tilegpu.buffer<1 x 128x64xbf16, #a>, !tilegpu.buffer<1 x 8x64xbf16, #b>, tensor<128x8xf32, #c>
+    tilegpu.barrier
+    %e = tilegpu.dot_async %x[%c0], %y[%c0], %acc {instruction = #unit, transposed_b} : !tilegpu.buffer<1 x 128x64xbf16, #a>, !tilegpu.buffer<1 x 8x64xbf16, #b>, tensor<128x8xf32, #c>
+    %f = tilegpu.dot_wait %d {pending = 1 : i64} : tensor<128x8xf32, #c>
+    %g = math.exp2 %f : tensor<128x8xf32, #c>
+    %h = tilegpu.dot_wait %e : tensor<128x8xf32, #c>
+    %s = arith.addf %g, %h : tensor<128x8xf32, #c>
+    scf.yield %s : tensor<128x8xf32, #c>
+  }
+  return
+}

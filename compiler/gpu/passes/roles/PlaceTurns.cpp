@@ -14,9 +14,10 @@
 // There is one matrix unit for all groups. Where they all begin at once they also compute at once, and the unit is idle meanwhile; in turns
 // one group computes while the others' dots run.
 //
-// In loops whose dots all begin before the first of them is waited for, and that have other work on tiles. Assumption: A1 all groups take
-// the same trips, as loops' bounds are the same in all threads. Runs behind -tilegpu-split-roles, where the groups run apart. Test:
-// tests/lit/gpu/place-turns.mlir.
+// In loops whose dots all begin before the first of them is waited for, and that have other work on tiles. Not where groups wait for one
+// another among the dots, at a barrier or for what one of them leaves: a group that has the turn would wait for one that waits for it.
+// Assumption: A1 all groups take the same trips, as loops' bounds are the same in all threads. Runs behind -tilegpu-split-roles, where the
+// groups run apart. Test: tests/lit/gpu/place-turns.mlir.
 #include "compiler/gpu/dialect/TileGpu.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,7 +33,16 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// The dots that the body begins, where none is waited for before the last has begun; else none.
+/// Whether a group waits there for other groups.
+bool waitsForGroups(Operation* op) {
+  return op
+      ->walk([](Operation* inner) {
+        return isa<BarrierOp, SlotAcquireOp, SlotWaitOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The dots that the body begins, where none is waited for, and no other group, before the last has begun; else none.
 SmallVector<DotAsyncOp> dotsTogether(scf::ForOp loop) {
   SmallVector<DotAsyncOp> dots;
   bool waited = false;
@@ -40,7 +50,7 @@ SmallVector<DotAsyncOp> dotsTogether(scf::ForOp loop) {
     auto dot = dyn_cast<DotAsyncOp>(op);
     if (dot && waited) return {};
     if (dot) dots.push_back(dot);
-    waited |= isa<DotWaitOp>(op) && !dots.empty();
+    waited |= !dots.empty() && (isa<DotWaitOp>(op) || waitsForGroups(&op));
   }
   return dots;
 }
