@@ -103,8 +103,8 @@ struct Arrivals {
 };
 
 /// What an engine fills one thread announces and every warp releases; what it stores every warp lays and one thread hands back; what warps
-/// fill for others every warp commits. An owner lays and releases alone.
-Arrivals arrivalsOf(tilegpu::AllocOp alloc, int64_t warps) {
+/// fill for others every warp commits. An owner lays, commits and releases alone.
+Arrivals arrivalsOf(tilegpu::AllocOp alloc) {
   auto warpsAt = [&](auto kind) {
     for (Operation* user : alloc->getUsers())
       if (isa<decltype(kind)>(user)) return tilegpu::warpsOf(user);
@@ -112,7 +112,7 @@ Arrivals arrivalsOf(tilegpu::AllocOp alloc, int64_t warps) {
   };
   if (int64_t laid = warpsAt(tilegpu::StoreBoxesOp())) return {.full = laid, .empty = 1};
   const int64_t blocks = isShared(alloc.getResult()) ? tilegpu::clusterOf(alloc) : 1;
-  return {.full = tilegpu::isCommitted(alloc.getResult()) ? warps : 1, .empty = warpsAt(tilegpu::ReleaseOp()) * blocks};
+  return {.full = std::max<int64_t>(warpsAt(tilegpu::SlotCommitOp()), 1), .empty = warpsAt(tilegpu::ReleaseOp()) * blocks};
 }
 
 }  // namespace
@@ -169,11 +169,10 @@ LogicalResult Machine::release(Lowering& to, tilegpu::ReleaseOp op) {
 
 LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
   auto function = op->getParentOfType<func::FuncOp>();
-  int64_t warps = tilegpu::warpsOf(function);
   byOneThread(to, Value(), [&] {
     function.walk([&](tilegpu::AllocOp alloc) {
       if (!alloc.getBarriers()) return;
-      const Arrivals arrivals = arrivalsOf(alloc, warps);
+      const Arrivals arrivals = arrivalsOf(alloc);
       int64_t slots = alloc.getResult().getType().getSlots();
       int64_t handedBack = arrivals.empty ? slots : 0;
       for (int64_t i = 0; i < slots + handedBack; ++i) {

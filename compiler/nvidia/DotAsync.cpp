@@ -41,8 +41,11 @@ bool isReadOneWay(Value buffer) {
   SmallVector<bool> ways;
   for (Operation* user : buffer.getUsers()) {
     auto dot = dyn_cast<tilegpu::DotAsyncOp>(user);
-    if (dot && dot.getB() == buffer) ways.push_back(dot.getTransposedB());
-    if (dot && dot.getA() == buffer) ways.push_back(!dot.getTransposedA());
+    if (!dot) continue;
+    for (const tilegpu::DotAsyncOp::Factors& group : dot.factors()) {
+      if (group.b == buffer) ways.push_back(dot.getTransposedB());
+      if (group.a == buffer) ways.push_back(!dot.getTransposedA());
+    }
   }
   return llvm::all_equal(ways);
 }
@@ -185,14 +188,18 @@ class AsyncDotEmitter {
 
  private:
   LogicalResult findTiles() {
-    FailureOr<SharedTile> b = SharedTile::create(to_, op_, op_.getB(), op_.getBSlot(), op_.getTransposedB());
-    if (failed(b)) return failure();
-    b_ = *b;
-    if (op_.getASlot()) {
-      FailureOr<SharedTile> a = SharedTile::create(to_, op_, op_.getA(), op_.getASlot(), !op_.getTransposedA());
+    for (const tilegpu::DotAsyncOp::Factors& group : op_.factors()) {
+      FailureOr<SharedTile> b = SharedTile::create(to_, op_, group.b, group.slotOfB, op_.getTransposedB());
+      if (failed(b)) return failure();
+      tilesB_.push_back(*b);
+      if (!group.slotOfA) continue;
+      FailureOr<SharedTile> a = SharedTile::create(to_, op_, group.a, group.slotOfA, !op_.getTransposedA());
       if (failed(a)) return failure();
-      a_ = *a;
+      tilesA_.push_back(*a);
     }
+    b_ = tilesB_.front();
+    if (!tilesA_.empty()) a_ = tilesA_.front();
+    if (!op_.getOthers().empty()) return success();
     if (grid_.columns == 1 || b_.hasSteps(grid_.columnStep, grid_.columns)) return success();
     return op_.emitOpError() << "shares the columns of " << op_.getB().getType() << " among groups, whose parts begin within swizzled ones";
   }
@@ -201,8 +208,12 @@ class AsyncDotEmitter {
   std::string instructions(Assembly& assembly) {
     auto [rowGroup, columnGroup] = groupOf();
     std::string text;
-    std::string lowA = a_ ? assembly.input(a_->descriptor(to_, rowGroup, grid_.rowStep), "r") : "";
-    std::string lowB = assembly.input(b_.descriptor(to_, columnGroup, grid_.columnStep), "r");
+    const bool ownOperands = !op_.getOthers().empty();
+    auto low = [&](const SharedTile& tile, ArrayRef<SharedTile> ofGroups, Value group, int64_t step) {
+      return assembly.input(ownOperands ? ofOwnGroup(ofGroups, rowGroup) : tile.descriptor(to_, group, step), "r");
+    };
+    std::string lowA = a_ ? low(*a_, tilesA_, rowGroup, grid_.rowStep) : "";
+    std::string lowB = low(b_, tilesB_, columnGroup, grid_.columnStep);
     const bool fixedA = a_ && isFixed(op_.getASlot()), fixedB = isFixed(op_.getBSlot());
     if (a_) text += fixedA && !fixedB ? beginVarying("a", lowA, lowB, *a_) : begin("a", lowA, *a_);
     text += a_ && fixedB && !fixedA ? beginVarying("b", lowB, lowA, b_) : begin("b", lowB, b_);
@@ -213,6 +224,16 @@ class AsyncDotEmitter {
         text += multiply(row, a_ ? "da" : fragmentOfA(assembly, row, k), k > 0 || !startsFromZero());
       }
     return text;
+  }
+
+  /// The lower word of the executing warp's group's own tile.
+  Value ofOwnGroup(ArrayRef<SharedTile> tiles, Value group) {
+    Value word = tiles.front().descriptor(to_, Value(), 0);
+    for (auto [i, tile] : llvm::enumerate(tiles.drop_front())) {
+      Value mine = arith::CmpIOp::create(to_.b, arith::CmpIPredicate::eq, group, to_.i32(static_cast<int64_t>(i) + 1));
+      word = arith::SelectOp::create(to_.b, mine, tile.descriptor(to_, Value(), 0), word);
+    }
+    return word;
   }
 
   /// Makes the descriptor of a tile's start from its lower word.
@@ -323,9 +344,10 @@ class AsyncDotEmitter {
   Fragments c_;
   std::optional<SharedTile> a_;  ///< nothing where it is in registers
   SharedTile b_;
-  gpu::GroupGrid grid_;              ///< of the warp groups
-  SmallVector<int64_t> order_;       ///< registers of the tile as the instructions count them
-  std::map<int64_t, size_t> first_;  ///< of each 64 rows, in that order
+  SmallVector<SharedTile, 2> tilesA_, tilesB_;  ///< of each group, the first one among them
+  gpu::GroupGrid grid_;                         ///< of the warp groups
+  SmallVector<int64_t> order_;                  ///< registers of the tile as the instructions count them
+  std::map<int64_t, size_t> first_;             ///< of each 64 rows, in that order
 };
 
 }  // namespace

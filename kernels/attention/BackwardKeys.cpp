@@ -44,13 +44,14 @@ struct KeySums {
 };
 
 /// Whether P is kept as dV takes it, rounded to the type, until dP is there. A thread has no registers for P in f32 beside dP where a block
-/// has more queries than this; dQ and dK are then less exact (docs/backward.md).
-bool keepsRounded(std::int64_t queries) { return queries > 64; }
+/// has more queries than this. Where warp groups exchange P they have it as dV takes it, so that there is one to exchange. dQ and dK are then
+/// less exact (docs/backward.md).
+bool keepsRounded(const TileConfig& tile) { return tile.block_m > 64 || backward::hasPairs(tile); }
 
 /// Adds to the sums what the queries of one head give.
-KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& batch, const Scalar& head, std::int64_t M,
+KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& batch, const Scalar& head, const TileConfig& tile,
                 const KeySums& before) {
-  const std::int64_t N = block.k.dim(0), D = block.k.dim(1), Dv = block.v.dim(1);
+  const std::int64_t M = tile.block_m, N = block.k.dim(0), D = block.k.dim(1), Dv = block.v.dim(1);
   const DType type = a.q.base.dtype();
   const Scalar queries = cast(a.q.size[2], DType::I32), shift = block.count - queries;
   const BlockPtr qs = backward::Head{a.q, batch, head}.rows(0, M, D), douts = backward::Head{a.dout, batch, head}.rows(0, M, Dv);
@@ -71,7 +72,7 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
     const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
     const Tile rounded = cast(p, type);
-    const Tile weights = keepsRounded(M) ? cast(rounded, DType::F32) : p;
+    const Tile weights = keepsRounded(tile) ? cast(rounded, DType::F32) : p;
     const Tile ds = cast(weights * (dot(block.v, trans(dout)) - delta), type);
     const Tile dvNext = dot(rounded, dout, dv), dkNext = dot(ds, q, dk);
     if (a.sums) atomic_add(advance(*sums, {a.order.firstRow(m, D), 0}), a.order.stored(dot(trans(ds), block.k)), check);
@@ -96,7 +97,7 @@ void keysProgram(Params& args, const Parameters& parameters, const TileConfig& t
                        a.scale * std::numbers::log2e_v<float>,
                        parameters.flag("causal")};
   auto [dk, dv] = for_(0, group, 1, carry(zeros({N, D}), zeros({N, Dv})), [&](Scalar g, Tile dk, Tile dv) {
-    const KeySums sums = addHead(a, block, batch, kvHead * group + g, tile.block_m, {dk, dv});
+    const KeySums sums = addHead(a, block, batch, kvHead * group + g, tile, {dk, dv});
     return carry(sums.dk, sums.dv);
   });
   store(backward::Head{a.dk, batch, kvHead}.rows(first, N, D), cast(dk * a.scale, type), {0});

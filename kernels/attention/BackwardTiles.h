@@ -17,6 +17,9 @@ TileConfig queriesTile(const Parameters& parameters, const Machine& machine);
 TileConfig rowsTile(const Parameters& parameters, const Machine& machine);
 TileConfig roundTile(const Parameters& parameters, const Machine& machine);
 
+/// Whether the order lets each warp group compute a product of its own (the word `pairs`).
+bool hasPairs(const TileConfig& tile);
+
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine);
 std::vector<TileConfig> queriesSpace(const Parameters& parameters, const Machine& machine);
 std::vector<TileConfig> rowsSpace(const Parameters& parameters, const Machine& machine);

@@ -57,13 +57,19 @@ bool needsAllWarps(Operation* op) {
   return false;
 }
 
+/// Into a buffer whose slots its writers hand over.
+bool isOwnersStore(Operation* op) {
+  auto store = dyn_cast<tilegpu::StoreBufferOp>(op);
+  return store && llvm::any_of(store.getBuffer().getUsers(), llvm::IsaPred<tilegpu::SlotCommitOp>);
+}
+
 /// Whether it is enough that all warps of a warp group execute it together, each for its own part: what a group waits for, reads by the
 /// matrix unit or gives back, and a copy that others make.
 bool needsItsGroup(Operation* op) {
   if (auto wait = dyn_cast<tilegpu::CopyWaitOp>(op)) return wait.isBulk();
   if (isa<tilegpu::CopyAsyncOp>(op)) return tilegpu::isMadeElsewhere(op);
   if (isa<tilegpu::StoreBoxesOp>(op)) return op->getParentOfType<tilegpu::OwnerOnlyOp>() != nullptr;
-  return isa<tilegpu::ReleaseOp, tilegpu::DotAsyncOp>(op);
+  return isa<tilegpu::ReleaseOp, tilegpu::DotAsyncOp, tilegpu::SlotAcquireOp, tilegpu::SlotCommitOp>(op) || isOwnersStore(op);
 }
 
 /// Who has the same value: all warps of the block, those of a warp group, or none but the warp.

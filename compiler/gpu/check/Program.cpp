@@ -184,9 +184,9 @@ class Flattener {
 
   /// The matrix unit reads all of a slot, for all threads of some warps: any thread's write meets it.
   void readsOf(tilegpu::DotAsyncOp dot, Body& body) {
-    auto add = [&](Value buffer, Value slot, StringRef labelled) {
+    auto add = [&](Value buffer, Value slot, StringRef labelled, bool begins) {
       Step step{.kind = StepKind::Access, .act = Act::ReadByDot, .op = dot, .operands = {number(slot)}, .loops = around};
-      step.number = labelled == tilegpu::kSourceOfBAttr;
+      step.number = begins;
       if (auto label = tilegpu::sourceLabelOf(dot, labelled)) {
         step.label = static_cast<int>(label->source);
         auto [it, fresh] = streams.try_emplace({label->source, label->clone}, program.streams);
@@ -200,8 +200,10 @@ class Flattener {
       step.owners = intern({.layout = {}, .shape = {}, .oneHolder = false});
       body.steps.push_back(std::move(step));
     };
-    add(dot.getB(), dot.getBSlot(), tilegpu::kSourceOfBAttr);
-    if (dot.getASlot()) add(dot.getA(), dot.getASlot(), tilegpu::kSourceOfAAttr);
+    for (auto [group, factors] : llvm::enumerate(dot.factors())) {
+      add(factors.b, factors.slotOfB, tilegpu::sourceOfBAttr(group), /*begins=*/group == 0);
+      if (factors.slotOfA) add(factors.a, factors.slotOfA, tilegpu::sourceOfAAttr(group), /*begins=*/false);
+    }
   }
 
   void access(Step& step) {

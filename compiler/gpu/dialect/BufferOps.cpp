@@ -193,8 +193,39 @@ LogicalResult SlotAcquireOp::verify() { return verifySlot(*this, getBuffer(), ge
 LogicalResult SlotCommitOp::verify() { return verifySlot(*this, getBuffer(), getSlot()); }
 
 LogicalResult SlotWaitOp::verify() {
-  if (!(*this)->getParentOfType<OwnerOnlyOp>()) return emitOpError() << "needs to stand in tilegpu.owner_only";
+  auto isOwners = [](Operation* op) { return op->getParentOfType<OwnerOnlyOp>() != nullptr; };
+  const bool filledByOne = llvm::any_of(getBuffer().getUsers(), [&](Operation* op) { return isa<SlotCommitOp>(op) && isOwners(op); });
+  if (!isOwners(*this) && !filledByOne)
+    return emitOpError() << "needs to stand in tilegpu.owner_only, or a buffer whose slots are committed there";
   return verifySlot(*this, getBuffer(), getSlot());
+}
+
+/// What a thread of the first group has at these places of a layout, which is linear in their bits, and of any warp.
+static LogicalResult verifyGroups(GroupPartOp part, const layout::LinearLayout& whole, const layout::LinearLayout& own) {
+  const int64_t group = own.inputSize(layout::kWarp), warps = whole.inputSize(layout::kWarp), rows = part.getType().getDimSize(0);
+  const bool shared = rows == part.getInput().getType().getDimSize(0);
+  bool same = warps % group == 0 && whole.inputSize(layout::kRegister) == own.inputSize(layout::kRegister);
+  auto compare = [&](int64_t number, int64_t lane, int64_t warp) {
+    layout::Coords expected = own.apply({number, lane, warp % group});
+    if (!shared) expected[0] += warp / group * rows;
+    same = same && whole.apply({number, lane, warp}) == expected;
+  };
+  for (int64_t warp = 0; same && warp < warps; ++warp) compare(0, 0, warp);
+  for (int64_t lane = 1; same && lane < own.inputSize(layout::kLane); lane *= 2) compare(0, lane, 0);
+  for (int64_t number = 1; same && number < own.inputSize(layout::kRegister); number *= 2) compare(number, 0, 0);
+  if (same) return success();
+  return part.emitOpError() << "needs the input's layout in each group, but got " << part.getInput().getType() << " and " << part.getType();
+}
+
+LogicalResult GroupPartOp::verify() {
+  RankedTensorType whole = getInput().getType(), own = getType();
+  if (failed(verifyHome(*this, whole)) || failed(verifyHome(*this, own))) return failure();
+  auto region = (*this)->getParentOfType<OwnerOnlyOp>();
+  if (!region || region->isAncestor(getInput().getParentRegion()->getParentOp()))
+    return emitOpError() << "needs to stand in tilegpu.owner_only, and an input from outside";
+  if (whole.getElementType() != own.getElementType() || whole.getShape().drop_front() != own.getShape().drop_front())
+    return emitOpError() << "needs an input like its result but for the rows, but got " << whole << " and " << own;
+  return verifyGroups(*this, *layoutOf(whole), *layoutOf(own));
 }
 
 LogicalResult OwnerOnlyOp::verify() {

@@ -27,7 +27,13 @@ FusedLoc labelledPart(Location location) {
   return found;
 }
 
+/// The first group's has no number.
+std::string ofGroup(StringRef attribute, size_t group) { return attribute.str() + (group == 0 ? "" : std::to_string(group)); }
+
 }  // namespace
+
+std::string sourceOfAAttr(size_t group) { return ofGroup(kSourceOfAAttr, group); }
+std::string sourceOfBAttr(size_t group) { return ofGroup(kSourceOfBAttr, group); }
 
 std::optional<SourceLabel> sourceLabelOf(Operation* op) {
   if (auto label = asLabel(op->getAttr(kSourceAttr))) return label;

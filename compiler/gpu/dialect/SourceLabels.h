@@ -10,6 +10,7 @@
 #define FATTN_COMPILER_GPU_DIALECT_SOURCELABELS_H
 
 #include <optional>
+#include <string>
 
 #include "mlir/IR/Operation.h"
 
@@ -18,6 +19,9 @@ namespace fattn::tilegpu {
 inline constexpr llvm::StringLiteral kSourceAttr = "tilegpu.source";
 /// On a tilegpu.dot_async: the labels of the reads of shared memory that it took over.
 inline constexpr llvm::StringLiteral kSourceOfAAttr = "tilegpu.source_a", kSourceOfBAttr = "tilegpu.source_b";
+/// The same of what a warp group reads, where each reads operands of its own.
+std::string sourceOfAAttr(size_t group);
+std::string sourceOfBAttr(size_t group);
 
 struct SourceLabel {
   int64_t source = 0;  ///< the access, counted from 0

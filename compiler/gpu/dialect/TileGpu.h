@@ -128,6 +128,9 @@ llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, til
 llvm::SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most = SIZE_MAX);
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
 inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
+/// On tile.dot and tilegpu.dot_async, by -tilegpu-assign-layouts: which warp group is to compute the dot, and what follows from it alone
+/// (-tilegpu-assign-pairs). On tilegpu.alloc, by -tilegpu-exchange-pairs: the groups exchange tiles there.
+inline constexpr llvm::StringLiteral kPairedAttr = "tilegpu.paired";
 /// On tile.dot and tilegpu.dot_async of a loop, by -tilegpu-schedule-loops: nothing waits for the dot before the next trip does, and what
 /// it reads of shared memory stays until then. -tilegpu-place-waits lets it run on when its trip ends.
 inline constexpr llvm::StringLiteral kRunsOnAttr = "tilegpu.runs_on";
@@ -140,7 +143,7 @@ struct UsedPart {
   int64_t depth = INT64_MAX, columns = INT64_MAX;
 };
 UsedPart usedPartOf(mlir::Operation* dot);
-/// On tilegpu.alloc, by -tilegpu-exchange-operands: warps fill the buffer for a dot that reads it.
+/// On tilegpu.alloc, by -tilegpu-exchange-operands and -tilegpu-exchange-pairs: warps fill the buffer for others.
 inline constexpr llvm::StringLiteral kExchangeAttr = "tilegpu.exchange";
 /// On tile.cumsum, by -tilegpu-decompose-conversions: an element is not part of its own sum.
 inline constexpr llvm::StringLiteral kExclusiveAttr = "tilegpu.exclusive";

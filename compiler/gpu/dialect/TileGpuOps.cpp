@@ -209,6 +209,30 @@ DotAsyncOp dotOf(Value value) {
   return {};
 }
 
+SmallVector<DotAsyncOp::Factors, 2> DotAsyncOp::factors() {
+  SmallVector<Factors, 2> result = {{getA(), getASlot(), getB(), getBSlot()}};
+  OperandRange others = getOthers();
+  for (size_t i = 0; i + 3 < others.size(); i += 4) result.push_back({others[i], others[i + 1], others[i + 2], others[i + 3]});
+  return result;
+}
+
+/// C5.
+static LogicalResult verifyOthers(DotAsyncOp dot) {
+  const SmallVector<DotAsyncOp::Factors, 2> factors = dot.factors();
+  bool legal = dot.getOthers().size() == 4 * (factors.size() - 1) && dot.getASlot();
+  auto isLike = [](Value one, Value other) {
+    auto a = dyn_cast<BufferType>(one.getType()), b = dyn_cast<BufferType>(other.getType());
+    return a && b && a.withSlots(b.getSlots()) == b;
+  };
+  for (const DotAsyncOp::Factors& group : factors) {
+    legal &= isLike(group.a, dot.getA()) && isLike(group.b, dot.getB());
+    legal &= group.slotOfA && group.slotOfA.getType().isInteger(32) && group.slotOfB.getType().isInteger(32);
+  }
+  if (legal) return success();
+  return dot.emitOpError() << "needs a buffer like a, a slot, a buffer like b and a slot for each further group, but has "
+                           << dot.getOthers().getTypes();
+}
+
 LogicalResult DotAsyncOp::verify() {
   auto bufferA = dyn_cast<BufferType>(getA().getType());
   if (!bufferA && failed(verifyHome(*this, getA().getType()))) return failure();
@@ -222,6 +246,10 @@ LogicalResult DotAsyncOp::verify() {
       bufferA ? operandShape(bufferA, getTransposedA()) : llvm::to_vector(cast<ShapedType>(getA().getType()).getShape());
   SmallVector<int64_t> b = operandShape(getB().getType(), getTransposedB());
   ArrayRef<int64_t> c = getAcc().getType().getShape();
+  if (!getOthers().empty()) {
+    if (failed(verifyOthers(*this))) return failure();
+    a.front() *= static_cast<int64_t>(factors().size());
+  }
   if (a.size() != 2 || b.size() != 2 || c.size() != 2 || a[1] != b[0] || c[0] != a[0] || c[1] != b[1])
     return emitOpError() << "needs a of m x k, b of k x n and acc of m x n, but got " << tile::formatShape(a) << ", "
                          << tile::formatShape(b) << " and " << tile::formatShape(c);

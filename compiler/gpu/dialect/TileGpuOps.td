@@ -416,8 +416,9 @@ class TileGpu_SlotOp<string mnemonic, list<Trait> traits = []> : TileGpu_Op<mnem
 def TileGpu_SlotAcquireOp : TileGpu_SlotOp<"slot_acquire", [TileGpu_NeedsAllWarps]> {
   let summary = "until a slot that warps fill may be filled again";
   let description = [{
-    Returns when the warp group that owns what the slot held last has released it (`tilegpu.release`); at once where it has held nothing. Behind it
-    the warp writes its part of the slot (`tilegpu.store_buffer`), and says so (`tilegpu.slot_commit`). Inserted by `-tilegpu-assign-owners`.
+    Returns when those who read what the slot held last have released it (`tilegpu.release`); at once where it has held nothing. Behind it
+    the warp writes its part of the slot (`tilegpu.store_buffer`), and says so (`tilegpu.slot_commit`). Inserted by `-tilegpu-assign-owners` and
+    `-tilegpu-assign-pairs`.
 
     Constraints:
     - C1: buffer and slot are as for `tilegpu.load_buffer`.
@@ -438,11 +439,13 @@ def TileGpu_SlotCommitOp : TileGpu_SlotOp<"slot_commit", [TileGpu_NeedsAllWarps]
 def TileGpu_SlotWaitOp : TileGpu_SlotOp<"slot_wait"> {
   let summary = "until all warps have filled a slot";
   let description = [{
-    Returns when each computing warp has committed its part of the slot. The warp group that owns the slot's content executes it
-    (`tilegpu.owner_only`), once for each time that the slot is filled, and then reads and releases the slot.
+    Returns when each warp that fills the slot has committed its part. Those who read the slot execute it once for each time that the slot is
+    filled, and then release the slot: the warp group that owns the slot's content (in `tilegpu.owner_only`), or, where one group fills the slot,
+    all warps.
 
     Constraints:
-    - C1: buffer and slot are as for `tilegpu.load_buffer`; the operation stands in `tilegpu.owner_only`.
+    - C1: buffer and slot are as for `tilegpu.load_buffer`.
+    - C2: it stands in `tilegpu.owner_only`, or what commits the slots does, always the same group's.
   }];
 }
 
@@ -454,7 +457,7 @@ def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminato
     a layout of as many warps as a group has. What the region does to barrier objects counts for all warps, as if each had executed it.
     With `drained` no dot is in flight when the owner begins: -tilegpu-place-waits moves no wait beyond it, and says with `waits` that one is in
     flight nevertheless, from trip to trip; then the owner waits first. With `met` all groups have come to it: -tilegpu-place-barriers places
-    a barrier before it. Inserted by `-tilegpu-assign-owners`.
+    a barrier before it. Inserted by `-tilegpu-assign-owners` and `-tilegpu-assign-pairs`.
 
     Constraints:
     - C1: the function's machine has warp groups, and the function two or more of them.
@@ -467,6 +470,24 @@ def TileGpu_OwnerOnlyOp : TileGpu_Op<"owner_only", [SingleBlockImplicitTerminato
   let hasVerifier = 1;
 }
 
+def TileGpu_GroupPartOp : TileGpu_Op<"group_part", [Pure]> {
+  let opDocGroup = TileGpu_WarpsTopic;
+  let summary = "a tile from outside, as the executing warp group has it";
+  let description = [{
+    Each thread gives its own registers: nothing moves. What the groups hold in common has the input's shape. Where each of them has rows of its own,
+    one group's below the other's, the result has those of the executing group.
+
+    Constraints:
+    - C1: it stands in `tilegpu.owner_only`, and the input is from outside.
+    - C2: the result's layout, of as many warps as a group has, is the input's in each group.
+    - C3: input and result have the same element type, and the same shape but for the number of rows, which is the same or a group's share.
+  }];
+  let arguments = (ins Tile_Tile:$input);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def TileGpu_EndOwnerOp : TileGpu_Op<"end_owner", [Pure, Terminator, HasParent<"OwnerOnlyOp">]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "the end of what an owner does";
@@ -476,7 +497,7 @@ def TileGpu_EndOwnerOp : TileGpu_Op<"end_owner", [Pure, Terminator, HasParent<"O
 //===-- Dots in flight ------------------------------------------------------------------------------------------===//
 
 def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
-    AllTypesMatch<["acc", "result"]>, MemoryEffects<[TileGpu_SharedRead]>, TileGpu_NeedsAllWarps]> {
+    AllTypesMatch<["acc", "result"]>, AttrSizedOperandSegments, MemoryEffects<[TileGpu_SharedRead]>, TileGpu_NeedsAllWarps]> {
   let opDocGroup = TileGpu_MatrixUnitTopic;
   let summary = "begin a dot that reads shared memory";
   let description = [{
@@ -484,19 +505,34 @@ def TileGpu_DotAsyncOp : TileGpu_Op<"dot_async", [
     `transposed_b` the buffer holds the operand's transpose. The slots are read, and the result's registers written, until
     `tilegpu.dot_wait` of the result. Dots begin and complete in the order of the program.
 
+    With `others` each warp group multiplies operands of its own: the first group `a` and `b`, the second one the first four of `others`, a buffer
+    and a slot for either operand, and so on. `acc` and the result have the groups' products one below the other.
+
     Constraints:
     - C1: `a` is a tile of m x k, or a buffer of m x k (k x m with `transposed_a`) with a slot; `b` is a buffer of k x n (n x k with
-      `transposed_b`); `acc` is m x n.
+      `transposed_b`); `acc` is m x n, with `others` as many times m as there are groups.
     - C2: `instruction` reads `b` from shared memory, and `a` exactly if it is a buffer.
     - C3: the only users of the result are `tilegpu.dot_wait`, and `tilegpu.dot_async` as its accumulator; a loop may carry it to them.
     - C4: what threads have written into the slots is visible to the matrix unit: behind the writes stands `tilegpu.fence_async`, and
       behind that a barrier (`-tilegpu-place-barriers`).
+    - C5: `others` has a buffer, a slot, a buffer and a slot for each further group, of the types of `a` and `b`, and `a` is a buffer then.
   }];
   let arguments = (ins Tile_Tile:$acc, TileGpu_BufferType:$b, I32:$b_slot, AnyTypeOf<[Tile_Tile, TileGpu_BufferType]>:$a, Optional<I32>:$a_slot,
-                       TileGpu_InstructionAttr:$instruction, UnitAttr:$transposed_a, UnitAttr:$transposed_b);
+                       Variadic<AnyTypeOf<[TileGpu_BufferType, I32]>>:$others, TileGpu_InstructionAttr:$instruction, UnitAttr:$transposed_a,
+                       UnitAttr:$transposed_b);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = [{
-    $a (`[` $a_slot^ `]`)? `,` $b `[` $b_slot `]` `,` $acc attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `,` type($acc)
+    $a (`[` $a_slot^ `]`)? `,` $b `[` $b_slot `]` `,` $acc (`others` `(` $others^ `:` type($others) `)`)? attr-dict `:` qualified(type($a)) `,`
+    qualified(type($b)) `,` type($acc)
+  }];
+  let extraClassDeclaration = [{
+    /// What a warp group multiplies. `a` is a tile where `slotOfA` is null.
+    struct Factors {
+      ::mlir::Value a, slotOfA;
+      ::mlir::Value b, slotOfB;
+    };
+    /// Of the first group, which is every group's where there are no others, and of each further one.
+    ::llvm::SmallVector<Factors, 2> factors();
   }];
   let hasVerifier = 1;
 }

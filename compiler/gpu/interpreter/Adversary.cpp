@@ -114,8 +114,8 @@ class Execution {
     for (Warp& warp : warps_) block_.complete(warp, 0);
     bool ended = std::ranges::all_of(warps_, [](const Warp& warp) { return warp.state == Warp::State::Ended; });
     for (auto& [place, channel] : block_.channels)
-      if (std::ranges::any_of(channel.committed, [](uint64_t committed) { return committed != 0; })) {
-        if (ended && channel.passed != channel.committed) neverTaken(place.first);
+      if (const uint64_t fills = channel.committed.empty() ? 0 : *std::ranges::max_element(channel.committed)) {
+        if (ended && std::ranges::any_of(channel.passed, [&](uint64_t passed) { return passed != fills; })) neverTaken(place.first);
       } else if (ended && code_.repeats &&
                  std::ranges::any_of(channel.releases, [&](uint64_t releases) { return releases != channel.copies; }))
         neverReleased(channel);
@@ -234,7 +234,7 @@ class Execution {
 
   void neverTaken(Operation* alloc) {
     run_.log.report(FaultKind::Undefined, nullptr, alloc,
-                    [&] { return fmt::format("{} has slots that warps filled and whose owner never waited for them", describe(alloc)); });
+                    [&] { return fmt::format("{} has slots that warps filled and that some warp which reads them never waited for", describe(alloc)); });
   }
 
   void neverSent(Operation* alloc) {

@@ -164,18 +164,26 @@ Awaited sendBoxes(Flattener& to, tilegpu::SendBoxesOp op) {
   return {std::move(ready), std::move(act)};
 }
 
-/// What warps fill for an owner: the slot is free when all warps of the last owner have released it.
+/// Warps that fill a slot, or read it: all of them, or one group's.
+template <typename Op>
+uint64_t warpsAt(tilegpu::AllocOp alloc) {
+  for (Operation* user : alloc->getUsers())
+    if (isa<Op>(user)) return static_cast<uint64_t>(tilegpu::warpsOf(user));
+  return 0;
+}
+
+/// What warps fill for others: the slot is free when all warps that read it have released it.
 Awaited acquire(Flattener& to, tilegpu::SlotAcquireOp op) {
   auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
-  const auto ownerWarps = static_cast<uint64_t>(*tilegpu::targetOf(op).warpGroup);
+  const uint64_t readers = warpsAt<tilegpu::ReleaseOp>(alloc);
   auto channelOf = [=, slot = to.slot(op.getSlot())](Block& block, Warp& warp) -> Channel& {
     return block.channel(alloc, warp.values[slot].scalar.i);
   };
   return {[=](Block& block, Warp& warp) {
             Channel& channel = channelOf(block, warp);
             const uint64_t released = std::accumulate(channel.releases.begin(), channel.releases.end(), uint64_t{0});
-            const uint64_t awaited = channel.acquired[static_cast<std::size_t>(warp.number)] * ownerWarps;
-            return isTellingPhases(block, warp, op, released + ownerWarps >= awaited) && released >= awaited;
+            const uint64_t awaited = channel.acquired[static_cast<std::size_t>(warp.number)] * readers;
+            return isTellingPhases(block, warp, op, released + readers >= awaited) && released >= awaited;
           },
           [=](Block& block, Warp& warp) {
             needBarriers(block, warp, op, alloc);
@@ -194,10 +202,13 @@ Awaited waitForFill(Flattener& to, tilegpu::SlotWaitOp op) {
   auto places = std::make_shared<const BufferPlaces>(op, op.getBuffer());
   auto alloc = op.getBuffer().getDefiningOp<tilegpu::AllocOp>();
   const int slot = to.slot(op.getSlot());
-  return {[=](Block& block, Warp& warp) {
+  return {[=, writers = warpsAt<tilegpu::SlotCommitOp>(alloc)](Block& block, Warp& warp) {
             Channel& channel = block.channel(alloc, warp.values[slot].scalar.i);
             const uint64_t before = channel.passed[static_cast<std::size_t>(warp.number)];
-            const uint64_t fewest = *llvm::min_element(channel.committed);
+            // Where one group fills the slot the others have never committed it.
+            std::vector<uint64_t> committed = channel.committed;
+            llvm::sort(committed, std::greater<>());
+            const uint64_t fewest = committed[writers - 1];
             return isTellingPhases(block, warp, op, fewest >= before) && fewest > before;
           },
           [=](Block& block, Warp& warp) {

@@ -43,6 +43,7 @@ OperandPlaces registerOperand(const Distribution& tile, int64_t warps) {
 /// Everything about a dot that is the same in all trips.
 struct DotPlan {
   OperandPlaces a, b;
+  int64_t firstRow = 0;  ///< of the result, that a's first row gives
   std::shared_ptr<const Distribution> c;
   Type element, operandElement;
   tilegpu::DotAsyncOp op;
@@ -86,7 +87,7 @@ class RunningDot {
         std::vector<double>& sum = sums[static_cast<std::size_t>(row)];
         sum.assign(static_cast<std::size_t>(n), 0);
         for (int64_t k = 0; k < depth; ++k) {
-          double left = p.a.shared ? read(block, p.a, *startOfA, row, k) : held(row, k);
+          double left = p.a.shared ? read(block, p.a, *startOfA, row - p.firstRow, k) : held(row, k);
           for (int64_t j = 0; j < n; ++j) sum[static_cast<std::size_t>(j)] += left * right[static_cast<std::size_t>(k * n + j)];
         }
       }
@@ -123,7 +124,7 @@ class RunningDot {
     if (!p.a.shared || !startOfA) return;
     for (int64_t row : rows)
       for (int64_t k = 0; k < p.a.columns; ++k)
-        visit(*startOfA + p.a.shared->offset(p.a.element(row, k)), p.a.shared->elementBytes(), *p.a.shared);
+        visit(*startOfA + p.a.shared->offset(p.a.element(row - p.firstRow, k)), p.a.shared->elementBytes(), *p.a.shared);
   }
 
   std::shared_ptr<const DotPlan> plan;
@@ -136,18 +137,23 @@ class RunningDot {
 
 }  // namespace
 
-Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op) {
+namespace {
+
+/// What the warps of one group do, or all of them where they have the same operands.
+Action dotOfGroup(Flattener& to, tilegpu::DotAsyncOp op, int64_t group) {
+  const tilegpu::DotAsyncOp::Factors factors = op.factors()[static_cast<std::size_t>(group)];
   auto plan = std::make_shared<DotPlan>();
   plan->op = op;
   plan->c = to.distribution(op.getAcc());
   plan->element = op.getAcc().getType().getElementType();
   plan->operandElement = op.getB().getType().getElementType();
-  plan->b = sharedOperand(op, op.getB(), op.getTransposedB());
-  bool inRegisters = !op.getASlot();
+  plan->b = sharedOperand(op, factors.b, op.getTransposedB());
+  bool inRegisters = !factors.slotOfA;
   plan->a =
-      inRegisters ? registerOperand(*to.distribution(op.getA()), plan->c->warps()) : sharedOperand(op, op.getA(), op.getTransposedA());
-  int slotOfA = inRegisters ? to.slot(op.getA()) : to.slot(op.getASlot());
-  return [=, plan = std::shared_ptr<const DotPlan>(plan), slotOfB = to.slot(op.getBSlot()), acc = to.slot(op.getAcc()),
+      inRegisters ? registerOperand(*to.distribution(factors.a), plan->c->warps()) : sharedOperand(op, factors.a, op.getTransposedA());
+  plan->firstRow = group * plan->a.rows;
+  int slotOfA = to.slot(inRegisters ? factors.a : factors.slotOfA);
+  return [=, plan = std::shared_ptr<const DotPlan>(plan), slotOfB = to.slot(factors.slotOfB), acc = to.slot(op.getAcc()),
           into = to.slot(op.getResult())](Block& block, Warp& warp) {
     std::optional<int64_t> startOfA, startOfB = plan->b.shared->slotStart(block, warp.values[slotOfB].scalar.i);
     std::shared_ptr<const Elements> a;
@@ -162,6 +168,17 @@ Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op) {
       dot->end(at);
     });
     warp.values[into].tile = dot->result;
+  };
+}
+
+}  // namespace
+
+Action dotAsync(Flattener& to, tilegpu::DotAsyncOp op) {
+  std::vector<Action> groups;
+  for (std::size_t group = 0; group < op.factors().size(); ++group) groups.push_back(dotOfGroup(to, op, static_cast<int64_t>(group)));
+  if (groups.size() == 1) return groups.front();
+  return [=, warps = *tilegpu::targetOf(op).warpGroup](Block& block, Warp& warp) {
+    groups[static_cast<std::size_t>(warp.number / warps)](block, warp);
   };
 }
 

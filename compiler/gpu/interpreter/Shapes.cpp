@@ -158,7 +158,7 @@ Action shapeAction(Flattener& to, Operation* op) {
       .Case<tile::SplitOp>([&](auto one) { return split(to, one); })
       .Case<tile::JoinOp>([&](auto one) { return join(to, one); })
       .Case<tilegpu::SliceOp>([&](auto one) { return slice(to, one); })
-      .Case<tile::AssumeDivisibleOp>([&](tile::AssumeDivisibleOp one) -> Action {
+      .Case<tile::AssumeDivisibleOp, tilegpu::GroupPartOp>([&](auto one) -> Action {
         return [from = to.slot(one.getInput()), into = to.slot(one.getResult())](Block&, Warp& warp) {
           warp.values[into] = warp.values[from];
         };

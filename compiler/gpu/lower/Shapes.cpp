@@ -128,6 +128,11 @@ LogicalResult lower(Lowering& to, tile::ReshapeOp op) {
   });
 }
 
+LogicalResult lower(Lowering& to, tilegpu::GroupPartOp op) {
+  to.set(op.getResult(), to.registers(op.getInput()));
+  return success();
+}
+
 LogicalResult lower(Lowering& to, tilegpu::SliceOp op) {
   return rename(to, op, op.getInput(), op.getResult(), [&](const Coords& j) {
     Coords i = j;
@@ -166,7 +171,7 @@ LogicalResult lower(Lowering& to, tile::JoinOp op) {
 std::optional<LogicalResult> lowerShape(Lowering& to, Operation* op) {
   return llvm::TypeSwitch<Operation*, std::optional<LogicalResult>>(op)
       .Case<tile::SplatOp, tile::UnsplatOp, tile::ArangeOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::TransOp, tile::ReshapeOp,
-            tilegpu::SliceOp, tile::SplitOp, tile::JoinOp>([&](auto shape) { return lower(to, shape); })
+            tilegpu::SliceOp, tilegpu::GroupPartOp, tile::SplitOp, tile::JoinOp>([&](auto shape) { return lower(to, shape); })
       .Default([](Operation*) { return std::nullopt; });
 }
 

@@ -56,7 +56,7 @@ CopySet copiesOf(Value token) {
 }
 
 SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
-  if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer()}};
+  if (auto load = dyn_cast<LoadBufferOp>(op)) return {{.buffer = load.getBuffer(), .bySlot = isCommitted(load.getBuffer())}};
   if (auto store = dyn_cast<StoreBufferOp>(op))
     return {{.buffer = store.getBuffer(), .write = true, .bySlot = isCommitted(store.getBuffer())}};
   if (auto store = dyn_cast<StoreBoxesOp>(op)) return {{.buffer = store.getBuffer(), .write = true, .byWarp = true}};
@@ -66,10 +66,11 @@ SmallVector<BufferAccess, 2> accessesOf(Operation* op) {
   SmallVector<BufferAccess, 2> accesses;
   auto dot = dyn_cast<DotAsyncOp>(op);
   if (auto wait = dyn_cast<DotWaitOp>(op)) dot = dotOf(wait.getValue());
-  if (dot) {
-    accesses.push_back({.buffer = dot.getB(), .dot = true});
-    if (isa<BufferType>(dot.getA().getType())) accesses.push_back({.buffer = dot.getA(), .dot = true, .bySlot = isCommitted(dot.getA())});
-  }
+  if (dot)
+    for (const DotAsyncOp::Factors& group : dot.factors()) {
+      accesses.push_back({.buffer = group.b, .dot = true});
+      if (group.slotOfA) accesses.push_back({.buffer = group.a, .dot = true, .bySlot = isCommitted(group.a)});
+    }
   if (auto wait = dyn_cast<CopyWaitOp>(op)) {
     llvm::SmallSetVector<Value, 4> buffers;
     for (Value token : wait.getTokens())
@@ -90,6 +91,8 @@ void forEachSlot(Operation* op, llvm::function_ref<void(Value, OpOperand&)> visi
       .Case([&](DotAsyncOp dot) {
         visit(dot.getB(), dot.getBSlotMutable());
         if (dot.getASlot()) visit(dot.getA(), dot.getASlotMutable()[0]);
+        MutableOperandRange others = dot.getOthersMutable();
+        for (unsigned i = 0; i + 1 < others.size(); i += 2) visit(others[i].get(), others[i + 1]);
       });
 }
 
@@ -102,6 +105,11 @@ bool touches(Operation* op, const llvm::SmallSetVector<Value, 4>& buffers) {
 }
 
 bool isReleased(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<ReleaseOp>); }
+
+bool isOfPair(Value buffer) {
+  Operation* alloc = buffer.getDefiningOp();
+  return alloc && alloc->hasAttr(kPairedAttr);
+}
 
 bool isCommitted(Value buffer) { return llvm::any_of(buffer.getUsers(), llvm::IsaPred<SlotCommitOp>); }
 

@@ -41,6 +41,8 @@ bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& bu
 bool isReleased(mlir::Value buffer);
 
 /// Whether warps fill the buffer's slots for one that owns what they hold (tilegpu.slot_commit).
+/// Whether warp groups that compute different products exchange tiles in it, and hand its slots over (-tilegpu-assign-pairs).
+bool isOfPair(mlir::Value buffer);
 bool isCommitted(mlir::Value buffer);
 
 /// Whether an engine stores from the buffer (tilegpu.store_boxes).

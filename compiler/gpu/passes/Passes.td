@@ -35,6 +35,7 @@ def AssignLayoutsPass : Pass<"tilegpu-assign-layouts", "::mlir::ModuleOp"> {
   }];
   let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">,
                  Option<"owners", "owners", "bool", "false", "Results that are only added to memory have one warp group as their owner">,
+                 Option<"pairs", "pairs", "bool", "false", "Of products of the same shape each warp group computes one">,
                  Option<"programs", "programs", "bool", "false", "Blocks are to take several programs, whose operands need shared memory">];
   let dependentDialects = ["TileGpuDialect"];
 }
@@ -79,6 +80,14 @@ def ExchangeOperandsPass : Pass<"tilegpu-exchange-operands", "::mlir::func::Func
   let description = [{
     The exchange becomes a store into a buffer with a slot for each warp group, which an order of the loop may place apart from the product. Runs
     before `-tilegpu-schedule-loops`, where an order ends with `owners`.
+  }];
+}
+
+def ExchangePairsPass : Pass<"tilegpu-exchange-pairs", "::mlir::func::FuncOp"> {
+  let summary = "Store what warp groups exchange that compute different products";
+  let description = [{
+    What follows from one product of a pair, and is used beside it, becomes a store into a buffer and reads of that, which an order of the loop may
+    place. Runs before `-tilegpu-schedule-loops`, where an order ends with `pairs`.
   }];
 }
 
@@ -149,6 +158,14 @@ def AssignOwnersPass : Pass<"tilegpu-assign-owners", "::mlir::func::FuncOp"> {
   let description = [{
     For dots whose first operand `-tilegpu-exchange-operands` has put into shared memory, and whose result is only added to memory. The owner alone
     waits for what the others have written. Runs before `-tilegpu-store-boxes` and `-tilegpu-place-waits`.
+  }];
+}
+
+def AssignPairsPass : Pass<"tilegpu-assign-pairs", "::mlir::func::FuncOp"> {
+  let summary = "Let each warp group compute one product, and what follows from it alone";
+  let description = [{
+    The products of a pair become one instruction, for which each group has operands of its own; what `-tilegpu-exchange-pairs` has found to follow
+    from one of them is for its group. Runs before `-tilegpu-store-boxes` and `-tilegpu-place-waits`.
   }];
 }
 

@@ -21,6 +21,7 @@ OrderWords wordsOf(const PipelineOptions& options, std::string& order) {
   words.persistent |= options.repeat || words.dynamic;
   words.cluster |= options.cluster;
   words.owners &= options.roles && options.boxes;
+  words.pairs &= options.roles && options.boxes;
   return words;
 }
 
@@ -31,6 +32,7 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Or
     pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
     pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
   }
+  if (words.pairs) pm.addNestedPass<func::FuncOp>(tilegpu::createAssignPairsPass());
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
@@ -80,6 +82,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target,
                                                .warps = options.warps,
                                                .owners = owners,
+                                               .pairs = words.pairs,
                                                .programs = words.persistent && options.roles && options.boxes}));
   pm.addPass(tilegpu::createRemoveConversionsPass());
   pm.addPass(createCanonicalizerPass());
@@ -93,6 +96,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(createCanonicalizerPass());
   verifyLayouts();
   if (owners) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangeOperandsPass());
+  if (words.pairs) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangePairsPass());
   auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
   // An order names the nodes of a loop with boxes: without them there may be others.

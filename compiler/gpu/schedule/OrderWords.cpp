@@ -21,11 +21,9 @@ std::optional<std::int64_t> wavesOf(std::string_view word) {
 
 /// Whether it is one of the words.
 bool note(std::string_view word, OrderWords& words) {
-  constexpr std::pair<std::string_view, bool OrderWords::*> kFlags[] = {{"owners", &OrderWords::owners},
-                                                                        {"persistent", &OrderWords::persistent},
-                                                                        {"dynamic", &OrderWords::dynamic},
-                                                                        {"cluster", &OrderWords::cluster},
-                                                                        {"dies", &OrderWords::dies}};
+  constexpr std::pair<std::string_view, bool OrderWords::*> kFlags[] = {
+      {"owners", &OrderWords::owners},   {"pairs", &OrderWords::pairs},     {"persistent", &OrderWords::persistent},
+      {"dynamic", &OrderWords::dynamic}, {"cluster", &OrderWords::cluster}, {"dies", &OrderWords::dies}};
   for (const auto& [name, flag] : kFlags)
     if (word == name) return words.*flag = true;
   const std::optional<std::int64_t> waves = wavesOf(word);

@@ -11,7 +11,7 @@ namespace fattn::gpu {
 
 /// What an order asks for beside the order.
 struct OrderWords {
-  bool owners = false, persistent = false, dynamic = false, cluster = false, dies = false;
+  bool owners = false, pairs = false, persistent = false, dynamic = false, cluster = false, dies = false;
   std::optional<std::int64_t> waves;  ///< of several the largest: each is a least number; 0 where the number is missing
 };
 

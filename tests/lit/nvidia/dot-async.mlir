@@ -205,3 +205,29 @@ func.func @padding() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", 
   tile.device_print "e", %e : tensor<64x16xf32, #acc>
   return
 }
+
+// -----
+
+// Two groups with operands of their own: the second one's lower words are chosen by the group's number, and all else is the same.
+#c = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (64,0) | dim0: 128, dim1: 64">
+#a = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32), 512 -> (8,0), 1024 -> (16,0), 2048 -> (32,0) | dim0: 64, dim1: 64">
+!tile = !tilegpu.buffer<1 x 64x64xbf16, #a>
+!ring = !tilegpu.buffer<2 x 64x64xbf16, #a>
+// CHECK-LABEL: func.func @operands_of_each_group
+// CHECK: %[[SECOND:.*]] = arith.cmpi eq, %{{.*}}, %c1_i32
+// CHECK: %[[A:.*]] = arith.select %[[SECOND]]
+// CHECK: %[[B:.*]] = arith.select
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK-SAME: %[[A]], %[[B]]
+// CHECK: wgmma.wait_group.sync.aligned 0;
+func.func @operands_of_each_group(%slot: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32, #c>
+  %k = tilegpu.alloc {offset = 0 : i64} : !tile
+  %v = tilegpu.alloc {offset = 8192 : i64} : !tile
+  %q = tilegpu.alloc {offset = 16384 : i64} : !ring
+  %o = tilegpu.alloc {offset = 32768 : i64} : !ring
+  %d = tilegpu.dot_async %k[%c0], %q[%slot], %zero others(%v, %c0, %o, %slot : !tile, i32, !ring, i32) {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>, transposed_b} : !tile, !ring, tensor<128x64xf32, #c>
+  %e = tilegpu.dot_wait %d : tensor<128x64xf32, #c>
+  return
+}

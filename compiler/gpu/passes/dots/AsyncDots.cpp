@@ -100,8 +100,8 @@ void begin(tile::DotOp dot, const DotInstruction& instruction) {
     text = InstructionAttr::get(text.getContext(), text.getName(), text.getDepth(), /*sharedA=*/true, text.getSharedB());
   }
   auto inFlight = DotAsyncOp::create(builder, dot.getLoc(), dot.getType(), dot.getAcc(), b->load.getBuffer(), b->load.getSlot(), left, slot,
-                                     text, transposedA, /*transposed_b=*/static_cast<bool>(b->trans));
-  for (StringRef name : {kOwnedAttr, kRunsOnAttr, kUsedAttr})
+                                     /*others=*/ValueRange(), text, transposedA, /*transposed_b=*/static_cast<bool>(b->trans));
+  for (StringRef name : {kOwnedAttr, kPairedAttr, kRunsOnAttr, kUsedAttr})
     if (Attribute kept = dot->getAttr(name)) inFlight->setAttr(name, kept);
   keepSourceLabel(b->load, inFlight, kSourceOfBAttr);
   if (a) keepSourceLabel(a->load, inFlight, kSourceOfAAttr);

@@ -13,6 +13,7 @@
 
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/roles/OwnedDots.h"
+#include "compiler/gpu/passes/roles/PairedDots.h"
 #include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -149,9 +150,19 @@ class AssignLayoutsPass : public impl::AssignLayoutsPassBase<AssignLayoutsPass> 
     function->setAttr(kWarpsAttr, b.getI64IntegerAttr(warps));
     if (programs && hasRoomForCopier(function)) function->setAttr(kSeveralAttr, b.getUnitAttr());
     if (owners) markOwned(function);
+    if (pairs) markPaired(function);
     LayoutPool pool(machine, warps);
     Assignment assignment(function, pool);
     return success(succeeded(assignment.solve()) && succeeded(Rewriter(assignment, pool).run(function)));
+  }
+
+  static void markPaired(func::FuncOp function) {
+    if (!hasRoomForCopier(function)) return;
+    const int64_t groups = warpsOf(function) / *targetOf(function).warpGroup;
+    function.walk([&](scf::ForOp loop) {
+      for (auto [group, dot] : llvm::enumerate(pairedDots(loop, groups)))
+        dot->setAttr(kPairedAttr, IntegerAttr::get(IntegerType::get(function.getContext(), 64), static_cast<int64_t>(group)));
+    });
   }
 
   static void markOwned(func::FuncOp function) {

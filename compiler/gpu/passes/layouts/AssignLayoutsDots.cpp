@@ -11,7 +11,8 @@
 // memory are read in wider pieces, while a result of another dot may have the order of the other row.
 //
 // Instructions of warp groups, which read shared memory themselves, are one more way: all groups along the rows, or as many as the rows
-// suffice for, and the others along the columns. Where a dot is to have one group as its owner, that is the only way.
+// suffice for, and the others along the columns. Where a dot is to have one group as its owner, or is one of a pair of which each group
+// computes one, that is the only way.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
@@ -143,7 +144,8 @@ static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixIn
   return option;
 }
 
-/// The dot as instructions of one warp group, its owner, for which the others hold copies; nothing where the row does not serve.
+/// The dot as instructions of one warp group, its owner or one of a pair, for which the others hold copies; nothing where the row does not
+/// serve.
 static std::optional<DotOption> ownerOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
                                             LayoutPool& pool) {
   if (!canLieInShared(dot, 1) || !suitsGroups(dot, row, 1, 1)) return std::nullopt;
@@ -157,6 +159,7 @@ static std::optional<DotOption> ownerOption(tile::DotOp dot, const gpu::MatrixIn
   DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
   option.row = &row;
   option.depth = row.k;
+  option.sharedA = dot->hasAttr(kPairedAttr);
   option.sharedB = true;
   double instructions = static_cast<double>(m) / row.m * static_cast<double>(depth) / row.k;
   option.cycles = instructions * row.cyclesOf(static_cast<int>(n), /*aInShared=*/true).value_or(static_cast<double>(n) / 2);
@@ -194,7 +197,7 @@ FailureOr<std::vector<DotOption>> dotOptions(tile::DotOp dot, LayoutPool& pool) 
   for (const gpu::MatrixInstruction& group : pool.target().matrix) {
     if (isForSingleWarps(dot, pool.target(), pool.warps())) break;
     if (!group.asynchronous || !group.a.has(gpu::Home::Registers) || pool.warps() % group.warps) continue;
-    if (dot->hasAttr(kOwnedAttr))
+    if (dot->hasAttr(kOwnedAttr) || dot->hasAttr(kPairedAttr))
       if (auto option = ownerOption(dot, group, first, depth, pool)) return std::vector{*option};
     if (auto option = groupOption(dot, group, first, depth, pool)) options.push_back(*option);
   }

@@ -22,8 +22,10 @@
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
-// - Behind the last reader of a buffer that an engine fills in boxes the slot is released; in the next trip, where that is a dot that runs
-//   on. Such a buffer's copies run one trip less ahead, or there is a slot more.
+// - Behind the last reader of a buffer that an engine fills in boxes, or one warp group for others, the slot is released; in the next trip,
+// where that is a dot that runs
+//   on. Such a buffer's copies run one trip less ahead, or there is a slot more. So do those of a buffer that a later stage reads, where
+//   shared memory does not suffice for the slot more (CopyDistances.h).
 // - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
@@ -32,6 +34,7 @@
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/loops/CopyDistances.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -60,6 +63,11 @@ class Pipeliner {
     if (ahead == 0 && !lateStages) return loop;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
     if (ahead > 0 && mayRefill) findRefills(), findEarlyAddresses();
+    auto stages = [&](Value buffer) {
+      const auto [first, last] = readStages(buffer);
+      return std::pair(first, last + (lastRunsOn(buffer.getDefiningOp<AllocOp>()) ? 1 : 0));
+    };
+    shortened = shortenedCopies(loop, fetches, ahead, stages, [&](Operation* op) { return stage.at(op); });
     shift = ahead;
     for (Operation* fetch : fetches) shift = std::max(shift, ahead + refills.contains(fetch) + earlyAddresses.contains(fetch));
     for (auto& [op, s] : order) s += shift, stage[op] = s;
@@ -137,11 +145,14 @@ class Pipeliner {
     for (Operation* op : ops) stage[op] = when;
     if (earlyAddresses.contains(fetch)) loadEarlier(ops, when - 1);
     if (meeting) return insert(ops, after(meeting));
-    insert(ops, copy && ahead > 0 ? behindFirstWaits() : ahead > 0 ? behindStores(store) : before(copy ? *copy->user_begin() : store));
+    insert(ops, copy && distanceOf(copy) > 0 ? behindFirstWaits()
+                : !copy && ahead > 0         ? behindStores(store)
+                                             : before(copy ? *copy->user_begin() : store));
   }
 
   /// Trips that a copy runs ahead of its first reader. A dot that runs on takes one of several, so that the buffer has no slot more.
   int64_t distanceOf(CopyAsyncOp copy) {
+    if (shortened.contains(copy)) return ahead - 1;
     auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
     return ahead > 1 && copy.isBulk() && alloc && lastRunsOn(alloc) ? ahead - 1 : ahead;
   }
@@ -266,7 +277,7 @@ class Pipeliner {
     auto alloc = (copy ? copy.getBuffer() : cast<StoreBufferOp>(fill).getBuffer()).getDefiningOp<AllocOp>();
     unsigned when = stage.at(fill), last = std::max(when, readStages(alloc).second) + (lastRunsOn(alloc) ? 1 : 0);
     int64_t slots = std::max(static_cast<int64_t>(last) - when + (refills.contains(fill) ? 0 : 1), alloc.getResult().getType().getSlots());
-    if (copy && copy.isBulk()) release(alloc, slots);
+    if ((copy && copy.isBulk()) || isOfPair(alloc)) release(alloc, slots);
     if (slots == 1) return;
     alloc.getResult().setType(alloc.getResult().getType().withSlots(slots));
     (copy ? copy.getSlotMutable() : cast<StoreBufferOp>(fill).getSlotMutable()).assign(counter(when, slots));
@@ -564,6 +575,7 @@ class Pipeliner {
   StagedOps order, counting;
   bool lateStages = false, mayRefill = true;
   llvm::DenseMap<Operation*, Operation*> refills;   ///< copies that run one trip further ahead, and what each stands behind
+  llvm::SmallPtrSet<Operation*, 4> shortened;       ///< copies that run one trip less ahead
   llvm::SmallPtrSet<Operation*, 4> earlyAddresses;  ///< copies whose addresses are loaded a trip before them
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found

@@ -195,16 +195,16 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     return success();
   }
 
-  /// Whether threads fill a buffer in the loop that the operation reads.
+  /// Whether threads fill a buffer in the loop that the operation reads, and hand its slots over by barriers of the block.
   static bool readsWhatThreadsFill(Operation* op, scf::ForOp loop) {
     auto load = dyn_cast<LoadBufferOp>(op);
-    return load && llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
+    return load && !isOfPair(load.getBuffer()) && llvm::any_of(load.getBuffer().getUsers(), [&](Operation* user) {
              auto copy = dyn_cast<CopyAsyncOp>(user);
              return loop->isAncestor(user) && (copy ? !copy.isBulk() : isa<StoreBufferOp>(user));
            });
   }
 
-  /// Only slots that an engine fills wait for what still reads them.
+  /// Only slots that an engine fills, and those that groups of a pair hand over, wait for what still reads them.
   LogicalResult markThoseThatRunOn(scf::ForOp loop, const LoopGraph& graph, const gpu::Schedule& order) {
     for (auto [node, operations] : llvm::enumerate(graph.operations)) {
       if (!order.runsOn[node]) continue;

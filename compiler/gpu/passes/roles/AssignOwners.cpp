@@ -34,6 +34,7 @@
 // Runs before -tilegpu-store-boxes and -tilegpu-place-waits. Test: tests/lit/gpu/owners.mlir.
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/roles/GroupLayouts.h"
 #include "compiler/gpu/passes/roles/OwnedDots.h"
 #include "compiler/gpu/passes/roles/Roles.h"
 #include "fattn/Error.h"
@@ -48,36 +49,6 @@ namespace fattn::tilegpu {
 #include "compiler/gpu/passes/Passes.h.inc"
 
 namespace {
-
-using layout::Coords, layout::LinearLayout;
-
-/// What all groups hold together, in one group of so many warps: each of its threads has the registers of its counterparts in the others,
-/// in the order of the groups.
-LinearLayout inOneGroup(const LinearLayout& layout, int64_t groupWarps) {
-  std::vector<LinearLayout::Input> inputs;
-  std::vector<Coords> further;
-  const LinearLayout linear = layout.linearPart();
-  for (const layout::Axis& in : linear.inputs()) {
-    inputs.push_back({in.name, {}});
-    for (int bit = 0; bit < in.bits; ++bit) {
-      Coords image = linear.at({{in.name, int64_t{1} << bit}});
-      const bool ofGroups = in.name == layout::kWarp && (int64_t{1} << bit) >= groupWarps;
-      if (!ofGroups)
-        inputs.back().bases.push_back(std::move(image));
-      else if (llvm::any_of(image, [](int64_t place) { return place != 0; }))
-        further.push_back(std::move(image));
-    }
-  }
-  std::vector<layout::Repeat> repeats;
-  for (layout::Repeat repeat : layout.repeats()) {
-    if (repeat.in == layout::kWarp && repeat.out.empty()) continue;  // copies
-    if (repeat.in == layout::kWarp) repeat.in = layout::kRegister;
-    repeats.push_back(std::move(repeat));
-  }
-  for (LinearLayout::Input& input : inputs)
-    if (input.name == layout::kRegister) llvm::append_range(input.bases, further);
-  return LinearLayout(inputs, linear.outputs(), repeats);
-}
 
 class OwnerAssigner {
  public:
@@ -224,7 +195,7 @@ class AssignOwnersPass : public impl::AssignOwnersPassBase<AssignOwnersPass> {
     try {
       SmallVector<AllocOp> exchanged;
       func.walk([&](AllocOp alloc) {
-        if (alloc->hasAttr(kExchangeAttr)) exchanged.push_back(alloc);
+        if (alloc->hasAttr(kExchangeAttr) && !isOfPair(alloc)) exchanged.push_back(alloc);
       });
       for (AllocOp alloc : exchanged) OwnerAssigner(alloc).run();
     } catch (const Error& error) {

@@ -14,6 +14,9 @@
 // There is one matrix unit for all groups. Where they all begin at once they also compute at once, and the unit is idle meanwhile; in turns
 // one group computes while the others' dots run.
 //
+// So they do where each group has operands of its own, of one dot after the other: what follows from the first group's product then runs
+// beside the second group's.
+//
 // In loops whose dots all begin before the first of them is waited for, and that have other work on tiles. Not where groups wait for one
 // another among the dots, at a barrier or for what one of them leaves: a group that has the turn would wait for one that waits for it.
 // Assumption: A1 all groups take the same trips, as loops' bounds are the same in all threads. Runs behind -tilegpu-split-roles, where the
@@ -55,6 +58,13 @@ SmallVector<DotAsyncOp> dotsTogether(scf::ForOp loop) {
   return dots;
 }
 
+/// The dot of the body for which each group has operands of its own; else none.
+SmallVector<DotAsyncOp> dotsOfGroups(scf::ForOp loop) {
+  for (auto dot : loop.getBody()->getOps<DotAsyncOp>())
+    if (!dot.getOthers().empty()) return {dot};
+  return {};
+}
+
 /// Whether a trip computes on tiles beside its dots.
 bool computes(scf::ForOp loop) {
   return llvm::any_of(*loop.getBody(),
@@ -68,8 +78,9 @@ class PlaceTurnsPass : public impl::PlaceTurnsPassBase<PlaceTurnsPass> {
       if (func.isDeclaration() || !func->hasAttr(kCopierWarpsAttr)) continue;
       bool any = false;
       func.walk([&](scf::ForOp loop) {
-        SmallVector<DotAsyncOp> dots = dotsTogether(loop);
-        if (dots.empty() || !computes(loop)) return;
+        SmallVector<DotAsyncOp> dots = dotsOfGroups(loop);
+        if (dots.empty() && computes(loop)) dots = dotsTogether(loop);
+        if (dots.empty()) return;
         OpBuilder b(dots.front());
         TurnWaitOp::create(b, dots.front().getLoc());
         b.setInsertionPointAfter(dots.back());

@@ -212,11 +212,12 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     return begin + kClaimsBytes;
   }
 
-  /// A buffer that shares its bytes is released behind what uses them last, and fenced from what threads have written there.
+  /// A buffer that boxes fill once a program and that shares its bytes is released behind what uses them last, and fenced from what threads have written there.
   static void moveReleases(func::FuncOp func) {
     SmallVector<ReleaseOp> releases;
     func.walk([&](ReleaseOp release) {
-      if (!isFilledByBoxes(release.getBuffer().getDefiningOp<AllocOp>(), /*inLoop=*/true)) releases.push_back(release);
+      auto alloc = release.getBuffer().getDefiningOp<AllocOp>();
+      if (isFilledByBoxes(alloc, /*inLoop=*/false) && !isFilledByBoxes(alloc, /*inLoop=*/true)) releases.push_back(release);
     });
     for (ReleaseOp release : releases) {
       Operation* last = release;
