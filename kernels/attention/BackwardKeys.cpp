@@ -44,8 +44,8 @@ struct KeySums {
 };
 
 /// Whether P is kept as dV takes it, rounded to the type, until dP is there. A thread has no registers for P in f32 beside dP where a block
-/// has more queries than this. Where warp groups exchange P they have it as dV takes it, so that there is one to exchange. dQ and dK are then
-/// less exact (docs/backward.md).
+/// has more queries than this. Where warp groups exchange P they have it as dV takes it, so that there is one to exchange. dQ and dK are
+/// then less exact (docs/backward.md).
 bool keepsRounded(const TileConfig& tile) { return tile.block_m > 64 || backward::hasPairs(tile); }
 
 /// Adds to the sums what the queries of one head give.

@@ -233,8 +233,9 @@ class Execution {
   }
 
   void neverTaken(Operation* alloc) {
-    run_.log.report(FaultKind::Undefined, nullptr, alloc,
-                    [&] { return fmt::format("{} has slots that warps filled and that some warp which reads them never waited for", describe(alloc)); });
+    run_.log.report(FaultKind::Undefined, nullptr, alloc, [&] {
+      return fmt::format("{} has slots that warps filled and that some warp which reads them never waited for", describe(alloc));
+    });
   }
 
   void neverSent(Operation* alloc) {
