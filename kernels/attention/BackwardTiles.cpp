@@ -51,7 +51,7 @@ TileConfig tileWithSums(std::int64_t width) {
 TileConfig wholeRowsTile(const Parameters& parameters) {
   const bool sums = parameters.flag("sums");
   const std::int64_t width = widthOf(parameters);
-  if (width > 128) return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a d C b c e D");
+  if (width > 128) return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a c b d C D_ pairs");
   if (sums) return tileWithSums(width);
   if (width > 64) return tileOf(64, 128, 8, "A B a C b c D");
   return parameters.flag("causal") ? tileOf(64, 128, 8, "D1 A B a C b c") : tileOf(64, 128, 8, "A B a C b c D_", 3);
