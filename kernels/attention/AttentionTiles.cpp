@@ -19,6 +19,7 @@ constexpr const char* kLateDotDynamic = "A B1 a b dynamic";  // the first, and a
 // Best first; the last is for chips with little shared memory.
 std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
   const bool padded = width % 16 != 0;  // columns of zeros and their checks take registers
+  const bool grows = width % 32 == 24;  // to a multiple of 32 (-tilegpu-pad-tiles)
   if (dtype == DType::F32) {            // both parts of a split operand take registers
     const TileConfig narrow{.block_m = 64, .block_n = 16, .stages = 2, .warps = 4},
         shallow{.block_m = 128, .block_n = 8, .stages = 2, .warps = 8};
@@ -31,12 +32,13 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
   }
   const TileConfig usual{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4};
   if (width >= 48 && width <= 64) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateDot}};
-  if (width <= 80 || (width <= 128 && !padded)) return {usual};
+  if (width == 88) return {TileConfig{.block_m = 128, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateTail}};
+  if (width <= 80 || (width <= 128 && (!padded || grows))) return {usual};
   if (width <= 128) return {TileConfig{.block_m = 128, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
   std::vector<TileConfig> wide = {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
                                   {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateTail},
                                   {.block_m = 64, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
-  if (width == 160 || width == 192)
+  if (width == 152 || width == 160 || width == 184 || width == 192)
     wide.insert(wide.begin(), TileConfig{.block_m = 64, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateTail});
   return wide;
 }

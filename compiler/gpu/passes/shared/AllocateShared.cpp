@@ -212,7 +212,8 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
     return begin + kClaimsBytes;
   }
 
-  /// A buffer that boxes fill once a program and that shares its bytes is released behind what uses them last, and fenced from what threads have written there.
+  /// A buffer that boxes fill once a program and that shares its bytes is released behind what uses them last, and fenced from what threads
+  /// have written there.
   static void moveReleases(func::FuncOp func) {
     SmallVector<ReleaseOp> releases;
     func.walk([&](ReleaseOp release) {

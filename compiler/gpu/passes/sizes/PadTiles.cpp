@@ -16,6 +16,10 @@
 // wide as it can be. On an H200 the zeros cost less than narrow boxes. So do rows of sectors that no wider columns of a swizzle divide (240
 // elements), where the line is not much longer: in columns of 32 bytes the unit reads shared memory at a part of its speed.
 //
+// An instruction's shallower form takes nearly as long as the deep one: a depth of 88 takes 11 instructions of 8 and 6 of 16, so that it
+// grows to 96. Only where rows become whole columns of 64 bytes: on an H200 widths of 88 and 120 gain a fifth to a third, and one of 136,
+// which would grow to 144, loses.
+//
 // What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
 // sums from the end, the depth of dots, and what accesses memory. Dots say how much of them is no padding (tilegpu.used): a matrix unit
 // multiplies no more of it. A size becomes the same everywhere in a function, so that operations
@@ -61,6 +65,17 @@ int64_t unitDepth(tile::DotOp dot, const gpu::Target& target) {
   return 0;
 }
 
+/// What a dot's depth is made a multiple of: an instruction's depth, where fewer of these with zeros do than of its shallower form without,
+/// and rows become whole columns of 64 bytes.
+int64_t multipleOfDepth(tile::DotOp dot, const gpu::MatrixInstruction& row) {
+  constexpr uint64_t kColumn = 64;
+  const auto depth = static_cast<uint64_t>(dot.getA().getType().getDimSize(1)), whole = static_cast<uint64_t>(row.k);
+  const auto least = static_cast<uint64_t>(granuleOf(row).k);
+  const uint64_t bytes = llvm::alignTo(depth, whole) * elementBits(dot.getA().getType().getElementType()) / 8;
+  const bool fewer = llvm::divideCeil(depth, whole) < llvm::divideCeil(depth, least);
+  return fewer && bytes % kColumn == 0 ? row.k : granuleOf(row).k;
+}
+
 tile::LoadOp loadOf(Value operand) {
   auto trans = operand.getDefiningOp<tile::TransOp>();
   return (trans ? trans.getInput() : operand).getDefiningOp<tile::LoadOp>();
@@ -93,7 +108,7 @@ class Sizes {
       need(a.getDimSize(0), granule.m);
       need(b.getDimSize(1), granule.n);
       int64_t unit = unitDepth(dot, target);
-      need(a.getDimSize(1), std::max<int64_t>(granule.k, unit));
+      need(a.getDimSize(1), std::max<int64_t>(multipleOfDepth(dot, *row), unit));
       if (unit == 0) return;
       for (Value operand : {dot.getA(), dot.getB()})
         if (auto load = loadOf(operand); load && load.getType().getRank() == 2) need(load.getType().getDimSize(1), lineOf(load, target));
