@@ -38,7 +38,8 @@ std::vector<TileConfig> candidates(DType dtype, std::int64_t width) {
   std::vector<TileConfig> wide = {{.block_m = 128, .block_n = 64, .stages = 2, .warps = 8},
                                   {.block_m = 128, .block_n = 32, .stages = 2, .warps = 8, .schedule = kLateTail},
                                   {.block_m = 64, .block_n = 32, .stages = 2, .warps = 4, .schedule = kLateTail}};
-  if (width == 152 || width == 160 || width == 184 || width == 192)
+  if (width == 152 || width == 184) wide.erase(wide.begin());
+  if (width == 160 || width == 192)
     wide.insert(wide.begin(), TileConfig{.block_m = 64, .block_n = 64, .stages = 2, .warps = 4, .schedule = kLateTail});
   return wide;
 }

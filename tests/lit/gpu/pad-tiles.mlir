@@ -153,3 +153,30 @@ func.func @arguments(%x: tensor<33xf32>) -> tensor<33xf32> {
   %e = math.exp2 %x : tensor<33xf32>
   return %e : tensor<33xf32>
 }
+
+// -----
+
+// A depth of 88 takes 11 instructions of 8 and 6 of 16: it grows to 96, whose rows are whole columns of 64 bytes. 72 stays, as the rows of 80
+// would be none.
+// CHECK-LABEL: func.func @deep
+// CHECK: %[[A:.*]] = tile.load {{.*}} {boundary_check = array<i64: 0>, tilegpu.extents = array<i64: 16, 88>} : !tile.block_ptr<16x96xf16> -> tensor<16x96xf16>
+// CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} {tilegpu.used = array<i64: 88, 8>} : tensor<16x96xf16>, tensor<96x8xf16> -> tensor<16x8xf32>
+// CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} : tensor<16x72xf16>, tensor<72x8xf16> -> tensor<16x8xf32>
+func.func @deep(%a: !tile.ptr<f16>, %c: !tile.ptr<f32>, %n: i64) attributes {tile.kernel} {
+  %c0 = arith.constant 0 : i64
+  %c1 = arith.constant 1 : i64
+  %p = tile.make_block_ptr %a, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<16x88xf16>
+  %q = tile.make_block_ptr %a, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<88x8xf16>
+  %r = tile.make_block_ptr %a, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<16x72xf16>
+  %s = tile.make_block_ptr %a, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f16> -> !tile.block_ptr<72x8xf16>
+  %zero = arith.constant dense<0.0> : tensor<16x8xf32>
+  %x = tile.load %p {boundary_check = array<i64: 0>} : !tile.block_ptr<16x88xf16> -> tensor<16x88xf16>
+  %y = tile.load %q {boundary_check = array<i64: 0>} : !tile.block_ptr<88x8xf16> -> tensor<88x8xf16>
+  %d = tile.dot %x, %y, %zero : tensor<16x88xf16>, tensor<88x8xf16> -> tensor<16x8xf32>
+  %u = tile.load %r {boundary_check = array<i64: 0>} : !tile.block_ptr<16x72xf16> -> tensor<16x72xf16>
+  %v = tile.load %s {boundary_check = array<i64: 0>} : !tile.block_ptr<72x8xf16> -> tensor<72x8xf16>
+  %e = tile.dot %u, %v, %d : tensor<16x72xf16>, tensor<72x8xf16> -> tensor<16x8xf32>
+  %t = tile.make_block_ptr %c, shape [%n, %n], strides [%n, %c1], offsets [%c0, %c0] : !tile.ptr<f32> -> !tile.block_ptr<16x8xf32>
+  tile.store %t, %e : !tile.block_ptr<16x8xf32>, tensor<16x8xf32>
+  return
+}
