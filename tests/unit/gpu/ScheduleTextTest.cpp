@@ -155,8 +155,8 @@ std::string split(std::string order) {
   const OrderWords words = takeWords(order);
   order += ":";
   for (const auto& [isSaid, name] :
-       {std::pair(words.owners, " owners"), std::pair(words.persistent, " persistent"), std::pair(words.dynamic, " dynamic"),
-        std::pair(words.cluster, " cluster"), std::pair(words.dies, " dies")})
+       {std::pair(words.owners, " owners"), std::pair(words.pairs, " pairs"), std::pair(words.persistent, " persistent"),
+        std::pair(words.dynamic, " dynamic"), std::pair(words.cluster, " cluster"), std::pair(words.dies, " dies")})
     if (isSaid) order += name;
   return words.waves ? order + " waves " + std::to_string(*words.waves) : order;
 }
@@ -165,7 +165,7 @@ TEST(OrderWords, StandBehindTheNodesInAnyOrder) {
   EXPECT_EQ(split(""), ":");
   EXPECT_EQ(split("A B1 a b"), "A B1 a b:");
   EXPECT_EQ(split("A B1 a b dies waves2"), "A B1 a b: dies waves 2");
-  EXPECT_EQ(split("waves2 dies cluster persistent dynamic owners "), ": owners persistent dynamic cluster dies waves 2");
+  EXPECT_EQ(split("waves2 dies cluster pairs persistent dynamic owners "), ": owners pairs persistent dynamic cluster dies waves 2");
   EXPECT_EQ(split("dies A"), "dies A:") << "a node of this name";
   EXPECT_EQ(split("A wavesB"), "A wavesB:");
 }

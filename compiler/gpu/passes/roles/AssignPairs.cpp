@@ -220,10 +220,14 @@ class PairAssigner {
   }
 
   void keepLabels(DotAsyncOp begun) {
-    for (auto [group, dot] : llvm::enumerate(dots_))
-      for (auto [from, to] : {std::pair(sourceOfAAttr(0), sourceOfAAttr(group)), std::pair(sourceOfBAttr(0), sourceOfBAttr(group))})
-        if (Attribute label = DotAsyncOp(dot)->getAttr(from)) begun->setAttr(to, label);
-    if (Attribute used = DotAsyncOp(dots_.front())->getAttr(kUsedAttr)) begun->setAttr(kUsedAttr, used);
+    auto keep = [&](Operation* of, StringRef from, StringRef to) {
+      if (Attribute kept = of->getAttr(from)) begun->setAttr(to, kept);
+    };
+    for (size_t group = 0; group < dots_.size(); ++group) {
+      keep(dots_[group], sourceOfAAttr(0), sourceOfAAttr(group));
+      keep(dots_[group], sourceOfBAttr(0), sourceOfBAttr(group));
+    }
+    keep(dots_.front(), kUsedAttr, kUsedAttr);
   }
 
   Block& block_;
