@@ -26,6 +26,7 @@
 #include "compiler/gpu/passes/dots/ExchangedOperand.h"
 #include "compiler/gpu/passes/lazy/RematerializeLazy.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
+#include "compiler/gpu/passes/roles/PairedDots.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -283,7 +284,14 @@ class GraphBuilder {
       addEdge({.from = nodeOf(edge.from), .to = nodeOf(edge.to), .distance = edge.distance, .order = true});
   }
 
+  /// What follows from one of several products that each group computes one of (`tilegpu.paired`) is one group's work.
+  double shareOfGroup() const { return static_cast<double>(*targetOf(loop).warpGroup) / static_cast<double>(warpsOf(loop)); }
+
   void costs() {
+    const llvm::DenseMap<Operation*, int64_t> chains = chainsOf(*loop.getBody(), [](Operation* op) -> std::optional<int64_t> {
+      auto group = op->getAttrOfType<IntegerAttr>(kPairedAttr);
+      return isa<tile::DotOp>(op) && group ? std::optional(group.getInt()) : std::nullopt;
+    });
     for (auto [node, operations] : llvm::zip(graph.model.nodes, graph.operations))
       for (Operation* op : operations) {
         if (auto dot = dyn_cast<tile::DotOp>(op)) {
@@ -298,9 +306,11 @@ class GraphBuilder {
                       .instruction = instruction ? instruction->row->name : std::string_view()};
           node.working = std::max(node.working, fragmentRegisters(dot));
         } else if (node.kind == gpu::NodeKind::Arithmetic) {
-          gpu::ArithmeticWork work = workOf(op);
-          node.work.exp2 += work.exp2, node.work.fma += work.fma, node.work.add += work.add;
-          node.work.convert += work.convert, node.work.shuffle += work.shuffle, node.work.sharedBytes += work.sharedBytes;
+          const gpu::ArithmeticWork work = workOf(op);
+          const double part = chains.contains(op) ? shareOfGroup() : 1;
+          node.work.exp2 += work.exp2 * part, node.work.fma += work.fma * part, node.work.add += work.add * part;
+          node.work.convert += work.convert * part, node.work.shuffle += work.shuffle * part;
+          node.work.sharedBytes += work.sharedBytes * part;
           node.work.latency = std::max(node.work.latency, work.latency);
         }
       }

@@ -24,7 +24,7 @@
 // placed that, behind their last reader.
 //
 // Conditions, else an error: C1 the products of a pair stand next to each other: what follows from the first comes behind the last; C2 a
-// slot is read in one trip.
+// slot is read in one trip; C3 no warp needs another one's part of what follows from a product.
 //
 // Runs before -tilegpu-store-boxes and -tilegpu-place-waits. Test: tests/lit/gpu/pairs.mlir.
 #include "compiler/gpu/dialect/SourceLabels.h"
@@ -150,6 +150,11 @@ class Chain {
   }
 
   void take(OpBuilder& b, Operation* op) {
+    op->walk([](Operation* inner) {
+      auto reduce = dyn_cast<tile::ReduceOp>(inner);
+      if (crossesWarps(dyn_cast<ConvertLayoutOp>(inner)) || (reduce && crossesWarps(reduce)))
+        cannotPair("warps exchange what follows from a product, for which all of them would have to meet");
+    });
     Operation* clone = again(b, op);
     for (auto [from, to] : llvm::zip_equal(op->getResults(), clone->getResults())) map_.map(from, to);
   }
