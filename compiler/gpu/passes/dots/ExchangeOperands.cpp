@@ -48,17 +48,7 @@ void exchange(tile::DotOp dot, int64_t groups) {
   alloc->setAttr(kExchangeAttr, b.getUnitAttr());
   Value slot = arith::ConstantIntOp::create(outside, loc, 0, 32);
   StoreBufferOp::create(b, loc, operand.source, alloc, slot);
-  b.setInsertionPoint(dot);
-  Value read = LoadBufferOp::create(b, loc, type, alloc, slot);
-  if (operand.transposed) {
-    const layout::LinearLayout turned = layoutOf(type)->transpose(std::vector<int>{1, 0});
-    auto result = withLayout(RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType()), turned);
-    read = tile::TransOp::create(b, loc, result, read, ArrayRef<int64_t>{1, 0});
-  }
-  dot.getAMutable().assign(read);
-  auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
-  dot->setAttr(kInstructionAttr,
-               InstructionAttr::get(b.getContext(), text.getName(), text.getDepth(), /*sharedA=*/true, text.getSharedB()));
+  readFromBuffer(dot, type, alloc, slot, operand.transposed);
   dot->setAttr(kOwnedAttr, b.getUnitAttr());
   for (Operation* op : llvm::reverse(operand.chain)) op->erase();
 }

@@ -20,6 +20,7 @@
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/passes/dots/ExchangedOperand.h"
 #include "compiler/gpu/passes/roles/PairedDots.h"
 #include "fattn/Error.h"
 
@@ -113,19 +114,7 @@ class Exchange {
   }
 
   void give(Reader& reader) {
-    tile::DotOp dot = reader.dot;
-    auto type = cast<RankedTensorType>(value_.getType());
-    OpBuilder b(dot);
-    Value read = LoadBufferOp::create(b, dot.getLoc(), type, alloc_, slot_);
-    if (reader.transposed) {
-      const layout::LinearLayout turned = layoutOf(type)->transpose(std::vector<int>{1, 0});
-      auto result = withLayout(RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType()), turned);
-      read = tile::TransOp::create(b, dot.getLoc(), result, read, ArrayRef<int64_t>{1, 0});
-    }
-    dot.getAMutable().assign(read);
-    auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
-    dot->setAttr(kInstructionAttr,
-                 InstructionAttr::get(b.getContext(), text.getName(), text.getDepth(), /*sharedA=*/true, text.getSharedB()));
+    readFromBuffer(reader.dot, cast<RankedTensorType>(value_.getType()), alloc_, slot_, reader.transposed);
     for (Operation* op : reader.chain)
       if (op->use_empty()) op->erase();
   }

@@ -32,4 +32,19 @@ std::optional<ExchangedOperand> exchangedOperand(tile::DotOp dot) {
   return result;
 }
 
+void readFromBuffer(tile::DotOp dot, RankedTensorType type, Value buffer, Value slot, bool transposed) {
+  OpBuilder b(dot);
+  Location loc = dot.getLoc();
+  Value read = LoadBufferOp::create(b, loc, type, buffer, slot);
+  if (transposed) {
+    const layout::LinearLayout turned = layoutOf(type)->transpose(std::vector<int>{1, 0});
+    auto result = withLayout(RankedTensorType::get({type.getDimSize(1), type.getDimSize(0)}, type.getElementType()), turned);
+    read = tile::TransOp::create(b, loc, result, read, ArrayRef<int64_t>{1, 0});
+  }
+  dot.getAMutable().assign(read);
+  auto text = dot->getAttrOfType<InstructionAttr>(kInstructionAttr);
+  dot->setAttr(kInstructionAttr,
+               InstructionAttr::get(b.getContext(), text.getName(), text.getDepth(), /*sharedA=*/true, text.getSharedB()));
+}
+
 }  // namespace fattn::tilegpu

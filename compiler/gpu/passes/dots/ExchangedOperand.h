@@ -22,6 +22,9 @@ struct ExchangedOperand {
 /// warp needs another one's part, or where no layout of the source suits the unit.
 std::optional<ExchangedOperand> exchangedOperand(tile::DotOp dot);
 
+/// Lets the matrix unit read the dot's first operand, a tile of this type or its transpose, from a slot of the buffer.
+void readFromBuffer(tile::DotOp dot, mlir::RankedTensorType type, mlir::Value buffer, mlir::Value slot, bool transposed);
+
 }  // namespace fattn::tilegpu
 
 #endif
