@@ -21,7 +21,7 @@
 // EXCHANGE: %[[A2:.*]] = tilegpu.load_buffer %[[C]][
 // EXCHANGE: tile.dot %[[A2]], {{.*}} {tilegpu.instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>}
 
-// NONE: error: an order with pairs cannot be kept, in which each warp group computes a product of its own: no loop has as many products
+// NONE: error: an order with `pairs` cannot be kept, by which each warp group computes a product of its own: no loop has as many products
 
 // One instruction for both groups, which begin it in turns. A region has what one group computes; all warps wait for what it leaves, and no
 // barrier of the block stands in the loop.

@@ -33,10 +33,7 @@ namespace fattn::tilegpu {
 
 namespace {
 
-[[noreturn]] void cannotExchange(const std::string& what) {
-  throw Error(ErrorCode::Unsupported, "an order with pairs cannot be kept, in which each warp group computes a product of its own: " + what,
-              "leave `pairs` out of the order");
-}
+[[noreturn]] void cannotExchange(const std::string& what) { failPairs(what, "leave `pairs` out of the order"); }
 
 /// A dot whose first operand is what is exchanged, and the renamings in between, the last one first.
 struct Reader {
@@ -149,11 +146,7 @@ class ExchangePairsPass : public impl::ExchangePairsPassBase<ExchangePairsPass> 
 
  private:
   static void exchange(scf::ForOp loop) {
-    auto groupOf = [](Operation* op) -> std::optional<int64_t> {
-      auto group = op->getAttrOfType<IntegerAttr>(kPairedAttr);
-      return group ? std::optional(group.getInt()) : std::nullopt;
-    };
-    const llvm::DenseMap<Operation*, int64_t> chains = chainsOf(*loop.getBody(), groupOf);
+    const llvm::DenseMap<Operation*, int64_t> chains = chainsOf(*loop.getBody(), pairedGroup);
     for (Value value : exchangedValues(*loop.getBody(), chains)) Exchange(loop, value, chains).run();
   }
 };

@@ -288,10 +288,7 @@ class GraphBuilder {
   double shareOfGroup() const { return static_cast<double>(*targetOf(loop).warpGroup) / static_cast<double>(warpsOf(loop)); }
 
   void costs() {
-    const llvm::DenseMap<Operation*, int64_t> chains = chainsOf(*loop.getBody(), [](Operation* op) -> std::optional<int64_t> {
-      auto group = op->getAttrOfType<IntegerAttr>(kPairedAttr);
-      return isa<tile::DotOp>(op) && group ? std::optional(group.getInt()) : std::nullopt;
-    });
+    const llvm::DenseMap<Operation*, int64_t> chains = chainsOf(*loop.getBody(), pairedGroup);
     for (auto [node, operations] : llvm::zip(graph.model.nodes, graph.operations))
       for (Operation* op : operations) {
         if (auto dot = dyn_cast<tile::DotOp>(op)) {

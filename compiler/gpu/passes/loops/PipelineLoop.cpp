@@ -22,10 +22,10 @@
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
-// - Behind the last reader of a buffer that an engine fills in boxes, or one warp group for others, the slot is released; in the next trip,
-// where that is a dot that runs
-//   on. Such a buffer's copies run one trip less ahead, or there is a slot more. So do those of a buffer that a later stage reads, where
-//   shared memory does not suffice for the slot more (CopyDistances.h).
+// - A slot that an engine fills in boxes, or one warp group for others, is released behind its last reader. Where that is a dot that runs
+//   on, it is released in the next trip, and the buffer's copies run one trip less ahead, or it has a slot more.
+// - A buffer that a later stage reads, too, has a slot more. Where shared memory does not suffice for that, its copies run one trip less
+//   ahead (CopyDistances.h).
 // - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.

@@ -47,15 +47,14 @@ namespace fattn::tilegpu {
 namespace {
 
 [[noreturn]] void cannotPair(const std::string& why) {
-  throw Error(ErrorCode::Unsupported, "an order with pairs cannot be kept: " + why,
-              "put the two products next to each other, and what reads a tile that groups exchange into one trip, or leave `pairs` out");
+  failPairs(why, "put the two products next to each other, and what reads a tile that groups exchange into one trip, or leave `pairs` out");
 }
 
+/// Of the wait for a product.
 std::optional<int64_t> groupOf(Operation* op) {
   auto wait = dyn_cast<DotWaitOp>(op);
-  DotAsyncOp dot = wait ? wait.getValue().getDefiningOp<DotAsyncOp>() : DotAsyncOp();
-  auto group = dot ? dot->getAttrOfType<IntegerAttr>(kPairedAttr) : IntegerAttr();
-  return group ? std::optional(group.getInt()) : std::nullopt;
+  auto dot = wait ? wait.getValue().getDefiningOp<DotAsyncOp>() : DotAsyncOp();
+  return dot ? pairedGroup(dot) : std::nullopt;
 }
 
 /// The operation of `block` that `op` is, or is in.
@@ -286,10 +285,9 @@ class AssignPairsPass : public impl::AssignPairsPassBase<AssignPairsPass> {
  private:
   static void assign(Block& block, SmallVector<DotAsyncOp>& dots) {
     const int64_t groups = warpsOf(dots.front()) / *targetOf(dots.front()).warpGroup;
-    auto group = [](DotAsyncOp dot) { return dot->getAttrOfType<IntegerAttr>(kPairedAttr).getInt(); };
-    llvm::sort(dots, [&](DotAsyncOp a, DotAsyncOp b) { return group(a) < group(b); });
+    llvm::sort(dots, [](DotAsyncOp a, DotAsyncOp b) { return pairedGroup(a) < pairedGroup(b); });
     for (auto [i, dot] : llvm::enumerate(dots))
-      if (std::ssize(dots) != groups || group(dot) != static_cast<int64_t>(i))
+      if (std::ssize(dots) != groups || pairedGroup(dot) != static_cast<int64_t>(i))
         cannotPair("the products of a pair stand in different trips");
     PairAssigner(block, dots).run();
   }

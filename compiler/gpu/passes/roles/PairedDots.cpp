@@ -2,6 +2,7 @@
 #include "compiler/gpu/passes/roles/PairedDots.h"
 
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
+#include "fattn/Error.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -25,6 +26,16 @@ bool leadsToDots(Operation* op) {
 bool widens(Operation* op) { return isa<arith::ExtFOp>(op); }
 
 }  // namespace
+
+std::optional<int64_t> pairedGroup(Operation* op) {
+  auto group = op->getAttrOfType<IntegerAttr>(kPairedAttr);
+  return isa<tile::DotOp, DotAsyncOp>(op) && group ? std::optional(group.getInt()) : std::nullopt;
+}
+
+void failPairs(const std::string& why, const std::string& remedy) {
+  throw Error(ErrorCode::Unsupported,
+              "an order with `pairs` cannot be kept, by which each warp group computes a product of its own: " + why, remedy);
+}
 
 llvm::DenseMap<Operation*, int64_t> chainsOf(Block& block, llvm::function_ref<std::optional<int64_t>(Operation*)> groupOf) {
   llvm::DenseMap<Operation*, int64_t> chains;

@@ -19,6 +19,12 @@ llvm::SmallVector<tile::DotOp> pairedDots(mlir::scf::ForOp loop, int64_t groups)
 llvm::DenseMap<mlir::Operation*, int64_t> chainsOf(mlir::Block& block,
                                                    llvm::function_ref<std::optional<int64_t>(mlir::Operation*)> groupOf);
 
+/// The group that is to compute the dot (`tilegpu.paired`); nothing for other operations.
+std::optional<int64_t> pairedGroup(mlir::Operation* op);
+
+/// Throws: an order with the word `pairs` cannot be kept. `remedy` is what to do instead.
+[[noreturn]] void failPairs(const std::string& why, const std::string& remedy);
+
 /// What operations of chains leave for the block's other operations.
 llvm::SmallVector<mlir::Value> exchangedValues(mlir::Block& block, const llvm::DenseMap<mlir::Operation*, int64_t>& chains);
 

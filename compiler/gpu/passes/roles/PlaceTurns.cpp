@@ -14,8 +14,8 @@
 // There is one matrix unit for all groups. Where they all begin at once they also compute at once, and the unit is idle meanwhile; in turns
 // one group computes while the others' dots run.
 //
-// So they do where each group has operands of its own, of one dot after the other: what follows from the first group's product then runs
-// beside the second group's.
+// Groups also take turns at a dot for which each of them has operands of its own: what follows from the first group's product then runs
+// beside the second group's product.
 //
 // In loops whose dots all begin before the first of them is waited for, and that have other work on tiles. Not where groups wait for one
 // another among the dots, at a barrier or for what one of them leaves: a group that has the turn would wait for one that waits for it.
