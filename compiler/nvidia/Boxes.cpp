@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "compiler/layout/Shared.h"
 #include "compiler/nvidia/Watchdog.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -43,11 +44,20 @@ Value coordinate(Lowering& to, Value offset) {
   return arith::TruncIOp::create(to.b, to.b.getI32Type(), both);
 }
 
-bool isCopiers(Operation* op) {
+/// Whether a test of this kind leads to the operation.
+static bool isBehind(Operation* op, llvm::function_ref<bool(tilegpu::IsCopierOp)> isKind) {
   for (; op; op = op->getParentOp())
-    if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp()))
-      if (branch.getCondition().getDefiningOp<tilegpu::IsCopierOp>() && branch.thenBlock() == op->getBlock()) return true;
+    if (auto branch = dyn_cast_or_null<scf::IfOp>(op->getParentOp()); branch && branch.thenBlock() == op->getBlock())
+      if (auto test = branch.getCondition().getDefiningOp<tilegpu::IsCopierOp>(); test && isKind(test)) return true;
   return false;
+}
+
+bool isCopiers(Operation* op) {
+  return isBehind(op, [](tilegpu::IsCopierOp) { return true; });
+}
+
+bool isSenders(Operation* op) {
+  return isBehind(op, [](tilegpu::IsCopierOp test) { return tilegpu::isThread(test, tilegpu::kSendingThread); });
 }
 
 FailureOr<BoxSlot> BoxSlot::create(Lowering& to, Operation* op, Value buffer, Value slot, Value phase) {

@@ -14,6 +14,8 @@ mlir::Value assembly(gpu::Lowering& to, mlir::Type type, mlir::ValueRange operan
 
 /// Whether warps that only copy execute the operation.
 bool isCopiers(mlir::Operation* op);
+/// Whether it is the one of them that sends what others have laid into buffers.
+bool isSenders(mlir::Operation* op);
 
 /// Waits until the barrier has left the phase of this parity, as long as it takes.
 void waitForPhase(gpu::Lowering& to, mlir::Value barrier, mlir::Value parity);

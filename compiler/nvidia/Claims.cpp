@@ -6,6 +6,7 @@
 //   the thread that copies     number = atom.inc [counter]
 //                              wait for empty[slot]; write x, y, z; arrive on full[slot]
 //   the warps that compute     wait for full[slot]; read x, y, z; each warp arrives on empty[slot]
+//   the thread that sends      the same, where there is one
 //
 // The number is taken late: a block that took it sooner would keep a program that another one could already work on. What the ring of
 // operands holds is computed in the meantime.
@@ -17,6 +18,7 @@
 // Sources: PTX ISA 8.7, "atom" (inc), "mbarrier", "redux.sync". Test: tests/lit/nvidia/programs.mlir.
 #include <fmt/format.h>
 
+#include "compiler/gpu/passes/roles/Roles.h"
 #include "compiler/nvidia/Boxes.h"
 #include "compiler/nvidia/Machine.h"
 #include "compiler/nvidia/Watchdog.h"
@@ -46,7 +48,10 @@ class ClaimSlot {
   Value ids() { return address(0, kClaimSlotBytes); }
   Value full() { return address(kClaimSlots * kClaimSlotBytes, kClaimBarrierBytes); }
   Value empty() { return address(kClaimSlots * (kClaimSlotBytes + kClaimBarrierBytes), kClaimBarrierBytes); }
-  void waitUntilFull() { wait(full(), phase_, "a warp that computes", "the ids of the block's next program are not written"); }
+  void waitUntilFull() {
+    wait(full(), phase_, isSenders(op_) ? "the warp that sends" : "a warp that computes",
+         "the ids of the block's next program are not written");
+  }
   /// The phase before the first counts as over.
   void waitUntilEmpty() {
     wait(empty(), arith::XOrIOp::create(to_.b, phase_, to_.i32(1)), "the warp that copies",
@@ -127,13 +132,29 @@ gpu::Machine::NextProgram claimAndTell(Lowering& to, tilegpu::EachProgramOp op, 
   return next;
 }
 
+Type fourWords(Lowering& to) {
+  const SmallVector<Type> words(4, to.b.getI32Type());
+  return LLVM::LLVMStructType::getLiteral(to.b.getContext(), words);
+}
+
+/// By the thread that sends.
+gpu::Machine::NextProgram readTold(Lowering& to, tilegpu::EachProgramOp op, Value count) {
+  ClaimSlot slot(to, op, count);
+  slot.waitUntilFull();
+  Value read = assembly(to, fourWords(to), {slot.ids()}, "ld.shared.v4.b32 {$0, $1, $2, $3}, [$4];", "=r,=r,=r,=r,r,~{memory}");
+  gpu::Machine::NextProgram next;
+  for (auto [i, id] : llvm::enumerate(next.ids)) id = LLVM::ExtractValueOp::create(to.b, read, static_cast<int64_t>(i));
+  assembly(to, {}, {slot.empty()}, "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}");
+  next.exists = arith::CmpIOp::create(to.b, arith::CmpIPredicate::sge, next.ids[0], to.i32(0));
+  return next;
+}
+
 /// By the warps that compute: one lane of a warp reads, and arrives when it has. The assembler sees from redux.sync that all lanes have
 /// the same ids, and that lanes stay together.
 gpu::Machine::NextProgram takeTold(Lowering& to, tilegpu::EachProgramOp op, Value count) {
   ClaimSlot slot(to, op, count);
   slot.waitUntilFull();
-  Type word = to.b.getI32Type();
-  Type words = LLVM::LLVMStructType::getLiteral(to.b.getContext(), {word, word, word, word});
+  Type word = to.b.getI32Type(), words = fourWords(to);
   Value read = assembly(to, words, {slot.ids()},
                         "{ .reg .pred one; elect.sync _|one, 0xffffffff; mov.b32 $0, 0; mov.b32 $1, 0; mov.b32 $2, 0; mov.b32 $3, 0; "
                         "@one ld.shared.v4.b32 {$0, $1, $2, $3}, [$4]; }",
@@ -151,6 +172,7 @@ gpu::Machine::NextProgram takeTold(Lowering& to, tilegpu::EachProgramOp op, Valu
 }  // namespace
 
 FailureOr<gpu::Machine::NextProgram> Machine::nextProgram(Lowering& to, tilegpu::EachProgramOp op, Value count) {
+  if (isSenders(op)) return readTold(to, op, count);
   return isCopiers(op) ? claimAndTell(to, op, count) : takeTold(to, op, count);
 }
 
@@ -164,9 +186,10 @@ LogicalResult Machine::claimProgram(Lowering& to, tilegpu::ClaimProgramOp op) {
 void initClaims(Lowering& to, func::FuncOp function) {
   auto begin = function->getAttrOfType<IntegerAttr>(tilegpu::kClaimsAttr);
   if (!begin) return;
+  const int64_t readers = tilegpu::warpsOf(function) + (tilegpu::rolesOf(function).sender ? 1 : 0);
   Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
   for (int64_t i = 0; i < 2 * kClaimSlots; ++i) {
-    const int64_t arrivals = i < kClaimSlots ? 1 : tilegpu::warpsOf(function);
+    const int64_t arrivals = i < kClaimSlots ? 1 : readers;
     Value at = arith::AddIOp::create(to.b, base, to.i32(begin.getInt() + kClaimSlots * kClaimSlotBytes + i * kClaimBarrierBytes));
     assembly(to, {}, {at, to.i32(arrivals)}, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}");
   }

@@ -36,14 +36,15 @@ Value groupNumber(Lowering& to, Operation* op) { return arith::DivUIOp::create(t
 
 LogicalResult Machine::isCopier(Lowering& to, tilegpu::IsCopierOp op) {
   int64_t warps = tilegpu::warpsOf(op);
-  if (!op.getOneThread()) {
+  if (!op.getThread()) {
     to.setScalar(op.getResult(), arith::CmpIOp::create(to.b, arith::CmpIPredicate::uge, to.uniformWarp, to.i32(warps)));
     limitBarriers(warps * tilegpu::targetOf(op).warpSize);  // what stands outside of the branch comes before it
     return success();
   }
-  Value first = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.uniformWarp, to.i32(warps));
+  const int64_t warp = warps + op.getThreadAttr().getInt();
+  Value inWarp = arith::CmpIOp::create(to.b, arith::CmpIPredicate::eq, to.uniformWarp, to.i32(warp));
   Value one = NVVM::ElectSyncOp::create(to.b, to.b.getI1Type(), Value());
-  to.setScalar(op.getResult(), arith::AndIOp::create(to.b, first, one));
+  to.setScalar(op.getResult(), arith::AndIOp::create(to.b, inWarp, one));
   return success();
 }
 

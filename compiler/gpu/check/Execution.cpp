@@ -58,7 +58,7 @@ Execution::Execution(const Program& program, const Scenario& scenario, Owners& o
       budget(budget) {}
 
 Outcome Execution::run() {
-  if (program.roles) {
+  for (copier = 0; copier < program.copiers; ++copier) {
     role = Role::Copying;
     programs();
     if (outcome != Outcome::Finished) return outcome;
@@ -158,8 +158,9 @@ void Execution::number(const Step& step) {
   Number result;
   if (auto id = dyn_cast<tile::ProgramIdOp>(step.op)) {
     result = {scenario.ids[static_cast<size_t>(current)][static_cast<size_t>(id.getAxis())], true};
-  } else if (isa<tilegpu::IsCopierOp>(step.op)) {
-    result = {role == Role::Copying ? -1 : 0, true};
+  } else if (auto test = dyn_cast<tilegpu::IsCopierOp>(step.op)) {
+    const bool is = role == Role::Copying && (!test.getThread() || static_cast<int>(*test.getThread()) == copier);
+    result = {is ? -1 : 0, true};
     if (role == Role::Computing && !apart) {
       apart = true;
       memory.copyApart();

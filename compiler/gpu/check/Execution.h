@@ -152,6 +152,7 @@ class Execution {
   std::vector<std::int64_t> copies, waits;  ///< of boxes, by slot, so far
   bool watched;
   Role role = Role::All;
+  int copier = 0;                                    ///< which of the warps that copy, where it is one of them
   int current = 0;                                   ///< of the block's programs
   std::vector<Copying> ahead;                        ///< what the warps that copy will do, in order
   size_t nextAhead = 0;                              ///< of these

@@ -126,7 +126,8 @@ class Flattener {
   }
 
   LogicalResult addStep(Operation& op, Body& body) {
-    program.roles |= isa<tilegpu::IsCopierOp>(op);
+    if (auto test = dyn_cast<tilegpu::IsCopierOp>(op))
+      program.copiers = std::max(program.copiers, static_cast<int>(test.getThread().value_or(0)) + 1);
     if (auto each = dyn_cast<tilegpu::EachProgramOp>(op)) program.repeats = each.getAxis(), program.dynamic = each.getDynamic();
     Step step{.kind = kindOf(&op), .act = actOf(&op), .op = &op, .loops = around};
     if (step.kind == StepKind::Opaque && llvm::none_of(op.getResultTypes(), isFollowed)) return success();

@@ -98,7 +98,7 @@ struct Program {
   std::vector<int> shaping;                ///< arguments that trips and conditions follow from
   std::vector<std::int64_t> scales;        ///< constants beside them
   std::vector<int> windows;                ///< for each value that is a pointer which one of them it is; -1 for numbers
-  bool roles = false;                      ///< warps of their own make the copies of boxes
+  int copiers = 0;                         ///< warps of their own that make the copies of boxes, or send what others have laid
   std::optional<tile::Axis> repeats;       ///< a block takes one program after another, in pairs along the axis
   bool dynamic = false;                    ///< or any of those that no other block takes
   int values = 0, pointers = 0, streams = 0, loops = 0, slots = 0;

@@ -320,12 +320,13 @@ def TileGpu_IsCopierOp : TileGpu_Op<"is_copier", [Pure]> {
   let opDocGroup = TileGpu_WarpsTopic;
   let summary = "whether the executing warp only copies";
   let description = [{
-    True in the warps behind the function's `tilegpu.warps`, of which there are `tilegpu.copier_warps`; with `one_thread` in one thread of them.
+    True in the warps behind the function's `tilegpu.warps`, of which there are `tilegpu.copier_warps`; with `thread 0` in one thread of the first
+    of them, with `thread 1` in one of the second.
     Inserted by `-tilegpu-split-roles`: what stands under it no computing warp executes, and the barriers elsewhere are these warps' alone.
   }];
-  let arguments = (ins UnitAttr:$one_thread);
+  let arguments = (ins OptionalAttr<I64Attr>:$thread);
   let results = (outs I1:$result);
-  let assemblyFormat = "(`one_thread` $one_thread^)? attr-dict";
+  let assemblyFormat = "(`thread` $thread^)? attr-dict";
 }
 
 def TileGpu_WarpLeastOp : TileGpu_Op<"warp_least", [Pure]> {

@@ -303,6 +303,9 @@ Code Flattener::run() {
   code_.arguments = slots(kernel_.getArguments());
   code_.warps = tilegpu::warpsOf(kernel_);
   code_.copiers = tilegpu::copierWarpsOf(kernel_) ? 1 : 0;
+  kernel_.walk([&](tilegpu::IsCopierOp test) {
+    if (auto thread = test.getThread()) code_.copiers = std::max(code_.copiers, static_cast<int64_t>(*thread) + 1);
+  });
   code_.repeats = kernel_->hasAttr(tilegpu::kRepeatsAttr);
   code_.lanes = tilegpu::targetOf(kernel_).warpSize;
   if (auto bytes = kernel_->getAttrOfType<IntegerAttr>(tilegpu::kSharedBytesAttr)) code_.sharedBytes = bytes.getInt();

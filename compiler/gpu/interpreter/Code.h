@@ -37,7 +37,7 @@ struct Code {
   std::vector<int> arguments;  ///< their slots
   int64_t warps = 0, lanes = 0, sharedBytes = 0;
   bool repeats = false;  ///< a block takes several programs
-  int64_t copiers = 0;   ///< further warps, which meet no others: of those that only copy one does
+  int64_t copiers = 0;   ///< further warps, which meet no others: of those that only copy, each with a thread that does something
 };
 
 /// Makes the code of a kernel. The operation's families are in files of their own, as functions that give an empty action for an

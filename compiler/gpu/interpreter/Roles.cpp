@@ -50,9 +50,10 @@ std::optional<Awaited> roleAction(Flattener& to, Operation* op) {
   if (isa<tilegpu::InitBarriersOp>(op))
     return Awaited{{}, [](Block& block, Warp&) { block.barriersMade = std::min(block.barriersMade, block.run.phase); }};
   if (auto test = dyn_cast<tilegpu::IsCopierOp>(op))
-    return Awaited{{}, [result = to.slot(test.getResult()), first = tilegpu::warpsOf(op)](Block&, Warp& warp) {
+    return Awaited{{}, [result = to.slot(test.getResult()), first = tilegpu::warpsOf(op), thread = test.getThread()](Block&, Warp& warp) {
                      warp.apart = warp.number >= first;
-                     warp.values[result].scalar = Element::integer(warp.apart ? -1 : 0);
+                     const bool is = warp.apart && (!thread || warp.number - first == static_cast<int64_t>(*thread));
+                     warp.values[result].scalar = Element::integer(is ? -1 : 0);
                    }};
   if (auto least = dyn_cast<tilegpu::WarpLeastOp>(op))
     return Awaited{{}, [from = to.slot(least.getInput()), result = to.slot(least.getResult())](Block&, Warp& warp) {

@@ -73,7 +73,7 @@ func.func @programs(%p: !ptr, %end: i32, %more: i1) attributes {tile.kernel, til
   tilegpu.barrier
   %copier = tilegpu.is_copier
   scf.if %copier {
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
       tilegpu.each_program {
       ^bb0(%x: i32, %y: i32, %z: i32, %n: i32):
@@ -140,7 +140,7 @@ func.func @one_program(%p: !ptr, %end: i32) attributes {tile.kernel, tilegpu.tar
   tilegpu.barrier
   %copier = tilegpu.is_copier
   scf.if %copier {
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
       %slots = scf.for %i = %c0 to %end step %c1 iter_args(%s = %c0) -> (i32) : i32 {
         %t = tilegpu.copy_async %p, %k[%s] map 0[] {tilegpu.made = "alone"} : !ptr, !two
@@ -173,7 +173,7 @@ func.func @others(%p: !ptr, %end: i32) attributes {tile.kernel, tilegpu.target =
   tilegpu.barrier
   %copier = tilegpu.is_copier
   scf.if %copier {
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
       %slots = scf.for %i = %c0 to %end step %c1 iter_args(%s = %c0) -> (i32) : i32 {
         %t = tilegpu.copy_async %p, %k[%s] map 0[] {tilegpu.made = "alone"} : !ptr, !three

@@ -55,7 +55,7 @@ func.func @roles() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", ti
   %copies = tilegpu.is_copier
   scf.if %copies {
     tilegpu.turn_wait
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
       tilegpu.turn_wait
     }

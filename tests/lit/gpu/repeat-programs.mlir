@@ -22,7 +22,7 @@
 // CHECK: %[[TILE:.*]] = tilegpu.alloc {barriers = {{[0-9]+}} : i64, offset = {{[0-9]+}} : i64, tilegpu.slot_by_program} : !tilegpu.buffer<2 x
 // CHECK: tilegpu.init_barriers
 // CHECK: scf.if
-// CHECK: tilegpu.is_copier one_thread
+// CHECK: tilegpu.is_copier thread 0
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: tilegpu.each_program {
 // CHECK-NEXT: ^bb0(%[[X:.*]]: i32, %{{.*}}: i32, %{{.*}}: i32, %[[NUMBER:.*]]: i32):
@@ -48,7 +48,7 @@
 // DYNAMIC-SAME: tilegpu.claims = {{[0-9]+}} : i64
 // DYNAMIC-SAME: tilegpu.dynamic
 // DYNAMIC-SAME: tilegpu.repeats
-// DYNAMIC: tilegpu.is_copier one_thread
+// DYNAMIC: tilegpu.is_copier thread 0
 // DYNAMIC: tilegpu.each_program dynamic {
 // DYNAMIC: scf.for %[[I:.*]] = %{{.*}} to %[[N:.*]] step %[[ONE:.*]] iter_args
 // DYNAMIC-NEXT: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]] : i32

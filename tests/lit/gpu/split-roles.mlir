@@ -12,7 +12,7 @@
 // CHECK: %[[APART:.*]] = tilegpu.is_copier
 // CHECK-NEXT: scf.if %[[APART]] {
 // CHECK-NEXT: tilegpu.set_registers 24
-// CHECK-NEXT: %[[ONE:.*]] = tilegpu.is_copier one_thread
+// CHECK-NEXT: %[[ONE:.*]] = tilegpu.is_copier thread 0
 // CHECK-NEXT: scf.if %[[ONE]] {
 // CHECK: scf.for {{.*}} iter_args(%[[SLOT:.*]] = %{{.*}}) -> (i32)
 // CHECK: tilegpu.copy_async %{{.*}}, %[[B:.*]][%[[SLOT]]] map 0[] {{.*}}tilegpu.made = "alone"
@@ -100,13 +100,18 @@ func.func @one_group(%k: !tile.ptr<bf16>) attributes {tile.kernel, tilegpu.targe
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (64,0) | dim0: 128, dim1: 32">
 #sums = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,4), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0), 2048 -> (64,0) | dim0: 128, dim1: 32">
 
-// What computing warps add to memory in boxes the copying thread sends, behind its copies of the trip, all rows in one box.
+// What computing warps add to memory in boxes a second thread sends, in trips of its own, all rows in one box.
 // CHECK-LABEL: func.func @sends
 // CHECK-SAME: {adds, box = array<i64: 32, 128>, element = f32, pointer = 1 : i64
-// CHECK: tilegpu.is_copier one_thread
+// CHECK: tilegpu.is_copier thread 1
+// CHECK: scf.for
+// CHECK-NOT: tilegpu.copy_async
+// CHECK: tilegpu.send_boxes %[[TO:.*]] in %[[SUMS:.*]] map 1[] {add} : !tile.block_ptr<128x32xf32>
+// CHECK: } else {
+// CHECK: tilegpu.is_copier thread 0
 // CHECK: scf.for
 // CHECK: tilegpu.copy_async {{.*}}{tilegpu.made = "alone"}
-// CHECK: tilegpu.send_boxes %[[TO:.*]] in %[[SUMS:.*]] map 1[] {add} : !tile.block_ptr<128x32xf32>
+// CHECK-NOT: tilegpu.send_boxes
 // CHECK: else
 // CHECK: scf.for
 // CHECK: tilegpu.store_boxes {{.*}} in %[[SUMS]] map 1[] {add, tilegpu.made = "elsewhere"}
@@ -144,7 +149,7 @@ func.func @sends(%k: !tile.ptr<bf16>, %o: !tile.ptr<f32>, %n: i32, %x: tensor<12
 // Where the place follows from memory, the copying thread cannot know it: the warps tell the engine by themselves, and copies have their role.
 // CHECK-LABEL: func.func @place_from_memory
 // CHECK-SAME: {adds, box = array<i64: 32, 16>, element = f32, pointer = 1 : i64
-// CHECK: tilegpu.is_copier one_thread
+// CHECK: tilegpu.is_copier thread 0
 // CHECK: tilegpu.copy_async {{.*}}{tilegpu.made = "alone"}
 // CHECK-NOT: tilegpu.send_boxes
 // CHECK: else
@@ -182,7 +187,7 @@ func.func @place_from_memory(%k: !tile.ptr<bf16>, %o: !tile.ptr<f32>, %n: i32, %
 
 // A number from memory that nothing writes is read by both roles.
 // CHECK-LABEL: func.func @number_from_memory
-// CHECK: tilegpu.is_copier one_thread
+// CHECK: tilegpu.is_copier thread 0
 // CHECK: %[[FIRST:.*]] = tile.gather %{{.*}} : !tile.ptr<i32> -> i32
 // CHECK: %[[ROW:.*]] = arith.extsi %[[FIRST]]
 // CHECK: tile.make_block_ptr {{.*}} offsets[%[[ROW]],

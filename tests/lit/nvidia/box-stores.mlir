@@ -208,7 +208,7 @@ func.func @sent(%o: !tile.ptr<f32>, %n: i32, %rows: i64) attributes {tile.kernel
   %b = tilegpu.alloc {offset = 0 : i64, barriers = 16384 : i64} : !buf
   tilegpu.init_barriers
   tilegpu.barrier
-  %copier = tilegpu.is_copier one_thread
+  %copier = tilegpu.is_copier thread 0
   %copiers = tilegpu.is_copier
   scf.if %copiers {
     scf.if %copier {

@@ -112,7 +112,7 @@ func.func @handed() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", t
   tilegpu.barrier
   %copier = tilegpu.is_copier
   scf.if %copier {
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
       tilegpu.each_program dynamic {
       ^bb0(%x: i32, %y: i32, %z: i32):

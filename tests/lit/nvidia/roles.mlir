@@ -24,7 +24,7 @@ func.func @roles() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", ti
   %apart = tilegpu.is_copier
   scf.if %apart {
     tilegpu.set_registers 24
-    %one = tilegpu.is_copier one_thread
+    %one = tilegpu.is_copier thread 0
     scf.if %one {
     }
   } else {

@@ -59,7 +59,7 @@ class Marks {
     for (auto branch = op->getParentOfType<scf::IfOp>(); branch; branch = branch->getParentOfType<scf::IfOp>()) {
       auto test = branch.getCondition().getDefiningOp<IsCopierOp>();
       if (!test || !branch.getThenRegion().isAncestor(op->getParentRegion())) continue;
-      if (test.getOneThread()) return true;
+      if (test.getThread()) return true;
       copies = true;
     }
     return !copies;

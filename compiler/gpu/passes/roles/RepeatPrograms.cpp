@@ -2,7 +2,7 @@
 // Lets each block take one program after another, each role at its own pace:
 //
 //   scf.if (is_copier) {                              scf.if (is_copier) {
-//     scf.if (one_thread) {                             scf.if (one_thread) {
+//     scf.if (thread 0) {                               scf.if (thread 0) {
 //       (copies of program_id)                            each_program { ^(%x, %y, %z): (copies of %x, %y, %z) }
 //     }                                                 }
 //   } else {                                   =>     } else {
@@ -107,6 +107,7 @@ void repeat(func::FuncOp func, const Roles& roles) {
   EachProgramOp copies = wrap(*roles.copier, roles.copier->begin(), func, axis);
   takeSlotsInTurns(copies);
   if (copies.getDynamic()) claimAhead(copies);
+  if (roles.sender) wrap(*roles.sender, roles.sender->begin(), func, axis);
   Block::iterator first = roles.computing->begin();
   while (isa<SetRegistersOp>(*first)) ++first;
   EachProgramOp program = wrap(*roles.computing, first, func, axis);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks have room for a warp group that only copies, which stores it can send, and where in a program it stands.
+// Which blocks have room for a warp group that only copies, which stores it can send, and where in a program its threads stand.
 #ifndef FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 #define FATTN_COMPILER_GPU_PASSES_ROLES_ROLES_H
 
@@ -31,9 +31,16 @@ inline bool maySendElsewhere(StoreBoxesOp store) {
   return store.getAdd() && again && hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
 }
 
-/// The roles of a function: what only copies, in one thread, and what computes. Null: not split.
+/// Threads of a group that only copies: one makes the copies, the other one sends what computing warps have laid into buffers. A thread of
+/// its own, as it waits for the computing warps in each trip, and copies would wait with it.
+constexpr int64_t kCopyingThread = 0, kSendingThread = 1;
+
+inline bool isThread(IsCopierOp test, int64_t thread) { return test.getThreadAttr() && test.getThreadAttr().getInt() == thread; }
+
+/// The roles of a function: what only copies, in one thread, what sends, in another, and what computes. Null: not split, or nothing is
+/// sent.
 struct Roles {
-  mlir::Block *copier = nullptr, *computing = nullptr;
+  mlir::Block *copier = nullptr, *sender = nullptr, *computing = nullptr;
 };
 
 inline Roles rolesOf(mlir::func::FuncOp func) {
@@ -42,9 +49,10 @@ inline Roles rolesOf(mlir::func::FuncOp func) {
     auto branch = mlir::dyn_cast<mlir::scf::IfOp>(op);
     if (!branch || !branch.getCondition().getDefiningOp<IsCopierOp>()) continue;
     roles.computing = branch.elseBlock();
-    for (mlir::Operation& inner : *branch.thenBlock())
-      if (auto one = mlir::dyn_cast<mlir::scf::IfOp>(inner); one && one.getCondition().getDefiningOp<IsCopierOp>())
-        roles.copier = one.thenBlock();
+    branch.getThenRegion().walk([&](mlir::scf::IfOp one) {
+      if (auto test = one.getCondition().getDefiningOp<IsCopierOp>())
+        (isThread(test, kSendingThread) ? roles.sender : roles.copier) = one.thenBlock();
+    });
   }
   return roles;
 }

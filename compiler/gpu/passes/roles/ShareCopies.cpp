@@ -3,7 +3,7 @@
 // for all.
 //
 //   %b = alloc : buffer<2 x 64x256xbf16>            %b = alloc {tilegpu.shared_copies} : ...
-//   scf.if (is_copier one_thread) {                 (function: tilegpu.cluster = 2)
+//   scf.if (is_copier thread 0) {                 (function: tilegpu.cluster = 2)
 //     scf.for ... { copy_async %k, %b[%s] }   =>
 //   }
 //   tile.store %p, %x                               scf.if (program_id x < num_programs x) { tile.store %p, %x }

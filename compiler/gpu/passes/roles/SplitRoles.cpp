@@ -4,7 +4,7 @@
 //   init_barriers; barrier                          init_barriers; barrier
 //   copy_async %q, ... map 0                        scf.if (is_copier) {
 //   scf.for %i = ... iter_args(%o, %slot) {           set_registers 24
-//     copy_async %k(%i), %b[%slot] map 1              scf.if (is_copier one_thread) {
+//     copy_async %k(%i), %b[%slot] map 1              scf.if (is_copier thread 0) {
 //     copy_wait ... in %b[%slot]             =>         copy_async %q, ... map 0
 //     dot_async ...                                     scf.for %i = ... iter_args(%slot) { copy_async %k(%i), %b[%slot] map 1 }
 //     release %b[%slot]                               }
@@ -14,12 +14,14 @@
 //                                                   }
 //
 // The computing warps then have no copies to issue and no registers for their addresses, and get the registers that the others do not need.
-// Additions of boxes in loops are sent by the copying thread, too, when the computing warps have laid all of a tile into its buffer:
+// Additions of boxes in loops are sent by a second thread of the group, when the computing warps have laid all of a tile into its buffer:
 //
-//   store_boxes %p, %x in %b map 2 {add}       =>    store_boxes ... {add, made = "elsewhere"}, and send_boxes %p in %b map 2 {add}
+//   store_boxes %p, %x in %b map 2 {add}       =>    store_boxes ... {add, made = "elsewhere"}, and in front of the copies
+//                                                    scf.if (is_copier thread 1) { (loops) send_boxes %p in %b map 2 {add} } else ...
 //
-// Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows. A store for which C4
-// does not hold stays with the warps that compute it.
+// Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows. The thread is another
+// one than that of the copies, which would wait with it for the computing warps. A store for which C4 does not hold stays with the warps
+// that compute it.
 //
 // What the copies are computed from, control flow included, is computed by the copying thread again. It runs ahead of the others as far as
 // the slots' releases allow: a copy waits for its slot, and a wait for its copy, whatever stands between them in the program. So the
@@ -215,9 +217,9 @@ class RoleSplitter {
   void run() {
     if (!maySplit()) return refuseOwners();
     func_.walk([&](StoreBoxesOp store) {
-      Slice more = slice_;
+      Slice more = sends_;
       if (!maySendElsewhere(store) || !more.add(store)) return;
-      slice_ = std::move(more);
+      sends_ = std::move(more);
       stores_.push_back(store);
     });
     enlargeBoxes();
@@ -279,16 +281,11 @@ class RoleSplitter {
     for (Operation& op : llvm::make_early_inc_range(body))
       if (isa<AllocOp>(op)) op.moveBefore(first);
     OpBuilder b(body.getTerminator());
-    Value copies = IsCopierOp::create(b, loc, b.getI1Type(), UnitAttr());
+    Value copies = IsCopierOp::create(b, loc, b.getI1Type(), IntegerAttr());
     auto roles = scf::IfOp::create(b, loc, TypeRange(), copies, /*addThenBlock=*/true, /*addElseBlock=*/true);
     b.setInsertionPointToStart(roles.thenBlock());
     SetRegistersOp::create(b, loc, b.getI64IntegerAttr(kFewestRegisters), UnitAttr());
-    Value one = IsCopierOp::create(b, loc, b.getI1Type(), b.getUnitAttr());
-    auto alone = scf::IfOp::create(b, loc, TypeRange(), one, /*addThenBlock=*/true, /*addElseBlock=*/false);
-    scf::YieldOp::create(b, loc);
-    b.setInsertionPointToStart(alone.thenBlock());
-    Copier(slice_).block(b, body);
-    scf::YieldOp::create(b, loc);
+    inThreads(b);
     b.setInsertionPointToStart(roles.elseBlock());
     SetRegistersOp::create(b, loc, b.getI64IntegerAttr(registersOfComputing()), b.getUnitAttr());
     auto end = scf::YieldOp::create(b, loc);
@@ -296,6 +293,31 @@ class RoleSplitter {
     for (CopyAsyncOp copy : copies_) copy->setAttr(kMadeByAttr, b.getStringAttr(kMadeElsewhere));
     for (StoreBoxesOp store : stores_) store->setAttr(kMadeByAttr, b.getStringAttr(kMadeElsewhere));
     func_->setAttr(kCopierWarpsAttr, b.getI64IntegerAttr(group()));
+  }
+
+  /// Two sides of a branch, so that neither thread keeps registers for the other one. With the copies on the first side ptxas 13.0 spills.
+  void inThreads(OpBuilder& b) {
+    if (stores_.empty()) {
+      inThread(b, kCopyingThread, slice_, /*hasOther=*/false);
+      scf::YieldOp::create(b, func_.getLoc());
+      return;
+    }
+    scf::IfOp sender = inThread(b, kSendingThread, sends_, /*hasOther=*/true);
+    scf::YieldOp::create(b, func_.getLoc());
+    OpBuilder other = sender.getElseBodyBuilder();
+    inThread(other, kCopyingThread, slice_, /*hasOther=*/false);
+    scf::YieldOp::create(other, func_.getLoc());
+  }
+
+  /// What of the program a thread of the group repeats.
+  scf::IfOp inThread(OpBuilder& b, int64_t thread, const Slice& slice, bool hasOther) {
+    Location loc = func_.getLoc();
+    Value is = IsCopierOp::create(b, loc, b.getI1Type(), b.getI64IntegerAttr(thread));
+    auto alone = scf::IfOp::create(b, loc, TypeRange(), is, /*addThenBlock=*/true, /*addElseBlock=*/hasOther);
+    OpBuilder inner = OpBuilder::atBlockBegin(alone.thenBlock());
+    Copier(slice).block(inner, func_.getBody().front());
+    scf::YieldOp::create(inner, loc);
+    return alone;
   }
 
   /// Boxes of what is sent need not be one warp's. A map that other stores have, too, stays for them.
@@ -321,8 +343,8 @@ class RoleSplitter {
   const gpu::Target& target_;
   int64_t warps_;
   SmallVector<CopyAsyncOp> copies_;
-  SmallVector<StoreBoxesOp> stores_;  ///< which the copying thread sends
-  Slice slice_;
+  SmallVector<StoreBoxesOp> stores_;  ///< which a further thread sends
+  Slice slice_, sends_;               ///< what copies and what these stores follow from
 };
 
 class SplitRolesPass : public impl::SplitRolesPassBase<SplitRolesPass> {
