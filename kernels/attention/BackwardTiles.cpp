@@ -42,8 +42,8 @@ constexpr const char *kOwnersInTrip = "A B a C b c d D E1 e1 owners", *kOwnersAn
 // to 64 columns 128 queries a trip halve what is read and added for a key; beyond, a third slot lets the two groups be most of a trip
 // apart.
 TileConfig tileWithSums(std::int64_t width) {
-  if (width <= 64) return tileOf(128, 128, 8, kOwnersInTrip);
-  return tileOf(64, 128, 8, width <= 104 ? kOwnersInTrip : kOwnersAndBoth, 3);
+  if (width <= 64) return tileOf(128, 128, 8, width < 64 ? kOwnersInTrip : kOwnersAndBoth);
+  return tileOf(64, 128, 8, kOwnersAndBoth, 3);
 }
 
 // Without sums dK runs on, or begins in the next trip, where there are registers, so that the scores do not wait for it. With 256 columns

@@ -80,32 +80,37 @@ double median(std::vector<double> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-/// Two trips that are as long as usual, as near to the middle as there are.
-std::pair<double, double> usualTrips(const std::vector<double>& trips, double usual) {
-  const auto count = static_cast<std::ptrdiff_t>(trips.size());
-  auto isUsual = [&](std::ptrdiff_t at) { return std::fabs(trips[at + 1] - trips[at] - usual) < 0.2 * usual; };
-  for (std::ptrdiff_t away = 0; away < count; ++away)
-    for (const std::ptrdiff_t at : {count / 2 - away, count / 2 + away})
-      if (at >= 0 && at + 2 < count && isUsual(at) && isUsual(at + 1)) return {trips[at], trips[at + 2]};
-  return {trips.front(), trips.back()};
+/// Two trips that together are about as long as two usual ones, as near to the middle as there are, else those whose length is nearest to
+/// that. One of the two may take longer each time: groups own results in turns.
+std::size_t usualTrips(const std::vector<double>& both, double usual) {
+  const auto count = static_cast<std::ptrdiff_t>(both.size());
+  auto difference = [&](std::ptrdiff_t at) { return std::fabs(both[static_cast<std::size_t>(at)] - usual); };
+  std::ptrdiff_t nearest = 0;
+  for (std::ptrdiff_t away = 0; away <= count; ++away)
+    for (const std::ptrdiff_t at : {count / 2 - away, count / 2 + away}) {
+      if (at < 0 || at >= count) continue;
+      if (difference(at) < 0.1 * usual) return static_cast<std::size_t>(at);
+      if (difference(at) < difference(nearest)) nearest = at;
+    }
+  return static_cast<std::size_t>(nearest);
 }
 
 /// What is drawn.
 struct Window {
   double begin, end;
-  double usual;       ///< cycles of a trip
-  std::size_t trips;  ///< of which that is the median
+  double usual;       ///< cycles of a trip: half of the median of two that follow each other
+  std::size_t trips;  ///< of how many that is
 };
 
 /// Nothing where the first role has no loop of three trips.
 std::optional<Window> windowOf(const RoleTrace& trace) {
   const std::vector<double> trips = trace.roles.empty() ? std::vector<double>{} : tripsOf(trace.roles.front());
   if (trips.size() < 3) return std::nullopt;
-  std::vector<double> lengths;
-  for (std::size_t i = 1; i < trips.size(); ++i) lengths.push_back(trips[i] - trips[i - 1]);
-  const double usual = std::max(median(lengths), 1.0);
-  const auto [begin, end] = usualTrips(trips, usual);
-  return Window{.begin = begin, .end = end, .usual = usual, .trips = lengths.size()};
+  std::vector<double> both;
+  for (std::size_t i = 2; i < trips.size(); ++i) both.push_back(trips[i] - trips[i - 2]);
+  const double usual = std::max(median(both), 2.0);
+  const std::size_t first = usualTrips(both, usual);
+  return Window{.begin = trips[first], .end = trips[first + 2], .usual = usual / 2, .trips = trips.size() - 1};
 }
 
 std::string headOf(const RoleTrace& trace) {
