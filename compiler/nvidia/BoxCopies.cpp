@@ -177,7 +177,7 @@ LogicalResult Machine::initBarriers(Lowering& to, tilegpu::InitBarriersOp op) {
       int64_t handedBack = arrivals.empty ? slots : 0;
       for (int64_t i = 0; i < slots + handedBack; ++i) {
         Value base = LLVM::PtrToIntOp::create(to.b, to.b.getI32Type(), to.sharedBase);
-        Value at = arith::AddIOp::create(to.b, base, to.i32(static_cast<int64_t>(*alloc.getBarriers()) + BoxSlot::kBarrierBytes * i));
+        Value at = arith::AddIOp::create(to.b, base, to.i32(static_cast<int64_t>(*alloc.getBarriers()) + tilegpu::kBarrierBytes * i));
         assembly(to, {}, {at, to.i32(i < slots ? arrivals.full : arrivals.empty)}, "mbarrier.init.shared::cta.b64 [$0], $1;",
                  "r,r,~{memory}");
       }

@@ -40,7 +40,6 @@ llvm::SmallVector<mlir::Value> furtherCoordinates(gpu::Lowering& to, mlir::Opera
 /// One slot of a buffer that an engine fills or stores by boxes, and its barriers; addresses in shared memory are i32.
 class BoxSlot {
  public:
-  static constexpr int64_t kBarrierBytes = 8;
   /// The barriers, and the numbers of a thread's words of parities.
   enum Parities : int { kFull, kEmpty };
 
@@ -48,12 +47,14 @@ class BoxSlot {
   static mlir::FailureOr<BoxSlot> create(gpu::Lowering& to, mlir::Operation* op, mlir::Value buffer, mlir::Value slot,
                                          mlir::Value phase = {});
 
-  mlir::Value full() { return address(static_cast<int64_t>(alloc_.getArrives().value_or(*alloc_.getBarriers())), kBarrierBytes); }
+  mlir::Value full() { return address(static_cast<int64_t>(alloc_.getArrives().value_or(*alloc_.getBarriers())), tilegpu::kBarrierBytes); }
   /// Whether another buffer's barriers complete with this one's boxes.
   bool arrivesElsewhere() { return alloc_.getArrives().has_value(); }
   /// Bytes that complete a phase of `full`: of the slot, and of what arrives with it.
   int64_t bytesArriving();
-  mlir::Value empty() { return address(static_cast<int64_t>(*alloc_.getBarriers()) + kBarrierBytes * type().getSlots(), kBarrierBytes); }
+  mlir::Value empty() {
+    return address(static_cast<int64_t>(*alloc_.getBarriers()) + tilegpu::kBarrierBytes * type().getSlots(), tilegpu::kBarrierBytes);
+  }
   mlir::Value bytes() { return address(static_cast<int64_t>(*alloc_.getOffset()), type().getSlotBytes()); }
   tilegpu::BufferType type() { return alloc_.getResult().getType(); }
 

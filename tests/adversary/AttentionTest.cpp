@@ -128,6 +128,12 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", true, 530, 500, 0, 0, true, 1, "A B1 a b dynamic"},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=256,BLOCK_N=64,STAGES=4,WARPS=16", false, 300, 140, 0, 0, true, 2, "A B1 a b dynamic", 72},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", false, 200, 70, 0, 0, true, 2, "dynamic", 176},
+        // Copies that do not run equally far ahead: by the engine, by threads, and not ahead at all.
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=4,WARPS=8", true, 200, 150, 0, 0, false, 1, "A B1 a b z1"},
+        AttentionCase{"nvidia:sm_90a", "BLOCK_M=128,BLOCK_N=16,STAGES=3,WARPS=8", false, 300, 150, 0, 0, true, 2, "A B1 a b y0 persistent"},
+        AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=16,STAGES=4,WARPS=4", true, 70, 150, 0, 0, false, 1, "A a b B z1"},
+        AttentionCase{"nvidia:sm_80", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", false, 64, 150, 0, 0, false, 1, "A B1 a b y1"},
+        AttentionCase{"nvidia:sm_89", "BLOCK_M=64,BLOCK_N=16,STAGES=3,WARPS=4", true, 64, 100, 0, 0, false, 1, "A B1 a b y0 z1"},
         // The default without a mask at 128 columns: groups of which no row is stored.
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=64,STAGES=2,WARPS=12", false, 250, 330, 0, 0, true, 2, "A B1 a b dynamic", 128},
         AttentionCase{"nvidia:sm_90a", "BLOCK_M=192,BLOCK_N=32,STAGES=2,WARPS=12", true, 200, 150, 0, 0, false, 1, "A B1 a b"},

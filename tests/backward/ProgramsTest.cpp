@@ -144,6 +144,9 @@ INSTANTIATE_TEST_SUITE_P(
                     // dK begins before dV is waited for, as the default has it at 128 columns.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=3,WARPS=8,SCHEDULE=A B a C b c D d E1 e1 owners",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 128, 330, 130},
+                    // Copies that do not run equally far ahead.
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=3,WARPS=8,SCHEDULE=A B a C b c D d E1 e1 y1 x0 owners",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 64, 330, 130},
                     // dK runs on when its trip ends; an owner that has no registers for its operand beside dQ waits for it alone.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C b c d D_ E1 e1 owners",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, true, true, 0, 64, 330, 330},

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "compiler/gpu/schedule/CopyDistances.h"
 #include "compiler/gpu/schedule/Gantt.h"
 #include "fattn/Error.h"
 
@@ -42,6 +43,19 @@ std::string unitsOf(const gpu::NodeCost& cost) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
+std::string counted(int number, const char* what) { return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s"); }
+
+void addCopies(const ScheduledLoop& loop, LinedText& text) {
+  if (!loop.costed || !loop.schedule) return;
+  for (std::size_t c = 0; c < loop.model.copies.size(); ++c) {
+    const gpu::CopyAhead& copy = loop.model.copies[c];
+    const int trips = loop.schedule->ahead[c].value_or(static_cast<std::uint8_t>(copy.most));
+    text.add(fmt::format("  {} = {}: {} ahead, {} of {} bytes", copy.name, loop.copied[c].what, counted(trips, "trip"),
+                         counted(gpu::slotsOf(*loop.costed, *loop.schedule, c), "slot"), copy.slotBytes),
+             loop.copied[c].sources);
+  }
+}
+
 void addNodes(const ScheduledLoop& loop, LinedText& text) {
   for (std::size_t n = 0; n < loop.model.nodes.size(); ++n) {
     const gpu::Node& node = loop.model.nodes[n];
@@ -49,6 +63,7 @@ void addNodes(const ScheduledLoop& loop, LinedText& text) {
     if (loop.costed) line += fmt::format(": {:.0f} cycles alone{}", loop.costed->nodes[n].cycles, unitsOf(loop.costed->nodes[n]));
     text.add(line + fmt::format(", {} registers", node.registers), loop.origins[n].sources);
   }
+  addCopies(loop, text);
   std::vector<std::string> edges;
   for (const gpu::Edge& edge : loop.model.edges)
     edges.push_back(fmt::format("{} -> {}{}{}", loop.model.nodes[edge.from].name, loop.model.nodes[edge.to].name,
@@ -62,10 +77,10 @@ void addNodes(const ScheduledLoop& loop, LinedText& text) {
 }
 
 void addLimits(const ScheduledLoop& loop, LinedText& text) {
-  text.add(
-      fmt::format("  {} thread{} in a program, {} program{} side by side; copies run {} trip{} ahead; {} registers are carried or fixed",
-                  loop.model.threads, loop.model.threads == 1 ? "" : "s", loop.model.groups, loop.model.groups == 1 ? "" : "s", loop.ahead,
-                  loop.ahead == 1 ? "" : "s", loop.model.fixedRegisters));
+  text.add(fmt::format(
+      "  {} thread{} in a program, {} program{} side by side; copies run {} trip{} ahead at most; {} registers are carried or fixed",
+      loop.model.threads, loop.model.threads == 1 ? "" : "s", loop.model.groups, loop.model.groups == 1 ? "" : "s", loop.ahead,
+      loop.ahead == 1 ? "" : "s", loop.model.fixedRegisters));
   if (!loop.costed) {
     if (loop.schedule) text.add("  the table has no cycles of its dots: nothing is simulated");
     return;

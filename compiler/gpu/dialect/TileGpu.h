@@ -89,6 +89,8 @@ inline bool isMadeElsewhere(mlir::Operation* op) {
 }
 /// On the function, by -tilegpu-assign-layouts: blocks are to take several programs, where the passes behind can let them.
 inline constexpr llvm::StringLiteral kSeveralAttr = "tilegpu.several";
+/// A barrier object of a copy engine, or one by which warps hand a slot over.
+constexpr int64_t kBarrierBytes = 8;
 /// On the function: its blocks may take several programs, as what is copied once a program is released (-tilegpu-release-operands); behind
 /// -tilegpu-repeat-programs: they do.
 inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
@@ -97,7 +99,7 @@ inline constexpr llvm::StringLiteral kRepeatsAttr = "tilegpu.repeats";
 inline constexpr llvm::StringLiteral kDynamicAttr = "tilegpu.dynamic", kClaimsAttr = "tilegpu.claims";
 /// There: two slots of the ids x, y and z (i32, x < 0: there is no further program) and an unused word, their barrier objects, which are
 /// complete when a slot is filled, and those which are when it has been read.
-constexpr int64_t kClaimSlots = 2, kClaimSlotBytes = 16, kClaimBarrierBytes = 8, kClaimsAlignment = 16,
+constexpr int64_t kClaimSlots = 2, kClaimSlotBytes = 16, kClaimBarrierBytes = kBarrierBytes, kClaimsAlignment = 16,
                   kClaimsBytes = kClaimSlots * (kClaimSlotBytes + 2 * kClaimBarrierBytes);
 /// Takes these three away: a block takes one program.
 void takeOneProgram(mlir::Operation* function);

@@ -183,4 +183,15 @@ int64_t registersIn(Operation* loop) {
   return carried + largest;
 }
 
+StringRef argumentOf(Value pointer) {
+  while (Operation* op = pointer.getDefiningOp()) {
+    if (op->getNumOperands() == 0 || !isa<tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return {};
+    pointer = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(pointer);
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tile.name") : StringAttr();
+  return name ? name.getValue() : StringRef();
+}
+
 }  // namespace fattn::tilegpu

@@ -41,9 +41,13 @@ bool touches(mlir::Operation* op, const llvm::SmallSetVector<mlir::Value, 4>& bu
 bool isReleased(mlir::Value buffer);
 
 /// Whether warps fill the buffer's slots for one that owns what they hold (tilegpu.slot_commit).
+bool isCommitted(mlir::Value buffer);
+
 /// Whether warp groups that compute different products exchange tiles in it, and hand its slots over (-tilegpu-assign-pairs).
 bool isOfPair(mlir::Value buffer);
-bool isCommitted(mlir::Value buffer);
+
+/// The name of the kernel's argument that a pointer comes from; empty where that is not seen.
+llvm::StringRef argumentOf(mlir::Value pointer);
 
 /// Whether an engine stores from the buffer (tilegpu.store_boxes).
 bool isStored(mlir::Value buffer);

@@ -201,6 +201,7 @@ static CostedLoop cost(const LoopModel& loop, const Target& target, MissingCycle
   loop.verify();
   CostedLoop result{.target = std::string(target.name), .edges = loop.edges, .groups = loop.groups, .fixedRegisters = loop.fixedRegisters};
   result.dotsEndInTrip = loop.dotsEndInTrip;
+  result.copies = loop.copies, result.exchanged = loop.exchanged, result.otherShared = loop.otherShared;
   for (const Node& node : loop.nodes) {
     result.names.push_back(node.name);
     result.nodes.push_back(price(node, loop, target, missing, result.unpriced));

@@ -18,6 +18,8 @@ namespace fattn::gpu {
 /// Nodes of a loop; more are not coarse any more.
 inline constexpr int kMaxNodes = 16;
 inline constexpr int kMaxGroups = 8;
+/// Copies whose distances a schedule says; more run as far ahead as they may.
+inline constexpr int kMaxCopies = 8;
 
 enum class NodeKind : std::uint8_t { Dot, Copy, Arithmetic };
 
@@ -55,6 +57,23 @@ struct Edge {
   bool order = false;    ///< `to` only comes later, as memory asks for, and uses no result: none is kept for it
 };
 
+/// A copy from global memory into slots of a buffer, some trips ahead of the nodes that read it. It is no node: it is issued as soon as a
+/// slot is free.
+struct CopyAhead {
+  std::string name;            ///< as of nodes; behind it, a schedule writes the trips
+  std::vector<int> readers;    ///< nodes
+  std::int64_t slotBytes = 0;  ///< with what hands the slot over
+  int most = 0;                ///< trips ahead at most
+  bool boxes = false;          ///< an engine's, for which a slot can be free in the middle of a trip
+};
+
+/// A buffer that a node fills for others.
+struct Exchanged {
+  int filler = 0;
+  std::vector<int> readers;
+  std::int64_t slotBytes = 0;
+};
+
 struct LoopModel {
   std::string name;
   int groups = 1;              ///< warp groups that run the loop side by side on an SM
@@ -62,6 +81,9 @@ struct LoopModel {
   bool dotsEndInTrip = false;  ///< every asynchronous dot is waited for before its trip ends, whether its result is used or not
   std::vector<Node> nodes = {};
   std::vector<Edge> edges = {};
+  std::vector<CopyAhead> copies = {};     ///< at most kMaxCopies
+  std::vector<Exchanged> exchanged = {};  ///< beside them
+  std::int64_t otherShared = 0;           ///< bytes of the block's other buffers, all of them
   int fixedRegisters = 0;                 ///< a thread: accumulators carried by the loop, addresses, statistics
   std::int64_t fixedShared = 0;           ///< bytes that live as long as the loop
   std::optional<int> registerLimit = {};  ///< else what the target allows
@@ -95,6 +117,9 @@ struct CostedLoop {
   std::vector<int> registers = {}, working = {};
   std::vector<std::int64_t> shared = {};
   std::vector<Edge> edges = {};
+  std::vector<CopyAhead> copies = {};
+  std::vector<Exchanged> exchanged = {};
+  std::int64_t otherShared = 0;
   int groups = 1, fixedRegisters = 0, registerLimit = 0;
   bool dotsEndInTrip = false;
   std::int64_t fixedShared = 0, sharedLimit = 0;

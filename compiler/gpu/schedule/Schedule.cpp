@@ -18,7 +18,7 @@ std::optional<int> findNode(const CostedLoop& loop, std::string_view name) {
 }
 
 template <typename NameOf>
-std::string printNodes(const Schedule& schedule, NameOf nameOf) {
+std::string printNodes(const Schedule& schedule, const std::vector<CopyAhead>& copies, NameOf nameOf) {
   std::string text;
   for (int place = 0; place < schedule.size; ++place) {
     const int node = schedule.order[place];
@@ -27,11 +27,34 @@ std::string printNodes(const Schedule& schedule, NameOf nameOf) {
     if (schedule.stage[node] != 0) text += std::to_string(schedule.stage[node]);
     if (schedule.runsOn[node]) text += '_';
   }
+  for (std::size_t copy = 0; copy < copies.size(); ++copy)
+    if (const auto trips = schedule.ahead[copy]; trips && *trips != copies[copy].most)
+      text += fmt::format(" {}{}", copies[copy].name, *trips);
   return text;
 }
 
 [[noreturn]] void fail(std::string_view text, std::string what, std::string hint) {
   throw Error(ErrorCode::InvalidArgument, fmt::format("schedule `{}`: {}", text, what), std::move(hint));
+}
+
+/// Takes a word that says how far a copy runs ahead. False: it is another word.
+bool takeCopy(const CostedLoop& loop, std::string_view text, std::string_view name, std::string_view digits, Schedule& schedule) {
+  const auto copy = std::ranges::find(loop.copies, name, &CopyAhead::name);
+  if (copy == loop.copies.end()) return false;
+  auto& trips = schedule.ahead[static_cast<std::size_t>(copy - loop.copies.begin())];
+  if (trips) fail(text, fmt::format("copy {} stands there twice", name), "each copy is told one distance");
+  if (digits.size() != 1 || digits[0] - '0' > copy->most)
+    fail(text, fmt::format("copy {} runs {} trips ahead", name, digits.empty() ? "no number of" : digits),
+         fmt::format("legal are {0}0 to {0}{1}; more stages allow more", name, copy->most));
+  trips = static_cast<std::uint8_t>(digits[0] - '0');
+  return true;
+}
+
+std::string knownNames(const CostedLoop& loop) {
+  std::string text = fmt::format("the nodes are {}", fmt::join(loop.names, ", "));
+  std::vector<std::string> copies;
+  for (const CopyAhead& copy : loop.copies) copies.push_back(copy.name);
+  return copies.empty() ? text : fmt::format("{}; the copies are {}", text, fmt::join(copies, ", "));
 }
 
 /// A dot that runs on: nothing in its trip or the next one uses its result but itself, and the next trip waits for a dot before it is
@@ -65,11 +88,11 @@ std::array<int, kMaxNodes> Schedule::positions() const {
 }
 
 std::string print(const CostedLoop& loop, const Schedule& schedule) {
-  return printNodes(schedule, [&](int node) { return loop.names[node]; });
+  return printNodes(schedule, loop.copies, [&](int node) { return loop.names[node]; });
 }
 
 std::string print(const LoopModel& loop, const Schedule& schedule) {
-  return printNodes(schedule, [&](int node) { return loop.nodes[node].name; });
+  return printNodes(schedule, loop.copies, [&](int node) { return loop.nodes[node].name; });
 }
 
 Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
@@ -81,7 +104,8 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text) {
     if (runsOn) word.pop_back();
     const std::string name = word.substr(0, word.find_last_not_of("0123456789") + 1), digits = word.substr(name.size());
     const auto node = findNode(loop, name);
-    if (!node) fail(text, fmt::format("there is no node '{}'", name), fmt::format("the nodes are {}", fmt::join(loop.names, ", ")));
+    if (!node && !runsOn && takeCopy(loop, text, name, digits, result)) continue;
+    if (!node) fail(text, fmt::format("there is no node '{}'", name), knownNames(loop));
     const int stage = digits.empty() ? 0 : digits.size() > 1 ? kMaxStages : digits[0] - '0';
     if (stage >= kMaxStages) fail(text, fmt::format("{} has stage {}", name, digits), fmt::format("stages are 0 to {}", kMaxStages - 1));
     if (seen[*node]) fail(text, fmt::format("{} stands there twice", name), "every node is issued once a trip");

@@ -4,7 +4,7 @@
 // A node of stage s works, in trip t, on iteration t - s. As one line: the names in the order of issue, each followed by its stage
 // where that is not 0: `S PV1 E L` issues S of this iteration, PV of the one before, then E and L. `_` behind a dot that only adds to what
 // the loop carries, as in `S E L W_`, lets it run on when its trip ends: it is waited for in the next trip, where an earlier dot of that
-// trip is.
+// trip is. Behind the nodes copies follow that do not run as far ahead as they may, each with its trips: `S PV1 E L z1`.
 //
 // Legal: for an edge u -> v of distance d, either s(v) + d > s(u), or s(v) + d == s(u) and u comes before v. With the absolute position
 // a(n) = s(n) * size + place, that is a(u) < a(v) + d * size: legality does not change when every a moves by the same amount. Such moves
@@ -27,9 +27,10 @@ inline constexpr int kMaxStages = 4;
 
 struct Schedule {
   int size = 0;
-  std::array<std::uint8_t, kMaxNodes> order{};  ///< order[place] is a node
-  std::array<std::uint8_t, kMaxNodes> stage{};  ///< stage[node]
-  std::array<bool, kMaxNodes> runsOn{};         ///< runsOn[node]: a dot that ends in the trip behind the one that issues it
+  std::array<std::uint8_t, kMaxNodes> order{};                  ///< order[place] is a node
+  std::array<std::uint8_t, kMaxNodes> stage{};                  ///< stage[node]
+  std::array<bool, kMaxNodes> runsOn{};                         ///< runsOn[node]: a dot that ends in the trip behind the one that issues it
+  std::array<std::optional<std::uint8_t>, kMaxCopies> ahead{};  ///< ahead[copy]: trips before its first reader; nothing: not decided yet
 
   /// a(node) for every node.
   std::array<int, kMaxNodes> positions() const;
@@ -40,7 +41,7 @@ struct Schedule {
 std::string print(const CostedLoop& loop, const Schedule& schedule);
 std::string print(const LoopModel& loop, const Schedule& schedule);
 
-/// Reads a line as print() writes it; every node once. Throws InvalidArgument; says nothing about legality.
+/// Reads a line as print() writes it; every node once, and copies or none. Throws InvalidArgument; says nothing about legality.
 Schedule parseSchedule(const CostedLoop& loop, std::string_view text);
 
 /// The first edge that the schedule breaks, in words with a remedy; nothing where it is legal.

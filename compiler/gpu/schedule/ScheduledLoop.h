@@ -23,7 +23,8 @@ struct NodeOrigin {
 struct ScheduledLoop {
   LoopModel model;
   std::vector<NodeOrigin> origins;   ///< of each node of the model
-  int ahead = 0;                     ///< trips that the copies from global memory run ahead of their use; they are no nodes
+  std::vector<NodeOrigin> copied;    ///< of each copy of the model
+  int ahead = 0;                     ///< trips that the copies from global memory run ahead of their use at most
   std::optional<CostedLoop> costed;  ///< priced, with the limits that the search kept; none where the table cannot price the loop, which
                                      ///< may have a schedule by name
   std::optional<Schedule> schedule;  ///< the one taken; none: the loop keeps the order of its text

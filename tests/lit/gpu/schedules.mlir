@@ -6,6 +6,8 @@
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 schedule=100" 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='B A a'" 2>&1 | FileCheck %s --check-prefix=ILLEGAL
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A x B'" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: fattn-opt %s -tilegpu-schedule-loops="stages=3 forced='A a B y1'" | FileCheck %s --check-prefix=NEARER
+// RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=3 forced='A a B y3'" 2>&1 | FileCheck %s --check-prefix=FARTHER
 // RUN: fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A x B' advice=true" | FileCheck %s --check-prefix=ADVICE
 // RUN: not fattn-opt %s -tilegpu-schedule-loops="stages=2 forced='A a2 B3'" 2>&1 | FileCheck %s --check-prefix=DEEP
 // RUN: sed 's/sm_80/sm_100/' %s | fattn-opt -tilegpu-schedule-loops="stages=2 explain=true" 2>&1 | FileCheck %s --check-prefix=UNPRICED
@@ -22,7 +24,12 @@
 
 // BEYOND: error: there is no schedule 100: the loops have 0 to 3
 // ILLEGAL: error: schedule `B A a` is illegal: {{.*}} needs {{.*}} of the same iteration
-// UNKNOWN: error: schedule `A x B`: there is no node 'x'; the nodes are A, a, B
+// UNKNOWN: error: schedule `A x B`: there is no node 'x'; the nodes are A, a, B; the copies are z, y
+// The second copy runs one trip ahead, and has a slot less than the first.
+// NEARER: tilegpu.alloc : !tilegpu.buffer<3 x 32x64xbf16
+// NEARER: tilegpu.alloc : !tilegpu.buffer<2 x 32x64xbf16
+// NEARER: tilegpu.schedule = "A a B y1"
+// FARTHER: error: schedule `A a B y3`: copy y runs 3 trips ahead; legal are y0 to y2; more stages allow more
 // Advice that does not fit leaves the order of the text.
 // ADVICE: tilegpu.schedule = "A a B"
 // DEEP: error: schedule A a2 B3 has more than two stages, 0 and 1

@@ -84,6 +84,7 @@ class GraphBuilder {
     edges();
     costs();
     resources();
+    buffers();
     return std::move(graph);
   }
 
@@ -347,6 +348,43 @@ class GraphBuilder {
     model.groups = blocksOnSM(target);
   }
 
+  /// What copies fill ahead, what nodes of the loop fill for others, and the bytes of all other buffers of the block.
+  void buffers() {
+    llvm::SmallPtrSet<Operation*, 8> counted;
+    for (Operation* fetch : fetches) {
+      auto copy = dyn_cast<CopyAsyncOp>(fetch);
+      if (!copy || static_cast<int>(graph.copies.size()) == gpu::kMaxCopies) continue;
+      static_assert(gpu::kMaxCopies + gpu::kMaxNodes <= 'z' - 'a' + 1);
+      graph.model.copies.push_back({.name = std::string(1, static_cast<char>('z' - graph.copies.size())),
+                                    .readers = readersOf(copy.getBuffer()),
+                                    .slotBytes = slotBytesOf(copy.getBuffer()),
+                                    .most = static_cast<int>(ahead),
+                                    .boxes = copy.isBulk()});
+      graph.copies.push_back(copy);
+      counted.insert(copy.getBuffer().getDefiningOp());
+    }
+    for (auto store : loop.getBody()->getOps<StoreBufferOp>())
+      if (isExchange(store) && nodeOf(store) >= 0 && counted.insert(store.getBuffer().getDefiningOp()).second)
+        graph.model.exchanged.push_back(
+            {.filler = nodeOf(store), .readers = readersOf(store.getBuffer()), .slotBytes = slotBytesOf(store.getBuffer())});
+    loop->getParentOfType<func::FuncOp>().walk([&](AllocOp alloc) {
+      if (!counted.contains(alloc)) graph.model.otherShared += slotBytesOf(alloc) * alloc.getResult().getType().getSlots();
+    });
+  }
+
+  /// With the barrier objects by which it is filled and handed back.
+  static int64_t slotBytesOf(Value buffer) { return cast<BufferType>(buffer.getType()).getSlotBytes() + 2 * kBarrierBytes; }
+
+  /// Nodes that read a buffer, each once.
+  std::vector<int> readersOf(Value buffer) {
+    std::set<int> readers;
+    for (Operation* user : buffer.getUsers()) {
+      Operation* inBody = isa<LoadBufferOp>(user) ? loop.getBody()->findAncestorOpInBlock(*user) : nullptr;
+      if (const int node = inBody ? nodeOf(inBody) : -1; node >= 0) readers.insert(node);
+    }
+    return {readers.begin(), readers.end()};
+  }
+
   /// Tiles that are made before the loop and live as long as it, because it reads them. Those that are made again where they are used take
   /// no registers.
   llvm::SmallSetVector<Value, 8> tilesFromOutside() {
@@ -486,6 +524,19 @@ std::vector<gpu::NodeOrigin> LoopGraph::origins() const {
   return all;
 }
 
+std::vector<gpu::NodeOrigin> LoopGraph::copied() const {
+  std::vector<gpu::NodeOrigin> all;
+  for (Operation* op : copies) {
+    const StringRef argument = argumentOf(cast<CopyAsyncOp>(op).getPtr());
+    gpu::NodeOrigin& origin = all.emplace_back();
+    origin.operations = 1;
+    origin.what = argument.empty() ? "copy" : "copy of " + argument.str();
+    compiler::addSourceLines(op->getLoc(), origin.sources);
+    compiler::sortSourceLines(origin.sources);
+  }
+  return all;
+}
+
 std::string LoopGraph::legend() const {
   std::vector<std::string> parts;
   for (const auto& [node, origin] : llvm::zip(model.nodes, origins()))
@@ -496,7 +547,9 @@ std::string LoopGraph::legend() const {
 LoopGraph graphOf(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead) { return GraphBuilder(loop, fetches, ahead).run(); }
 
 bool keepsText(const LoopGraph& graph, const gpu::Schedule& schedule) {
-  if (schedule != gpu::textOrder(schedule.size)) return false;
+  gpu::Schedule order = schedule;
+  order.ahead = {};
+  if (order != gpu::textOrder(schedule.size)) return false;
   if (!graph.queued) return true;
   Operation* last = nullptr;
   for (const auto& operations : graph.operations)

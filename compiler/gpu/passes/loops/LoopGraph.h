@@ -8,21 +8,24 @@
 
 namespace fattn::tilegpu {
 
-/// The nodes of a loop. Dots are called A, B, ..., groups of arithmetic a, b, ..., each in the order of the text.
+/// The nodes of a loop. Dots are called A, B, ..., groups of arithmetic a, b, ..., each in the order of the text; copies z, y, ...
 struct LoopGraph {
   gpu::LoopModel model;
   std::vector<llvm::SmallVector<mlir::Operation*>> operations;  ///< of each node, in the order of the text
+  llvm::SmallVector<mlir::Operation*> copies;                   ///< of each copy of the model
   llvm::SmallVector<mlir::Operation*> free;                     ///< computed from scalars alone: they go with whoever needs them
   bool queued = false;                                          ///< a matrix unit does some of the dots by itself
   std::string unfit;                                            ///< why the loop has no model, in words; empty where it has one
 
   /// What each node stands for.
   std::vector<gpu::NodeOrigin> origins() const;
+  /// What each copy stands for.
+  std::vector<gpu::NodeOrigin> copied() const;
   /// "A = dot 128 x 64 x 128 (64 registers), a = 12 operations from math.exp2 (32 registers); 150 more registers".
   std::string legend() const;
 };
 
-/// Nodes, costs and edges of a loop's body without its fetches. `ahead`: trips that copies run ahead, for what they need of shared memory.
+/// Nodes, costs and edges of a loop's body without its fetches, and how far copies may run ahead: `ahead` trips.
 LoopGraph graphOf(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Operation*> fetches, int64_t ahead);
 
 /// Whether the schedule is the order of the text. Where dots run beside other work, the text has to do one node after the other; elsewhere

@@ -8,7 +8,8 @@
 //     ...                                               %x = load_buffer %b[%out]
 //   }                                                   ...
 //
-// - A copy's stage is `ahead` before its first reader's. A buffer that is filled once an iteration, by a copy or a store, gets a slot for
+// - A copy's stage is `ahead` before its first reader's, or as many trips as the schedule says (gpu/schedule/CopyDistances.h). A buffer
+// that is filled once an iteration, by a copy or a store, gets a slot for
 //   each stage from what fills it to its last reader. The number of the slot is the iteration's modulo the slots, counted in one carried
 //   i32 for every stage and modulus in use.
 // - A trip waits for all its copies at its first wait: they had a trip's time to arrive, and one barrier then serves for all of them
@@ -22,10 +23,8 @@
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
 // - What addresses are computed from is repeated for the copies where it follows from the induction variable, else it moves to their
 //   stage.
-// - A slot that an engine fills in boxes, or one warp group for others, is released behind its last reader. Where that is a dot that runs
-//   on, it is released in the next trip, and the buffer's copies run one trip less ahead, or it has a slot more.
-// - A buffer that a later stage reads, too, has a slot more. Where shared memory does not suffice for that, its copies run one trip less
-//   ahead (CopyDistances.h).
+// - A slot that an engine fills in boxes, or one warp group for others, is released behind its last reader; where that is a dot that runs
+//   on, in the next trip.
 // - In the last trips, copies of what would lie outside of the loop are predicated; a wait behind the loop ends all that are in flight.
 // - Where the rest has two stages, the first trip's early stage runs before the loop and the last trip's late stage behind it: the loop
 //   itself has one trip less, and no predicates but the copies'. All of it stands in a branch that is taken when there is a trip at all.
@@ -34,7 +33,6 @@
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
-#include "compiler/gpu/passes/loops/CopyDistances.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -53,8 +51,13 @@ bool readsInPlace(OpOperand& use) {
 
 class Pipeliner {
  public:
-  Pipeliner(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute)
-      : loop(loop), fetches(fetches), ahead(fetches.empty() ? 0 : ahead), waits(waits), order(std::move(compute)) {
+  Pipeliner(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute, CopyDistances distances)
+      : loop(loop),
+        fetches(fetches),
+        ahead(fetches.empty() ? 0 : ahead),
+        waits(waits),
+        order(std::move(compute)),
+        distances(std::move(distances)) {
     for (auto [op, s] : order) stage[op] = s, lateStages |= s != 0 || op->hasAttr(kRunsOnAttr);
   }
 
@@ -63,11 +66,6 @@ class Pipeliner {
     if (ahead == 0 && !lateStages) return loop;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
     if (ahead > 0 && mayRefill) findRefills(), findEarlyAddresses();
-    auto stages = [&](Value buffer) {
-      const auto [first, last] = readStages(buffer);
-      return std::pair(first, last + (lastRunsOn(buffer.getDefiningOp<AllocOp>()) ? 1 : 0));
-    };
-    shortened = shortenedCopies(loop, fetches, ahead, stages, [&](Operation* op) { return stage.at(op); });
     shift = ahead;
     for (Operation* fetch : fetches) shift = std::max(shift, ahead + refills.contains(fetch) + earlyAddresses.contains(fetch));
     for (auto& [op, s] : order) s += shift, stage[op] = s;
@@ -150,11 +148,10 @@ class Pipeliner {
                                              : before(copy ? *copy->user_begin() : store));
   }
 
-  /// Trips that a copy runs ahead of its first reader. A dot that runs on takes one of several, so that the buffer has no slot more.
+  /// Trips that a copy runs ahead of its first reader; a loop of few trips is not overlapped by more.
   int64_t distanceOf(CopyAsyncOp copy) {
-    if (shortened.contains(copy)) return ahead - 1;
-    auto alloc = copy.getBuffer().getDefiningOp<AllocOp>();
-    return ahead > 1 && copy.isBulk() && alloc && lastRunsOn(alloc) ? ahead - 1 : ahead;
+    auto known = distances.find(copy);
+    return known == distances.end() ? ahead : std::min(known->second, ahead);
   }
 
   /// What follows from carried values is computed once for all fetches, in the first one's stage: those stay together.
@@ -574,8 +571,8 @@ class Pipeliner {
   Waits waits;
   StagedOps order, counting;
   bool lateStages = false, mayRefill = true;
-  llvm::DenseMap<Operation*, Operation*> refills;   ///< copies that run one trip further ahead, and what each stands behind
-  llvm::SmallPtrSet<Operation*, 4> shortened;       ///< copies that run one trip less ahead
+  llvm::DenseMap<Operation*, Operation*> refills;  ///< copies that run one trip further ahead, and what each stands behind
+  CopyDistances distances;
   llvm::SmallPtrSet<Operation*, 4> earlyAddresses;  ///< copies whose addresses are loaded a trip before them
   llvm::DenseMap<Operation*, unsigned> stage;
   llvm::DenseMap<Operation*, bool> carried;                   // what dependsOnCarried found
@@ -588,8 +585,9 @@ class Pipeliner {
 
 }  // namespace
 
-FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute) {
-  return Pipeliner(loop, fetches, ahead, waits, std::move(compute)).run();
+FailureOr<scf::ForOp> pipelineLoop(scf::ForOp loop, ArrayRef<Operation*> fetches, int64_t ahead, Waits waits, StagedOps compute,
+                                   CopyDistances distances) {
+  return Pipeliner(loop, fetches, ahead, waits, std::move(compute), std::move(distances)).run();
 }
 
 }  // namespace fattn::tilegpu

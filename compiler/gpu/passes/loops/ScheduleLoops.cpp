@@ -12,14 +12,15 @@
 //
 // The body becomes a model of a few coarse nodes (LoopGraph.h) priced by the machine table; the search (gpu/schedule) ranks all legal
 // schedules of two stages, of which option `schedule` takes one, 0 being the best. `forced` takes this one: "A B1 a" does A of an
-// iteration, B of the one before, then a; at least one loop has to take it, and those that it does not fit take the best. With `advice` no
-// loop has to take it, and those that it does not fit keep the order of the text. Loops that have no model, or whose dots the table has no
-// cycles for, keep that order, too, where none is named. Option `explain` makes a remark of what was chosen and why. How the loop is
-// rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
+// iteration, B of the one before, then a; `z1` behind them lets copy z run 1 trip ahead. At least one loop has to take it, and those that
+// it does not fit take the best. With `advice` no loop has to take it, and those that it does not fit keep the order of the text. Loops
+// that have no model, or whose dots the table has no cycles for, keep that order, too, where none is named. Option `explain` makes a remark
+// of what was chosen and why. How the loop is rewritten: PipelineLoop.h. Test: tests/lit/gpu/schedule-loops.mlir, schedules.mlir.
 #include <fmt/format.h>
 
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/gpu/passes/loops/LoopGraph.h"
+#include "compiler/gpu/schedule/CopyDistances.h"
 #include "compiler/gpu/schedule/Search.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -126,12 +127,14 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
           choice.why = "no order of its nodes is legal";
           return choice;
         }
+        for (gpu::Candidate& candidate : choice.found.best) candidate.schedule = gpu::withDistances(costed, candidate.schedule);
         choice.schedule = choice.found.best[std::min<size_t>(schedule, choice.count() - 1)].schedule;
         choice.why = fmt::format("of {} legal{}, {} that fit", choice.found.legal, choice.found.complete ? "" : " that a walk looked at",
                                  choice.found.fitting);
         // Which of them is best depends on how the assembler interleaves instructions, which the model does not know.
         if (!graph.queued && choice.found.fitting > 1) choice.why += ", hardly told apart: warps wait for their dots";
       }
+      choice.schedule = gpu::withDistances(costed, *choice.schedule);
       choice.text = gpu::print(costed, *choice.schedule);
     } catch (const Error& error) {
       if (takeUnranked(loop, graph, choice)) return choice;
@@ -147,8 +150,10 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     try {
       const gpu::CostedLoop unranked = gpu::costWithoutDots(graph.model, targetOf(loop));
       choice.schedule = forcedFor(loop, unranked);
-      if (choice.schedule) choice.text = gpu::print(unranked, *choice.schedule);
-      return choice.schedule.has_value();
+      if (!choice.schedule) return false;
+      choice.schedule = gpu::withDistances(unranked, *choice.schedule);
+      choice.text = gpu::print(unranked, *choice.schedule);
+      return true;
     } catch (const Error&) {  // more than figures is missing, which the caller says
       return false;
     }
@@ -159,6 +164,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     if (!onLoop) return;
     onLoop({.model = graph.model,
             .origins = graph.origins(),
+            .copied = graph.copied(),
             .ahead = static_cast<int>(stages - 1),
             .costed = choice.costed,
             .schedule = choice.schedule,
@@ -179,6 +185,9 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
         loop.emitRemark() << "keeps the order of the text: " << choice.why << "; " << graph.legend();
     }
     StagedOps compute;
+    CopyDistances distances;
+    for (auto [i, copy] : llvm::enumerate(graph.copies))
+      if (choice.schedule && choice.schedule->ahead[i]) distances[copy] = *choice.schedule->ahead[i];
     if (choice.schedule && keepsText(graph, *choice.schedule)) choice.schedule.reset();
     if (choice.schedule) {
       if (failed(markThoseThatRunOn(loop, graph, *choice.schedule))) return failure();
@@ -191,7 +200,8 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
     }
     if (!choice.text.empty()) loop->setAttr("tilegpu.schedule", StringAttr::get(loop.getContext(), choice.text));
     Waits where = waits == "apart" ? Waits::Apart : Waits::Together;
-    if (failed(pipelineLoop(loop, fetches, stages - 1, where, compute))) return loop.emitError("the loop could not be pipelined");
+    if (failed(pipelineLoop(loop, fetches, stages - 1, where, compute, std::move(distances))))
+      return loop.emitError("the loop could not be pipelined");
     return success();
   }
 

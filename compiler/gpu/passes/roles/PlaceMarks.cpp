@@ -29,18 +29,6 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// The name of the kernel's argument that a pointer comes from; empty where that is not seen.
-StringRef argumentOf(Value pointer) {
-  while (Operation* op = pointer.getDefiningOp()) {
-    if (op->getNumOperands() == 0 || !isa<tile::AddPtrOp, tile::MakeBlockPtrOp, tile::AdvanceOp>(op)) return {};
-    pointer = op->getOperand(0);
-  }
-  auto argument = cast<BlockArgument>(pointer);
-  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "tile.name") : StringAttr();
-  return name ? name.getValue() : StringRef();
-}
-
 class Marks {
  public:
   void placeIn(func::FuncOp function) {

@@ -49,8 +49,6 @@ namespace fattn::tilegpu {
 
 namespace {
 
-/// A barrier object of a copy engine.
-constexpr int64_t kBarrierBytes = 8;
 /// What a warp votes with.
 constexpr int64_t kVoteBytes = 4;
 
