@@ -172,6 +172,9 @@ INSTANTIATE_TEST_SUITE_P(
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a c b d C D_ pairs dynamic",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a b c d C pairs", DType::BF16, false, true, 0, 128, 330,
                               130},
+                    // The search's own order of them.
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=pairs",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=pairs", DType::BF16, false, true, 0, 128, 200, 130},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B D1 a c C b d pairs",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8", DType::BF16, false, true, 0, 128, 330, 130},
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B D1 a c b d C_ pairs",

@@ -23,7 +23,9 @@ Readers readersOf(const Schedule& schedule, const std::vector<int>& nodes) {
   return readers;
 }
 
-std::int64_t bytesOf(const CostedLoop& loop, const Schedule& schedule) {
+}  // namespace
+
+std::int64_t sharedBytes(const CostedLoop& loop, const Schedule& schedule) {
   std::int64_t bytes = loop.otherShared;
   for (std::size_t copy = 0; copy < loop.copies.size(); ++copy) bytes += slotsOf(loop, schedule, copy) * loop.copies[copy].slotBytes;
   for (const Exchanged& one : loop.exchanged) {
@@ -32,8 +34,6 @@ std::int64_t bytesOf(const CostedLoop& loop, const Schedule& schedule) {
   }
   return bytes;
 }
-
-}  // namespace
 
 int slotsOf(const CostedLoop& loop, const Schedule& schedule, std::size_t copy) {
   const CopyAhead& one = loop.copies[copy];
@@ -52,7 +52,7 @@ Schedule withDistances(const CostedLoop& loop, Schedule schedule) {
   }
   std::ranges::stable_sort(late, std::greater<>(), [&](std::size_t copy) { return loop.copies[copy].slotBytes; });
   for (const std::size_t copy : late) {
-    if (bytesOf(loop, schedule) <= loop.sharedLimit) break;
+    if (sharedBytes(loop, schedule) <= loop.blockShared) break;
     --*schedule.ahead[copy];
   }
   return schedule;

@@ -14,6 +14,9 @@ namespace fattn::gpu {
 ///   of a trip, when that reader has ended, and the copy fills it then.
 Schedule withDistances(const CostedLoop& loop, Schedule schedule);
 
+/// Bytes of shared memory that the block's buffers have together, with the distances that are decided, else the most.
+std::int64_t sharedBytes(const CostedLoop& loop, const Schedule& schedule);
+
 /// Slots of the copy's buffer.
 int slotsOf(const CostedLoop& loop, const Schedule& schedule, std::size_t copy);
 

@@ -174,9 +174,24 @@ std::optional<int> LoopModel::find(std::string_view node) const {
   return std::nullopt;
 }
 
+static void verifyBuffers(const LoopModel& loop) {
+  const auto check = [&](const std::vector<int>& of, std::string_view what) {
+    for (const int node : of)
+      if (node < 0 || node >= static_cast<int>(loop.nodes.size())) fail(fmt::format("{} node {}, of {}", what, node, loop.nodes.size()));
+  };
+  if (loop.copies.size() > kMaxCopies)
+    fail(fmt::format("the loop has {} copies", loop.copies.size()), fmt::format("legal are up to {}", kMaxCopies));
+  for (const CopyAhead& copy : loop.copies) check(copy.readers, fmt::format("copy {} is read by", copy.name));
+  for (const Exchanged& one : loop.exchanged)
+    check(one.readers, "an exchanged tile is read by"), check({one.filler}, "an exchanged tile is filled by");
+  for (const std::vector<int>& nodes : loop.together) check(nodes, "what begins together has");
+  for (const std::vector<int>& nodes : loop.oneTrip) check(nodes, "what has one stage has");
+}
+
 void LoopModel::verify() const {
   verifyLimits(*this);
   verifyNodes(nodes);
+  verifyBuffers(*this);
   for (const Edge& edge : edges) verifyEdge(edge, nodes);
   if (const auto cycle = cycleWithinIteration(*this); !cycle.empty())
     fail(fmt::format("within one iteration {} needs its own result", fmt::join(cycle, " -> ")),
@@ -202,6 +217,7 @@ static CostedLoop cost(const LoopModel& loop, const Target& target, MissingCycle
   CostedLoop result{.target = std::string(target.name), .edges = loop.edges, .groups = loop.groups, .fixedRegisters = loop.fixedRegisters};
   result.dotsEndInTrip = loop.dotsEndInTrip;
   result.copies = loop.copies, result.exchanged = loop.exchanged, result.otherShared = loop.otherShared;
+  result.together = loop.together, result.oneTrip = loop.oneTrip;
   for (const Node& node : loop.nodes) {
     result.names.push_back(node.name);
     result.nodes.push_back(price(node, loop, target, missing, result.unpriced));
@@ -211,7 +227,7 @@ static CostedLoop cost(const LoopModel& loop, const Target& target, MissingCycle
   }
   result.registerLimit = loop.registerLimit.value_or(gpu::registerLimit(target, loop.groups, loop.threads));
   result.fixedShared = loop.fixedShared;
-  result.sharedLimit = target.shared.bytesPerBlock;
+  result.sharedLimit = result.blockShared = target.shared.bytesPerBlock;
   return result;
 }
 

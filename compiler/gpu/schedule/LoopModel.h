@@ -81,12 +81,14 @@ struct LoopModel {
   bool dotsEndInTrip = false;  ///< every asynchronous dot is waited for before its trip ends, whether its result is used or not
   std::vector<Node> nodes = {};
   std::vector<Edge> edges = {};
-  std::vector<CopyAhead> copies = {};     ///< at most kMaxCopies
-  std::vector<Exchanged> exchanged = {};  ///< beside them
-  std::int64_t otherShared = 0;           ///< bytes of the block's other buffers, all of them
-  int fixedRegisters = 0;                 ///< a thread: accumulators carried by the loop, addresses, statistics
-  std::int64_t fixedShared = 0;           ///< bytes that live as long as the loop
-  std::optional<int> registerLimit = {};  ///< else what the target allows
+  std::vector<CopyAhead> copies = {};           ///< at most kMaxCopies
+  std::vector<Exchanged> exchanged = {};        ///< beside them
+  std::int64_t otherShared = 0;                 ///< bytes of the block's other buffers, all of them
+  std::vector<std::vector<int>> together = {};  ///< nodes that begin together: each right behind the one before, with its stage
+  std::vector<std::vector<int>> oneTrip = {};   ///< nodes that have one stage, whichever that is
+  int fixedRegisters = 0;                       ///< a thread: accumulators carried by the loop, addresses, statistics
+  std::int64_t fixedShared = 0;                 ///< bytes that live as long as the loop
+  std::optional<int> registerLimit = {};        ///< else what the target allows
   std::optional<double> copyBytesPerCycle =
       {};  ///< an SM's share of the memory's speed, a run-time figure; copies cost latency only without it
 
@@ -120,9 +122,11 @@ struct CostedLoop {
   std::vector<CopyAhead> copies = {};
   std::vector<Exchanged> exchanged = {};
   std::int64_t otherShared = 0;
+  std::vector<std::vector<int>> together = {}, oneTrip = {};
   int groups = 1, fixedRegisters = 0, registerLimit = 0;
   bool dotsEndInTrip = false;
   std::int64_t fixedShared = 0, sharedLimit = 0;
+  std::int64_t blockShared = 0;            ///< what a block has, whatever the limit of the search
   std::vector<std::string> unpriced = {};  ///< work that the table has no figure for, in words
 
   int size() const { return static_cast<int>(nodes.size()); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/gpu/schedule/CopyDistances.h"
+
 namespace fattn::gpu {
 
 Resources resources(const CostedLoop& loop, const Schedule& schedule) {
@@ -16,6 +18,7 @@ Resources resources(const CostedLoop& loop, const Schedule& schedule) {
   Resources result;
   std::array<int, kMaxNodes> alive{};
   result.shared = loop.fixedShared;
+  if (!loop.copies.empty()) result.shared += sharedBytes(loop, withDistances(loop, schedule));
   for (int node = 0; node < size; ++node) {
     result.lateStages += schedule.stage[node];
     if (loop.registers[node] == 0 && loop.shared[node] == 0) continue;

@@ -139,6 +139,45 @@ std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedul
   return std::nullopt;
 }
 
+namespace {
+
+/// Two nodes of which the second has to follow the first at once; nothing where all do.
+std::optional<std::pair<int, int>> apart(const CostedLoop& loop, const Schedule& schedule) {
+  const auto at = schedule.positions();
+  for (const std::vector<int>& nodes : loop.together)
+    for (std::size_t i = 1; i < nodes.size(); ++i)
+      if (at[nodes[i]] != at[nodes[i - 1]] + 1 || schedule.stage[nodes[i]] != schedule.stage[nodes[i - 1]])
+        return std::pair(nodes[i - 1], nodes[i]);
+  return std::nullopt;
+}
+
+/// Two nodes that are to have one stage and do not; nothing where all have.
+std::optional<std::pair<int, int>> inOtherTrips(const CostedLoop& loop, const Schedule& schedule) {
+  for (const std::vector<int>& nodes : loop.oneTrip)
+    for (const int node : nodes)
+      if (schedule.stage[node] != schedule.stage[nodes.front()]) return std::pair(nodes.front(), node);
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool keepsGroups(const CostedLoop& loop, const Schedule& schedule) { return !apart(loop, schedule) && !inOtherTrips(loop, schedule); }
+
+std::optional<Error> brokenGroup(const CostedLoop& loop, const Schedule& schedule) {
+  const std::string text = print(loop, schedule);
+  if (const auto both = apart(loop, schedule))
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("schedule `{}` is illegal: {} and {}, which warp groups begin together, are apart", text,
+                             loop.names[both->first], loop.names[both->second]),
+                 fmt::format("put {} right behind {}, with the same stage", loop.names[both->second], loop.names[both->first]));
+  if (const auto both = inOtherTrips(loop, schedule))
+    return Error(ErrorCode::InvalidArgument,
+                 fmt::format("schedule `{}` is illegal: {} and {} are of different trips, between which warp groups exchange nothing", text,
+                             loop.names[both->first], loop.names[both->second]),
+                 fmt::format("give {} and {} the same stage", loop.names[both->first], loop.names[both->second]));
+  return std::nullopt;
+}
+
 Schedule canonical(const Schedule& schedule) { return canonical(schedule.positions(), schedule.size); }
 
 Schedule canonical(const std::array<int, kMaxNodes>& at, int size) {
@@ -154,6 +193,7 @@ Schedule canonical(const std::array<int, kMaxNodes>& at, int size) {
 Schedule forceSchedule(const CostedLoop& loop, std::string_view text) {
   Schedule schedule = parseSchedule(loop, text);
   if (const auto error = illegalEdge(loop, schedule)) throw Error(*error);
+  if (const auto error = brokenGroup(loop, schedule)) throw Error(*error);
   checkRunsOn(loop, schedule, text);
   const std::uint8_t least = schedule.size == 0 ? 0 : *std::min_element(schedule.stage.begin(), schedule.stage.begin() + schedule.size);
   for (int node = 0; node < schedule.size; ++node) schedule.stage[node] -= least;

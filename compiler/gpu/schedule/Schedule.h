@@ -47,6 +47,11 @@ Schedule parseSchedule(const CostedLoop& loop, std::string_view text);
 /// The first edge that the schedule breaks, in words with a remedy; nothing where it is legal.
 std::optional<Error> illegalEdge(const CostedLoop& loop, const Schedule& schedule);
 
+/// Whether nodes that begin together do, and those of one trip have one stage.
+bool keepsGroups(const CostedLoop& loop, const Schedule& schedule);
+/// The first of these conditions that the schedule breaks, in words with a remedy; nothing where it keeps all.
+std::optional<Error> brokenGroup(const CostedLoop& loop, const Schedule& schedule);
+
 /// The same steady state with the fewest late stages.
 Schedule canonical(const Schedule& schedule);
 /// The same of absolute positions a(n), no two of which are in one place.

@@ -17,7 +17,7 @@ CostedLoop withRoomFor(int slots) {
                   {.name = "y", .readers = {3}, .slotBytes = kSlot, .most = 2, .boxes = true}};
   model.otherShared = 500;
   CostedLoop loop = cost(model, findTarget("nvidia:sm_90a"));
-  loop.sharedLimit = slots * kSlot + 500;
+  loop.blockShared = slots * kSlot + 500;
   return loop;
 }
 
@@ -37,16 +37,16 @@ TEST(CopyDistances, OnlyBuffersThatALaterStageReadsTooCanHaveASlotLess) {
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L") << "one stage reads each";
   loop.copies[0].readers = {0, 3};
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L z1");
-  loop.sharedLimit = 7 * kSlot + 500;
+  loop.blockShared = 7 * kSlot + 500;
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L") << "4 slots and 3 fit";
 }
 
 TEST(CopyDistances, TheLargestGivesWayFirst) {
   CostedLoop loop = withRoomFor(7);
   for (CopyAhead& copy : loop.copies) copy.readers = {0, 3};
-  loop.copies[1].slotBytes = kSlot + 1, loop.sharedLimit += 10;
+  loop.copies[1].slotBytes = kSlot + 1, loop.blockShared += 10;
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L y1");
-  loop.sharedLimit = 6 * kSlot + 500;
+  loop.blockShared = 6 * kSlot + 500;
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L z1 y1");
   for (CopyAhead& copy : loop.copies) copy.boxes = false;
   EXPECT_EQ(decided(loop, "S PV1 E L"), "S PV1 E L") << "no slot is free for threads in the middle of a trip";

@@ -85,6 +85,7 @@ class GraphBuilder {
     costs();
     resources();
     buffers();
+    pairs();
     return std::move(graph);
   }
 
@@ -370,6 +371,22 @@ class GraphBuilder {
     loop->getParentOfType<func::FuncOp>().walk([&](AllocOp alloc) {
       if (!counted.contains(alloc)) graph.model.otherShared += slotBytesOf(alloc) * alloc.getResult().getType().getSlots();
     });
+  }
+
+  /// Products that groups compute one each of begin together. What follows from them up to the tiles that groups exchange is of their trip,
+  /// and such a tile is read in one trip.
+  void pairs() {
+    std::vector<int> paired;
+    for (auto dot : loop.getBody()->getOps<tile::DotOp>())
+      if (pairedGroup(dot)) paired.push_back(nodeOf(dot));
+    if (paired.empty()) return;
+    graph.model.together.push_back(paired);
+    for (auto store : loop.getBody()->getOps<StoreBufferOp>())
+      if (isOfPair(store.getBuffer())) {
+        paired.push_back(nodeOf(store));
+        graph.model.oneTrip.push_back(readersOf(store.getBuffer()));
+      }
+    graph.model.oneTrip.push_back(std::move(paired));
   }
 
   /// With the barrier objects by which it is filled and handed back.

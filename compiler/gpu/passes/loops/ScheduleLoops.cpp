@@ -118,7 +118,9 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
       gpu::CostedLoop& costed = choice.costed.emplace(gpu::cost(graph.model, targetOf(loop)));
       // The order of the text may need more registers than there are. Then an order that needs no more than it is allowed, too: the code
       // generator spills the rest.
-      costed.registerLimit = std::max(costed.registerLimit, gpu::resources(costed, gpu::textOrder(costed.size())).registers);
+      const gpu::Resources text = gpu::resources(costed, gpu::textOrder(costed.size()));
+      costed.registerLimit = std::max(costed.registerLimit, text.registers);
+      costed.sharedLimit = std::max(costed.sharedLimit, text.shared);  // buffers that are not alive together share their bytes
       choice.schedule = forcedFor(loop, costed);
       if (!choice.schedule && advice && !forced.empty()) choice.schedule = gpu::textOrder(costed.size());
       if (!choice.schedule) {

@@ -295,7 +295,8 @@ class RoleSplitter {
     func_->setAttr(kCopierWarpsAttr, b.getI64IntegerAttr(group()));
   }
 
-  /// Two sides of a branch, so that neither thread keeps registers for the other one. With the copies on the first side ptxas 13.0 spills.
+  /// Two sides of a branch, so that neither thread keeps registers for the other one. The other way round an assembler was
+  /// seen to spill.
   void inThreads(OpBuilder& b) {
     if (stores_.empty()) {
       inThread(b, kCopyingThread, slice_, /*hasOther=*/false);
