@@ -50,7 +50,7 @@ Schedule withDistances(const CostedLoop& loop, Schedule schedule) {
     schedule.ahead[copy] = static_cast<std::uint8_t>(one.most - (isShort ? 1 : 0));
     if (one.boxes && readers.late() > 0 && !isShort && one.most > 0) late.push_back(copy);
   }
-  std::ranges::stable_sort(late, std::greater<>(), [&](std::size_t copy) { return loop.copies[copy].slotBytes; });
+  std::ranges::sort(late, {}, [&](std::size_t copy) { return std::pair(-loop.copies[copy].slotBytes, copy); });  // the largest first
   for (const std::size_t copy : late) {
     if (sharedBytes(loop, schedule) <= loop.blockShared) break;
     --*schedule.ahead[copy];
