@@ -19,7 +19,7 @@
 // NONE-NOT: tilegpu.owned
 // NONE-NOT: tilegpu.exchange
 
-// A trip's owner computes in the next trip. What it lays a thread sends that does nothing else, in order, from one buffer.
+// A trip's owner computes in the next trip. A thread that does nothing else sends what it lays, in order, from one buffer.
 // CHECK: #[[OWN:.*]] = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64); {{.*}}warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 128">
 // CHECK: %[[SUMS:.*]] = tilegpu.alloc {barriers = {{.*}}} : !tilegpu.buffer<1 x 64x128xf32
 // CHECK: %[[B:.*]] = tilegpu.alloc {barriers = {{.*}}tilegpu.exchange} : !tilegpu.buffer<2 x 128x64xbf16

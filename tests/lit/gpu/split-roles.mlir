@@ -100,7 +100,7 @@ func.func @one_group(%k: !tile.ptr<bf16>) attributes {tile.kernel, tilegpu.targe
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (64,0) | dim0: 128, dim1: 32">
 #sums = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,4), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (16,0), 1024 -> (32,0), 2048 -> (64,0) | dim0: 128, dim1: 32">
 
-// What computing warps add to memory in boxes a second thread sends, in trips of its own, all rows in one box.
+// A second thread sends what computing warps add to memory, in trips of its own, all rows in one box.
 // CHECK-LABEL: func.func @sends
 // CHECK-SAME: {adds, box = array<i64: 32, 128>, element = f32, pointer = 1 : i64
 // CHECK: tilegpu.is_copier thread 1
