@@ -72,14 +72,22 @@ Value Machine::anyInBlock(gpu::Lowering& to, Value condition, std::optional<int6
   return intrinsic(b, "llvm.nvvm.barrier.cta.red.or.aligned.all", b.getI1Type(), {number(b, 0), condition});
 }
 
-Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element, bool) {
-  // With a side effect, as LLVM would move it behind the branch.
-  StringRef text = element.isBF16() ? "cvt.rn.bf16x2.f32 $0, $1, $2;" : "cvt.rn.f16x2.f32 $0, $1, $2;";
+/// An instruction that LLVM does not move in front of a branch; with a side effect it does not move it at all.
+static Value fixedWord(ImplicitLocOpBuilder& b, ValueRange operands, StringRef text, StringRef constraints, bool hasSideEffects) {
   auto attributes = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
-  Value word = LLVM::InlineAsmOp::create(b, b.getI32Type(), ValueRange{high, low}, text, "=r,f,f", /*has_side_effects=*/true,
-                                         /*is_align_stack=*/false, LLVM::TailCallKind::None, attributes, ArrayAttr())
-                   .getResult(0);
-  return LLVM::BitcastOp::create(b, VectorType::get(2, element), word);
+  return LLVM::InlineAsmOp::create(b, b.getI32Type(), operands, text, constraints, hasSideEffects, /*is_align_stack=*/false,
+                                   LLVM::TailCallKind::None, attributes, ArrayAttr())
+      .getResult(0);
+}
+
+Value Machine::saturatingDifference(ImplicitLocOpBuilder& builder, Value a, Value b) {
+  return fixedWord(builder, {a, b}, "sub.sat.s32 $0, $1, $2;", "=r,r,r", /*hasSideEffects=*/false);
+}
+
+Value Machine::truncatePair(ImplicitLocOpBuilder& b, Value low, Value high, Type element, bool) {
+  // LLVM would move it behind a branch.
+  StringRef text = element.isBF16() ? "cvt.rn.bf16x2.f32 $0, $1, $2;" : "cvt.rn.f16x2.f32 $0, $1, $2;";
+  return LLVM::BitcastOp::create(b, VectorType::get(2, element), fixedWord(b, {high, low}, text, "=r,f,f", /*hasSideEffects=*/true));
 }
 
 /// Always of all memory.

@@ -30,6 +30,8 @@ class Machine final : public gpu::Machine {
   void barrier(mlir::ImplicitLocOpBuilder& b, gpu::Visible visible) override;
   void limitBarriers(int64_t threads) override { barrierThreads_ = threads; }
   mlir::Value math(mlir::ImplicitLocOpBuilder& b, mlir::Operation* op, mlir::ValueRange operands) override;  // Math.cpp
+  bool hasSaturatingDifference() const override { return true; }
+  mlir::Value saturatingDifference(mlir::ImplicitLocOpBuilder& builder, mlir::Value a, mlir::Value b) override;
   mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element, bool moderate) override;
   // GlobalAccess.cpp
   mlir::Value loadGlobal(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Type type, mlir::Value predicate,

@@ -66,10 +66,9 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     const Tile q = load(advance(qs, {m, 0}), {0}), dout = load(advance(douts, {m, 0}), {0});
     const Tile log = a.order.loadedNumbers(load(advance(logs, {0, m}), ofLine));
     const Tile delta = a.order.loadedNumbers(load(advance(deltas, {0, m}), ofLine));
-    // Beyond the last key there are rows that nobody stores, but their dS enters dQ.
-    Tile visible = keys < block.count;
-    if (block.causal) visible = a.sums ? visible & (keys <= rows + (m + shift)) : keys <= rows + (m + shift);
-    if (a.sums && !block.causal) visible = broadcast(visible, {N, M});
+    // Beyond the last key there are rows that nobody stores, but their dS enters dQ. No query sees them with a mask, but those behind the
+    // last one, whose probabilities are 0.
+    const Tile visible = block.causal ? keys - (m + shift) <= rows : broadcast(keys < block.count, {N, M});
     const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
     const Tile rounded = cast(p, type);
     const Tile weights = keepsRounded(tile) ? cast(rounded, DType::F32) : p;
@@ -89,7 +88,7 @@ void keysProgram(Params& args, const Parameters& parameters, const TileConfig& t
   // Causal: the first keys are seen by the most queries.
   const auto [place, blocks, kvHead, batch] = programPlace(parameters.flag("causal"), cast(a.k.size[1], DType::I32));
   const Scalar first = place * N, count = cast(a.k.size[2], DType::I32);
-  const Scalar group = cast(a.q.size[1] / a.k.size[1], DType::I32);
+  const Scalar group = cast(a.q.size[1], DType::I32) / cast(a.k.size[1], DType::I32);
   const KeyBlock block{load(backward::Head{a.k, batch, kvHead}.rows(first, N, D), {0}),
                        load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}),
                        first,

@@ -278,7 +278,9 @@ TEST(BackwardPrograms, DefaultTilesDoNotSpillAndAreNotSerialized) {
     }
 }
 
-/// The fastest tiles that were measured keep some of a thread's registers in memory (docs/backward.md), which may only become less.
+/// The fastest tiles that were measured keep some of a thread's registers in memory (docs/backward.md), which may only become less. At 256
+/// columns with a mask it was 100 bytes until the mask took a third of the instructions; the code with 144 was measured 1.03 times as fast
+/// in turns with that one.
 TEST(BackwardPrograms, TilesOfSumsByLanesSpillNoMoreThanWhenTheyWereMeasured) {
   if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
   struct Most {
@@ -289,11 +291,11 @@ TEST(BackwardPrograms, TilesOfSumsByLanesSpillNoMoreThanWhenTheyWereMeasured) {
   for (const auto& [width, causal, stores, loads] : {Most{32, false, 0, 0},
                                                      {32, true, 0, 0},
                                                      {64, false, 100, 104},
-                                                     {64, true, 88, 88},
+                                                     {64, true, 84, 84},
                                                      {128, false, 168, 152},
-                                                     {128, true, 212, 180},
+                                                     {128, true, 188, 168},
                                                      {256, false, 104, 104},
-                                                     {256, true, 100, 100}}) {
+                                                     {256, true, 144, 140}}) {
     Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
     keys.set("causal", causal), keys.set("sums", true), keys.set("order", std::string("lanes"));
     const std::string log = assemblerLog(kernels::backwardKeysTemplate(), keys, "sm_80");

@@ -10,6 +10,8 @@
 // - Functions of math on 16-bit numbers are computed in f32.
 // - `index` is i64.
 // - A constant whose elements differ is a table in constant memory.
+// - What is compared with the numbers of a range is made smaller by the thread's part of them, so that constants are left
+// (RangeComparison).
 #include "compiler/gpu/lower/Elementwise.h"
 
 #include <map>
@@ -202,6 +204,74 @@ Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element, b
   return result;
 }
 
+/// A tile that is spread, without that.
+Value unspread(Value tile) {
+  while (Operation* op = tile.getDefiningOp()) {
+    if (!isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) break;
+    tile = op->getOperand(0);
+  }
+  return tile;
+}
+
+/// A register's number as one of the thread and a constant.
+std::pair<Value, int64_t> partsOf(Value number) {
+  int64_t constant = 0;
+  APInt more;
+  while (auto sum = number.getDefiningOp<arith::AddIOp>()) {
+    if (!matchPattern(sum.getRhs(), m_ConstantInt(&more))) break;
+    constant += more.getSExtValue();
+    number = sum.getLhs();
+  }
+  return {number, constant};
+}
+
+/// A signed comparison with the numbers of a range (tile.arange), of which a thread has t + c for several constants c: x < t + c is
+/// x - t < c. Where x is the same beside many of them that is one subtraction, and no sums are kept in registers. t and c are not negative,
+/// so that the difference can only be too small for an i32: it saturates, and is less than each c then.
+class RangeComparison {
+ public:
+  static std::optional<RangeComparison> of(Lowering& to, Operation* op) {
+    auto cmp = dyn_cast<arith::CmpIOp>(op);
+    using enum arith::CmpIPredicate;
+    if (!cmp || !to.machine.hasSaturatingDifference() || !llvm::is_contained({slt, sle, sgt, sge}, cmp.getPredicate()) ||
+        !tile::isTile(cmp.getLhs().getType()))
+      return std::nullopt;
+    for (const bool left : {false, true}) {
+      Value range = left ? cmp.getLhs() : cmp.getRhs(), other = left ? cmp.getRhs() : cmp.getLhs();
+      auto source = unspread(range).getDefiningOp<tile::ArangeOp>();
+      if (!source || !elementOf(range.getType()).isInteger(32) || static_cast<int32_t>(source.getStart()) < 0) continue;
+      RangeComparison result(cmp.getPredicate(), left);
+      if (result.sees(to.registers(range), to.registers(other))) return result;
+    }
+    return std::nullopt;
+  }
+
+  Value operator()(Lowering& to, Value lhs, Value rhs) {
+    Value number = isLeft_ ? lhs : rhs, other = isLeft_ ? rhs : lhs;
+    Value& moved = moved_[other.getAsOpaquePointer()];
+    if (!moved) moved = to.machine.saturatingDifference(to.b, other, thread_);
+    Value constant = to.i32(partsOf(number).second);
+    return arith::CmpIOp::create(to.b, predicate_, isLeft_ ? constant : moved, isLeft_ ? moved : constant);
+  }
+
+ private:
+  RangeComparison(arith::CmpIPredicate predicate, bool isLeft) : predicate_(predicate), isLeft_(isLeft) {}
+
+  /// Whether the numbers have one t, and there are fewer to compare with, but several: beside one bound for all, as that of a last block of
+  /// columns, an assembler whose registers were full was seen to spill more.
+  bool sees(ArrayRef<Value> numbers, ArrayRef<Value> others) {
+    thread_ = partsOf(numbers.front()).first;
+    auto isOfThread = [&](Value number) { return partsOf(number).first == thread_; };
+    const llvm::SmallDenseSet<Value> some(others.begin(), others.end()), all(numbers.begin(), numbers.end());
+    return some.size() > 1 && some.size() < all.size() && llvm::all_of(numbers, isOfThread);
+  }
+
+  arith::CmpIPredicate predicate_;
+  bool isLeft_;
+  Value thread_;
+  std::map<void*, Value> moved_;
+};
+
 LogicalResult lowerOnTile(Lowering& to, Operation* op) {
   Value result = op->getResult(0);
   size_t count = static_cast<size_t>(tilegpu::layoutOf(result)->inputSize(kRegister));
@@ -218,6 +288,7 @@ LogicalResult lowerOnTile(Lowering& to, Operation* op) {
     return success();
   }
   Pointwise pointwise(to, op);
+  std::optional<RangeComparison> comparison = RangeComparison::of(to, op);
   // Registers with copies of one element have the same operands.
   std::map<SmallVector<void*, 3>, Value> known;
   Registers registers;
@@ -229,7 +300,7 @@ LogicalResult lowerOnTile(Lowering& to, Operation* op) {
       key.push_back(operand[r].getAsOpaquePointer());
     }
     Value& value = known[key];
-    if (!value) value = pointwise(values);
+    if (!value) value = comparison ? (*comparison)(to, values[0], values[1]) : pointwise(values);
     registers.push_back(value);
   }
   to.set(result, std::move(registers));

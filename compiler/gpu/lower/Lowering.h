@@ -85,6 +85,10 @@ class Machine {
   /// convert.
   /// `moderate`: the caller promises what tile::kModerateAttr says.
   virtual mlir::Value truncatePair(mlir::ImplicitLocOpBuilder& b, mlir::Value low, mlir::Value high, mlir::Type element, bool moderate) = 0;
+  /// a - b of i32, the nearest i32 where that is none; computed where it stands, even if that is a branch in a loop that changes neither:
+  /// what follows from it, as the comparisons of a mask, would take a register each in front of the loop.
+  virtual bool hasSaturatingDifference() const { return false; }
+  virtual mlir::Value saturatingDifference(mlir::ImplicitLocOpBuilder& /*builder*/, mlir::Value /*a*/, mlir::Value /*b*/) { return {}; }
   /// One element of shared memory, where the predicate holds (null: always). No branch, as above.
   virtual void storeShared(mlir::ImplicitLocOpBuilder& b, mlir::Value address, mlir::Value value, mlir::Value predicate) = 0;
   virtual mlir::LogicalResult dot(Lowering& to, tile::DotOp op) = 0;

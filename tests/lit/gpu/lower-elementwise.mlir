@@ -3,6 +3,11 @@
 // RUN: fattn-opt %s -nvidia-lower-tensors | FileCheck %s
 
 #two = #tilegpu.regs<"register: 1 -> (1); lane: 1 -> (2), 2 -> (4), 4 -> (8), 8 -> (16), 16 -> (32); warp: 1 | dim0: 64">
+#grid = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2), 4 -> (8,0); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 16">
+#columns = #tilegpu.regs<"register: 1 -> (1), 2 -> (2); lane: 1 -> (4), 2 -> (8), 4 -> (0), 8 -> (0), 16 -> (0); warp: 1 | dim0: 16">
+#line = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,0), 8 -> (0,0), 16 -> (0,0); warp: 1 | dim0: 1, dim1: 16">
+#rows = #tilegpu.regs<"register: 1 -> (8); lane: 1 -> (0), 2 -> (0), 4 -> (1), 8 -> (2), 16 -> (4); warp: 1 | dim0: 16">
+#column = #tilegpu.regs<"register: 1 -> (8,0); lane: 1 -> (0,0), 2 -> (0,0), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 1">
 #copies = #tilegpu.regs<"register: 1 -> (0); lane: 1 -> (1), 2 -> (2), 4 -> (4), 8 -> (8), 16 -> (16); warp: 1 | dim0: 32">
 
 // CHECK: llvm.mlir.global internal constant @fattn_table(dense<[0.000000e+00, 1.000000e+00
@@ -91,5 +96,28 @@ func.func @halves(%x: f16) attributes {tile.kernel, tilegpu.target = "nvidia:sm_
 // CHECK: llvm.load {{.*}} : !llvm.ptr<4> -> f32
 func.func @table() attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
   %c = arith.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0, 19.0, 20.0, 21.0, 22.0, 23.0, 24.0, 25.0, 26.0, 27.0, 28.0, 29.0, 30.0, 31.0]> : tensor<32xf32, #copies>
+  return
+}
+
+// A thread has four numbers of the range, t + 0 to 3, beside two rows. A row is made smaller by t once; constants are left. Where each number
+// is compared with another one, or all with the same, sums stay.
+// CHECK-LABEL: func.func @compares_with_a_range
+// CHECK-SAME: (%{{.*}}: i32, %[[N:.*]]: i32)
+// CHECK-COUNT-2: "sub.sat.s32 $0, $1, $2;", "=r,r,r"
+// CHECK-NOT: sub.sat
+func.func @compares_with_a_range(%first: i32, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
+  %range = tile.arange 0 : tensor<16xi32, #columns>
+  %line = tile.expand_dims %range, 0 : tensor<16xi32, #columns> -> tensor<1x16xi32, #line>
+  %numbers = tile.broadcast %line : tensor<1x16xi32, #line> -> tensor<16x16xi32, #grid>
+  %rows = tile.arange 0 : tensor<16xi32, #rows>
+  %start = tile.splat %first : i32 -> tensor<16xi32, #rows>
+  %moved = arith.addi %rows, %start : tensor<16xi32, #rows>
+  %column = tile.expand_dims %moved, 1 : tensor<16xi32, #rows> -> tensor<16x1xi32, #column>
+  %spread = tile.broadcast %column : tensor<16x1xi32, #column> -> tensor<16x16xi32, #grid>
+  %below = arith.cmpi sle, %spread, %numbers : tensor<16x16xi32, #grid>
+  %bound = tile.splat %n : i32 -> tensor<16x16xi32, #grid>
+  %inside = arith.cmpi slt, %numbers, %bound : tensor<16x16xi32, #grid>
+  %sum = arith.addi %numbers, %bound : tensor<16x16xi32, #grid>
+  %above = arith.cmpi sge, %sum, %numbers : tensor<16x16xi32, #grid>
   return
 }
