@@ -204,3 +204,60 @@ func.func @work_along_two_axes(%k: !tile.ptr<bf16>) attributes {tile.kernel, til
   }
   return
 }
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (0,32), 64 -> (1,8), 128 -> (2,16), 256 -> (4,32) | dim0: 8, dim1: 64">
+#regs = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (0,2); lane: 1 -> (0,4), 2 -> (0,8), 4 -> (0,16), 8 -> (0,32), 16 -> (1,0); warp: 1 -> (2,0), 2 -> (4,0), 4 -> (0,0) | dim0: 8, dim1: 64">
+
+// What warps write lies in slots that they hand over: no barrier ends a program. The next program is asked for in the last trip of the
+// innermost loop of the last trip of the loop around it.
+// CHECK-LABEL: func.func @handed_over
+// CHECK: } else {
+// CHECK: tilegpu.each_program {
+// CHECK-NOT: tilegpu.barrier
+// CHECK: return
+// DYNAMIC-LABEL: func.func @handed_over
+// DYNAMIC: tilegpu.each_program dynamic {
+// DYNAMIC: scf.for %[[G:.*]] = %{{.*}} to %[[GROUP:.*]] step %[[STEP:.*]] iter_args
+// DYNAMIC-NEXT: %[[OUTER:.*]] = arith.subi %[[GROUP]], %[[G]] : i32
+// DYNAMIC-NEXT: %[[IS_LAST:.*]] = arith.cmpi sle, %[[OUTER]], %[[STEP]] : i32
+// DYNAMIC: scf.for %[[I:.*]] = %{{.*}} to %[[N:.*]] step %[[ONE:.*]] iter_args
+// DYNAMIC-NEXT: %[[LEFT:.*]] = arith.subi %[[N]], %[[I]] : i32
+// DYNAMIC-NEXT: %[[ENDS:.*]] = arith.cmpi sle, %[[LEFT]], %[[ONE]] : i32
+// DYNAMIC-NEXT: %[[BOTH:.*]] = arith.andi %[[IS_LAST]], %[[ENDS]] : i1
+// DYNAMIC-NEXT: scf.if %[[BOTH]] {
+// DYNAMIC-NEXT: tilegpu.claim_program
+// DYNAMIC-NEXT: }
+// DYNAMIC-NOT: claim_program
+// DYNAMIC: return
+func.func @handed_over(%k: !tile.ptr<bf16>, %group: i32, %n: i32) attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64, tilegpu.tensor_maps = [{box = array<i64: 64, 8>, element = bf16, pointer = 0 : i64, sizes = [array<i64: 2147483648>, array<i64: 2147483648>], strides = [array<i64: 128>], swizzle = 128 : i64}]} {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %z = arith.constant 0 : i64
+  %u = arith.constant 1 : i64
+  %w = arith.constant 64 : i64
+  %b = tilegpu.alloc : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+  %s = tilegpu.alloc {tilegpu.exchange} : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+  %all = scf.for %g = %c0 to %group step %c1 iter_args(%from = %c0) -> (i32) : i32 {
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%slot = %from) -> (i32) : i32 {
+      %row = arith.extsi %i : i32 to i64
+      %p = tile.make_block_ptr %k, shape [%w, %w], strides [%w, %u], offsets [%row, %z] : !tile.ptr<bf16> -> !tile.block_ptr<8x64xbf16>
+      %t = tilegpu.copy_async %p, %b[%slot] map 0[] : !tile.block_ptr<8x64xbf16>, !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      tilegpu.copy_wait %t in %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      %a = tilegpu.load_buffer %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared> -> tensor<8x64xbf16, #regs>
+      tilegpu.release %b[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      tilegpu.slot_acquire %s[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      tilegpu.store_buffer %a, %s[%slot] : tensor<8x64xbf16, #regs>, !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      tilegpu.slot_commit %s[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      tilegpu.owner_only %slot {
+        tilegpu.slot_wait %s[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+        tilegpu.release %s[%slot] : !tilegpu.buffer<2 x 8x64xbf16, #shared>
+      }
+      %next = arith.xori %slot, %c1 : i32
+      scf.yield %next : i32
+    }
+    scf.yield %r : i32
+  }
+  return
+}

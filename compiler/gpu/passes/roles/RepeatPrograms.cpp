@@ -20,7 +20,7 @@
 // the program in the block, a fourth argument: the next program's boxes then arrive while this one runs.
 //
 // The barrier keeps what a program writes to shared memory behind what others still read of the one before; where only boxes are in shared
-// memory their waits and releases do.
+// memory, and slots that warps hand over, their waits and releases do.
 //
 // Runs behind -tilegpu-split-roles, on functions with `tilegpu.repeats`; where the roles were not split the attribute goes. Test:
 // tests/lit/gpu/repeat-programs.mlir.
@@ -58,11 +58,20 @@ EachProgramOp wrap(Block& block, Block::iterator first, func::FuncOp func, tile:
   return each;
 }
 
-/// Whether threads write shared memory by themselves.
+/// Whether warps hand a buffer's slots to each other, and nothing else lies in its bytes.
+bool isHandedOver(Value buffer, func::FuncOp func) {
+  if (!llvm::any_of(buffer.getUsers(), llvm::IsaPred<SlotCommitOp>)) return false;
+  return llvm::none_of(func.getBody().front().getOps<AllocOp>(),
+                       [&](AllocOp other) { return other.getResult() != buffer && overlap(other.getResult(), buffer); });
+}
+
+/// Whether threads write shared memory by themselves that no slot is waited for.
 bool storesToShared(EachProgramOp each) {
-  WalkResult found = each.walk([](Operation* op) {
+  auto func = each->getParentOfType<func::FuncOp>();
+  WalkResult found = each.walk([&](Operation* op) {
     auto copy = dyn_cast<CopyAsyncOp>(op);
-    return isa<StoreBufferOp>(op) || (copy && !copy.isBulk()) ? WalkResult::interrupt() : WalkResult::advance();
+    auto store = dyn_cast<StoreBufferOp>(op);
+    return (store && !isHandedOver(store.getBuffer(), func)) || (copy && !copy.isBulk()) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found.wasInterrupted();
 }
@@ -86,18 +95,36 @@ void takeSlotsInTurns(EachProgramOp each) {
   });
 }
 
-/// In the last trip of the last loop, which begins with a wait for a slot: until the operands that lie in shared memory are used up, the
-/// answer has come. A block that asked sooner would keep programs that others could begin.
+/// The last loop of a program, and the loops in it down to the innermost one: of each level the last.
+SmallVector<scf::ForOp> lastLoops(EachProgramOp each) {
+  SmallVector<scf::ForOp> loops;
+  for (Operation* around = each; around;) {
+    scf::ForOp last;
+    around->walk([&](scf::ForOp loop) {
+      auto parent = loop->getParentOfType<scf::ForOp>();
+      if (loops.empty() ? !parent : parent == loops.back()) last = loop;
+    });
+    around = last;
+    if (last) loops.push_back(last);
+  }
+  return loops;
+}
+
+/// In the last trip of the innermost loop, in that of those around it, which begins with a wait for a slot: until the operands that lie in
+/// shared memory are used up, the answer has come. A block that asked sooner would keep programs that others could begin, and its copies
+/// would stand behind the question.
 void claimAhead(EachProgramOp each) {
-  scf::ForOp last;
-  each.walk([&](scf::ForOp loop) {
-    if (!loop->getParentOfType<scf::ForOp>()) last = loop;
-  });
-  if (!last) return;
-  OpBuilder b = OpBuilder::atBlockBegin(last.getBody());
+  const SmallVector<scf::ForOp> loops = lastLoops(each);
+  if (loops.empty()) return;
+  OpBuilder b(each.getContext());
   Location loc = each.getLoc();
-  Value left = arith::SubIOp::create(b, loc, last.getUpperBound(), last.getInductionVar());
-  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, left, last.getStep());
+  Value isLast;
+  for (scf::ForOp loop : loops) {
+    b.setInsertionPointToStart(loop.getBody());
+    Value left = arith::SubIOp::create(b, loc, loop.getUpperBound(), loop.getInductionVar());
+    Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, left, loop.getStep());
+    isLast = isLast ? arith::AndIOp::create(b, loc, isLast, here).getResult() : here;
+  }
   b.setInsertionPointToStart(scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false).thenBlock());
   ClaimProgramOp::create(b, loc);
 }

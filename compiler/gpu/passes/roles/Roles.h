@@ -26,9 +26,19 @@ inline bool hasRoomForCopier(mlir::func::FuncOp func) {
 inline bool isCopyElsewhere(mlir::Operation* op) { return mlir::isa<CopyAsyncOp>(op) && isMadeElsewhere(op); }
 
 /// Additions in a loop, which a warp would wait for in the next trip, and those of an owner. Where the block has no further warps, it does.
-inline bool maySendElsewhere(StoreBoxesOp store) {
+inline bool isSentInTrips(StoreBoxesOp store) {
   const bool again = store->getParentOfType<mlir::LoopLikeOpInterface>() || store->getParentOfType<OwnerOnlyOp>();
   return store.getAdd() && again && hasRoomForCopier(store->getParentOfType<mlir::func::FuncOp>());
+}
+
+/// And where a block takes one program after another, what ends a program beside them: an engine takes boxes in their order, so that a
+/// warp which sent its own would wait until those of the last trips are read, when it could begin the next program.
+inline bool maySendElsewhere(StoreBoxesOp store) {
+  if (isSentInTrips(store)) return true;
+  auto func = store->getParentOfType<mlir::func::FuncOp>();
+  if (!func->hasAttr(kRepeatsAttr)) return false;
+  return func.walk([](StoreBoxesOp other) { return isSentInTrips(other) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance(); })
+      .wasInterrupted();
 }
 
 /// Threads of a group that only copies: one makes the copies, the other one sends what computing warps have laid into buffers. A thread of

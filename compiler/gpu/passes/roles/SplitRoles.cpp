@@ -20,8 +20,8 @@
 //                                                    scf.if (is_copier thread 1) { (loops) send_boxes %p in %b map 2 {add} } else ...
 //
 // Then no computing warp waits until the engine has accepted a box, and the boxes are as large as the tile allows. The thread is another
-// one than that of the copies, which would wait with it for the computing warps. A store for which C4 does not hold stays with the warps
-// that compute it.
+// one than that of the copies, which would wait with it for the computing warps. Where a block takes one program after another it also
+// stores what ends a program (Roles.h). A store for which C4 does not hold stays with the warps that compute it.
 //
 // What the copies are computed from, control flow included, is computed by the copying thread again. It runs ahead of the others as far as
 // the slots' releases allow: a copy waits for its slot, and a wait for its copy, whatever stands between them in the program. So the
