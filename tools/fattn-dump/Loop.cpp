@@ -78,7 +78,7 @@ void addNodes(const ScheduledLoop& loop, LinedText& text) {
 
 void addLimits(const ScheduledLoop& loop, LinedText& text) {
   text.add(fmt::format(
-      "  {} thread{} in a program, {} program{} side by side; copies run {} trip{} ahead at most; {} registers are carried or fixed",
+      "  {} thread{} in a group of warps, {} group{} side by side; copies run {} trip{} ahead at most; {} registers are carried or fixed",
       loop.model.threads, loop.model.threads == 1 ? "" : "s", loop.model.groups, loop.model.groups == 1 ? "" : "s", loop.ahead,
       loop.ahead == 1 ? "" : "s", loop.model.fixedRegisters));
   if (!loop.costed) {

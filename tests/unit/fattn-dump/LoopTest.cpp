@@ -20,15 +20,16 @@ const Stage* stageCalled(const Compilation& compilation, const std::string& name
 
 class LoopTest : public testing::Test {
  protected:
+  static Compilation compiled(const std::string& config, const std::string& target = "nvidia:sm_90a") {
+    Options options;
+    options.headDim = options.headDimV = 64;
+    options.target = target;
+    options.emit = {Kind::Schedule};
+    options.config = TileConfig::parse(config);
+    return compileStages(options);
+  }
+
   static const Compilation& forward(const std::string& config = "") {
-    static const auto compiled = [](const std::string& text) {
-      Options options;
-      options.headDim = options.headDimV = 64;
-      options.target = "nvidia:sm_90a";
-      options.emit = {Kind::Schedule};
-      options.config = TileConfig::parse(text);
-      return compileStages(options);
-    };
     static const Compilation searched = compiled("BLOCK_M=64,BLOCK_N=64,WARPS=4");
     static const Compilation forced = compiled("BLOCK_M=64,BLOCK_N=64,WARPS=4,SCHEDULE=A a b B");
     return config.empty() ? searched : forced;
@@ -64,6 +65,25 @@ TEST_F(LoopTest, AnOrderOfTheTileConfigurationIsPricedToo) {
   ASSERT_TRUE(stage);
   EXPECT_NE(stage->text.find("schedule A a b B, as the tile configuration says"), std::string::npos) << stage->text;
   EXPECT_NE(stage->text.find("A a b B  (taken)"), std::string::npos) << stage->text;
+}
+
+// Each of the groups has the matrix unit do its rows, and none waits for the other one. Where warps copy by themselves they meet in each
+// trip.
+TEST_F(LoopTest, GroupsThatRunApartCountOneByOne) {
+  const Compilation apart = compiled("BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8");
+  const gpu::ScheduledLoop* loop = gpu::busiest(apart.loops);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->model.groups, 2);
+  EXPECT_EQ(loop->model.threads, 128);
+  EXPECT_EQ(loop->model.nodes.front().dot.m, 64);
+  const Stage* stage = apart.find(Kind::Schedule);
+  ASSERT_TRUE(stage);
+  EXPECT_NE(stage->text.find("128 threads in a group of warps, 2 groups side by side"), std::string::npos) << stage->text;
+  const Compilation together = compiled("BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", "nvidia:sm_80");
+  loop = gpu::busiest(together.loops);
+  ASSERT_TRUE(loop);
+  EXPECT_EQ(loop->model.threads, 256);
+  EXPECT_EQ(loop->model.nodes.front().dot.m, 128);
 }
 
 TEST_F(LoopTest, ANodesLineIsTiedToTheLinesItStandsFor) {

@@ -25,6 +25,7 @@
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/dots/ExchangedOperand.h"
 #include "compiler/gpu/passes/lazy/RematerializeLazy.h"
+#include "compiler/gpu/passes/loops/LoopGroups.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "compiler/gpu/passes/roles/PairedDots.h"
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -347,6 +348,7 @@ class GraphBuilder {
           if (!inPlace.contains(result) && !isElsewhere(op, operations)) countRegisters(static_cast<int>(i), result);
     model.registerLimit = gpu::registerLimit(target, 1, model.threads, /*copierRegisters=*/0);
     model.groups = blocksOnSM(target);
+    partIntoGroups(model, loop, fetches);
   }
 
   /// What copies fill ahead, what nodes of the loop fill for others, and the bytes of all other buffers of the block.
