@@ -10,8 +10,7 @@ namespace fattn::tilegpu {
 
 /// Where nothing in the loop makes the groups of warps of a block wait for each other, the model of the block's work becomes that of one of
 /// them, of which so many more run side by side. That is so where each has a matrix unit do its part of the dots, an engine makes the
-/// copies
-/// (`fetches`) and no tile goes through shared memory. Else the model stays as it is.
+/// copies (`fetches`) and no tile goes through shared memory. Else the model stays as it is.
 void partIntoGroups(gpu::LoopModel& model, mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Operation*> fetches);
 
 }  // namespace fattn::tilegpu
