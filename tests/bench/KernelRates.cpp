@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast kernels of tests/kernels are with several tiles, which take turns: `kernel-rates TARGET KERNEL WIDTH TILE [TILE ...]`, for
 // example
-//   kernel-rates cuda fiveDots 64 BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8 "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=A B a C"
+//   kernel-rates cuda fiveDots 64 BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8 BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8,SCHEDULE=owners
 // Kernels: fiveDots and bandedColumns (4096 rows, 67584 and 16384 columns), bandedRows (16384 rows and columns); bf16, rows that begin
 // at multiples of 16 bytes, bands as wide as the matrix, so that half of it counts. A line for each tile: the median of eleven turns of 30
 // ms, and TFLOP/s, for which of a band what it sees counts.
