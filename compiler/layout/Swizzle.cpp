@@ -81,10 +81,18 @@ LinearLayout build(const f2::Columns& shared, const f2::Columns& more, bool more
   return LinearLayout::fromColumns({{std::string(kOffset), n}}, problem.read.outputs(), bases, repeats);
 }
 
+/// Whether a vector brings these registers one after the other, and the first of them can be the first of a group.
+bool areInOrder(const std::vector<std::int64_t>& registers) {
+  for (std::size_t i = 0; i < registers.size(); ++i)
+    if (registers[i] != registers[0] + static_cast<std::int64_t>(i)) return false;
+  return registers[0] % std::ssize(registers) == 0;
+}
+
 SwizzleChoice measure(SharedLayout layout, const Problem& problem) {
   BankReport read = bankConflicts(problem.read, layout, problem.elementBits, 0, problem.banks);
   BankReport write = bankConflicts(problem.write, layout, problem.elementBits, 0, problem.banks);
-  return {std::move(layout), read, write};
+  const int moves = movesBehind(problem.read, layout, problem.elementBits, read.vector, problem.banks);
+  return {std::move(layout), read, write, moves};
 }
 
 bool better(const SwizzleChoice& a, const SwizzleChoice& b) { return a.slots() < b.slots(); }
@@ -116,6 +124,14 @@ void check(const LinearLayout& read, const LinearLayout& write, int elementBits)
 }
 
 }  // namespace
+
+int movesBehind(const LinearLayout& read, const SharedLayout& shared, int elementBits, int vector, const Banks& banks) {
+  const int words = vector * elementBits / (8 * banks.bytes);
+  if (words < 2) return 0;
+  int moves = 0;
+  for (const std::vector<std::int64_t>& group : vectorGroups(read, shared, vector)) moves += areInOrder(group) ? 0 : words;
+  return moves;
+}
 
 bool keepsOrder(const SharedLayout& shared, const LinearLayout& registers, int count) {
   f2::Columns columns = shared.elements().columns(kOffset), wanted = first(registers.columns(kRegister), log2(count));

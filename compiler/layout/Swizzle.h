@@ -17,10 +17,11 @@ namespace fattn::layout {
 struct SwizzleChoice {
   SharedLayout layout;
   BankReport read, write;
+  int moves = 0;  ///< movesBehind() the reads
   /// Passes through the banks for the whole tile by one warp of each side.
   int passes() const { return read.passes * read.instructions + write.passes * write.instructions; }
-  /// The same with the slots in which the instructions are issued.
-  int slots() const { return passes() + read.instructions + write.instructions; }
+  /// The same with the slots in which the instructions are issued, and the moves.
+  int slots() const { return passes() + read.instructions + write.instructions + moves; }
 };
 
 /// The layout with the fewest passes and instructions together. `read` and `write` hold the
@@ -31,6 +32,10 @@ SwizzleChoice chooseSwizzle(const LinearLayout& read, const LinearLayout& write,
 
 /// The same among the layouts that a bulk tensor copy can write (swizzled(), widest first): the one the reader has fewest passes with.
 SwizzleChoice chooseBulkSwizzle(const LinearLayout& read, int elementBits, const Banks& banks = {});
+
+/// Words of a thread that vectors of so many elements do not bring in the order of its registers. What takes several registers side by
+/// side, as a matrix instruction does, has each of them moved there first.
+int movesBehind(const LinearLayout& read, const SharedLayout& shared, int elementBits, int vector, const Banks& banks = {});
 
 /// Whether the elements in a thread's first `count` registers (a power of two) follow each other in this memory.
 bool keepsOrder(const SharedLayout& shared, const LinearLayout& registers, int count);

@@ -78,11 +78,13 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
   if (hasUnit(parameters, machine) && width <= 128) return {otherRowsTile(parameters)};
   if (sums && parameters.text("order") == "lanes") {
     if (width <= 64) return {tileOf(32, 128, 4), tileOf(16, 32, 8)};
-    // One stage leaves room for two blocks on a multiprocessor, which wait for their copies in turns; wide heads have more warps instead.
-    return {tileOf(64, 64, width <= 128 ? 4 : 8, "", 1), tileOf(16, 64, width <= 128 ? 4 : 8), tileOf(16, 32, 8)};
+    // With little shared memory one stage leaves room for two blocks on a multiprocessor, which wait for their copies in turns; wide heads
+    // have more warps instead.
+    if (width <= 128) return {tileOf(64, 128, 8), tileOf(64, 64, 4, "", 1), tileOf(16, 64, 4), tileOf(16, 32, 8)};
+    return {tileOf(64, 64, 8, "", 1), tileOf(16, 64, 8), tileOf(16, 32, 8)};
   }
   if (width <= 64) return {sums ? tileOf(32, 64, 8) : tileOf(64, 128, 8)};
-  if (width <= 128) return {sums ? tileOf(16, 64, 4) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
+  if (width <= 128) return {sums ? tileOf(32, 64, 8) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
   return {sums ? tileOf(16, 64, 8) : tileOf(64, 32, 8), tileOf(64, 32, 4, "", 1), tileOf(32, 32, 8), tileOf(16, 32, 8), tileOf(16, 16, 4)};
 }
 

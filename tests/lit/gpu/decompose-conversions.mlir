@@ -141,3 +141,27 @@ func.func @rows(%x: tensor<16x32xf32, #acc>) -> tensor<16x32xf32, #other> {
   %y = tilegpu.reshape %x from [11, 9] to [9, 11] : tensor<16x32xf32, #acc> -> tensor<16x32xf32, #other>
   return %y : tensor<16x32xf32, #other>
 }
+
+// A product's result, for which two warps share the columns, becomes the first operand of a product of its own rows, and of one of its
+// columns. Both go through one buffer, of which the machine reads matrices for both: with wide vectors, which one of them could read
+// without moving registers, the other one would put each word together from two.
+// CHECK-LABEL: func.func @both_ways
+// CHECK: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 128x64xbf16, #[[HOME:.*]]>
+// CHECK: tilegpu.store_buffer %{{.*}}, %[[B]]
+// CHECK: %[[X:.*]] = tilegpu.load_buffer %[[B]]{{.*}} -> tensor<128x64xbf16
+// CHECK: %[[T:.*]] = tilegpu.load_buffer %[[B]]{{.*}} -> tensor<128x64xbf16
+// CHECK: %[[Y:.*]] = tile.trans %[[T]], [1, 0] : tensor<128x64xbf16, {{.*}}> -> tensor<64x128xbf16
+// CHECK-NOT: tile.trans
+// CHECK: return %[[X]], %[[Y]]
+// CHECK-NOT: tilegpu.alloc
+#sum = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,16), 8 -> (0,32), 16 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,8) | dim0: 128, dim1: 64">
+#sum_t = #tilegpu.regs<"register: 1 -> (1,0), 2 -> (0,8), 4 -> (16,0), 8 -> (32,0), 16 -> (0,64); lane: 1 -> (2,0), 2 -> (4,0), 4 -> (0,1), 8 -> (0,2), 16 -> (0,4); warp: 1 -> (0,16), 2 -> (0,32), 4 -> (8,0) | dim0: 64, dim1: 128">
+#rows_a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (64,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,0) | dim0: 128, dim1: 64">
+#columns_a = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), 16 -> (0,32), 32 -> (0,64), 64 -> (32,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (0,0), 4 -> (0,0) | dim0: 64, dim1: 128">
+func.func @both_ways(%x: tensor<128x64xbf16, #sum>) -> (tensor<128x64xbf16, #rows_a>, tensor<64x128xbf16, #columns_a>)
+    attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 8 : i64} {
+  %a = tilegpu.convert_layout %x : tensor<128x64xbf16, #sum> -> tensor<128x64xbf16, #rows_a>
+  %t = tile.trans %x, [1, 0] : tensor<128x64xbf16, #sum> -> tensor<64x128xbf16, #sum_t>
+  %b = tilegpu.convert_layout %t : tensor<64x128xbf16, #sum_t> -> tensor<64x128xbf16, #columns_a>
+  return %a, %b : tensor<128x64xbf16, #rows_a>, tensor<64x128xbf16, #columns_a>
+}

@@ -144,6 +144,22 @@ TEST(Swizzle, TransposedTilesUseWideVectorsOnOneSide) {
   EXPECT_EQ(std::max(choice.read.vector, choice.write.vector), 8);
 }
 
+// Two warps share the columns of a product, which becomes the first operand of a further one: 16 bytes of its writer would be halves of two
+// fragments, and each word would be moved to the three beside which the instruction takes it.
+TEST(Swizzle, WordsComeInTheOrderOfRegisters) {
+  const LinearLayout write = tileFragment(nvidia::mma(Operand::C, 16, 16), {128, 64}, {4, 2});
+  const LinearLayout read = tileFragment(nvidia::mma(Operand::A, 16, 16), {128, 64}, {4, 1}) * LinearLayout::broadcast("warp", 2);
+  const SwizzleChoice choice = chooseSwizzle(read, write, 16);
+  EXPECT_EQ(choice.moves, 0);
+  EXPECT_EQ(choice.read.conflicts() + choice.write.conflicts(), 0);
+  EXPECT_GE(choice.read.vector, 4);
+
+  const SharedLayout wide(LinearLayout::fromColumns({{"offset", 13}}, read.outputs(),
+                                                    {1, 8 << 6, 16, 2, 4, 1 << 6, 2 << 6, 4 << 6, 16 << 6, 32 << 6, 64 << 6, 8, 32}));
+  EXPECT_EQ(movesBehind(read, wide, 16, 8), 32);  // as many as a thread has words
+  EXPECT_EQ(movesBehind(read, wide, 16, 2), 0);   // one word is in order
+}
+
 // Rows of keys that a dot wants as columns of 32 bits: alone the reader would have 16 bytes of four rows side by side.
 TEST(Swizzle, ACopyEngineKeepsItsElementsInOrder) {
   LinearLayout write = blocked({.shape = {16, 128}, .elementBits = 32}),

@@ -4,6 +4,11 @@
 //   %y = tilegpu.convert_layout %x : #a -> #b            =>    %m = tilegpu.alloc : !tilegpu.buffer<1 x 64x64xf16, swizzle for #a and #b>
 //   (of kind "shared")                                         tilegpu.store_buffer %x, %m[0]
 //                                                              %y = tilegpu.load_buffer %m[0]
+//   %t = tile.trans %x                                         %u = tilegpu.load_buffer %m[0]
+//   %z = tilegpu.convert_layout %t                             %z = tile.trans %u
+//
+// How the tile lies there counts the cycles of who writes it and of all who read it: by vectors, and with the moves behind them where a
+// vector brings words that instructions take from different groups of registers, or by 8 x 8 matrices, where the machine has such reads.
 //
 //   %s = tile.reduce %x axis 1                           =>    %p = tile.reshape %x : 64x256 -> 64x4x64          // 4 warps side by side
 //   (columns shared by 4 warps)                                %q = tile.reduce %p axis 2                        // within each warp
@@ -19,6 +24,7 @@
 // Assumptions: A1 every tile has a layout; A2 barriers are placed later. Test: tests/lit/gpu/decompose-conversions.mlir.
 #include "compiler/gpu/passes/layouts/DecomposeConversions.h"
 
+#include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/Passes.h"
 #include "compiler/layout/Conversion.h"
 #include "fattn/Error.h"
@@ -36,8 +42,7 @@ namespace {
 using layout::Conversion, layout::ConversionKind, layout::LinearLayout;
 
 /// The same tile, of elements that memory can hold.
-FailureOr<Value> toStorage(OpBuilder& b, Operation* op) {
-  Value input = op->getOperand(0);
+FailureOr<Value> toStorage(OpBuilder& b, Operation* op, Value input) {
   auto type = cast<RankedTensorType>(input.getType());
   if (tile::isStorageType(type.getElementType())) return input;
   if (!type.getElementType().isIndex()) {
@@ -48,32 +53,116 @@ FailureOr<Value> toStorage(OpBuilder& b, Operation* op) {
   return arith::IndexCastOp::create(b, op->getLoc(), type.clone(b.getI64Type()), input).getResult();
 }
 
-LogicalResult throughShared(ConvertLayoutOp op) {
+/// A conversion through shared memory, of a tile or of its transpose.
+struct Exchange {
+  ConvertLayoutOp op;
+  Value tile;             ///< what is stored
+  bool transposed;        ///< whether the conversion is of its transpose
+  LinearLayout from, to;  ///< of the tile's own elements
+};
+
+std::optional<Exchange> exchangeOf(ConvertLayoutOp op) {
   RankedTensorType type = op.getInput().getType();
-  const LinearLayout &from = *layoutOf(type), &into = *layoutOf(op.getResult());
-  Conversion plan = layout::planConversion(from, into, elementBits(type.getElementType()), banksOf(op));
-  if (plan.kind != ConversionKind::Shared) return success();
-  OpBuilder b(op);
-  FailureOr<Value> value = toStorage(b, op);
+  const LinearLayout &from = *layoutOf(type), &to = *layoutOf(op.getResult());
+  if (layout::classify(from, to) != ConversionKind::Shared &&
+      layout::planConversion(from, to, elementBits(type.getElementType()), banksOf(op)).kind != ConversionKind::Shared)
+    return std::nullopt;
+  auto trans = op.getInput().getDefiningOp<tile::TransOp>();
+  if (!trans || type.getRank() != 2 || trans.getInput().getType() == type) return Exchange{op, op.getInput(), false, from, to};
+  const int swap[] = {1, 0};
+  return Exchange{op, trans.getInput(), true, *layoutOf(trans.getInput()), to.transpose(swap)};
+}
+
+/// As which a warp can read the tile by matrices, where the function has a machine that can.
+SmallVector<LinearLayout, 2> matrixAccesses(const LinearLayout& read, int bits, Operation* op) {
+  SmallVector<LinearLayout, 2> result;
+  if (bits != 16 || read.outputs().size() != 2 || !op->getParentOfType<func::FuncOp>()->hasAttr(kTargetAttr)) return result;
+  for (int dim = 0; dim < 2; ++dim)
+    if (LinearLayout access = gpu::readAccessOf(targetOf(op), read, dim, bits); access != read) result.push_back(std::move(access));
+  return result;
+}
+
+/// What reading the tile takes from there: by vectors, or by matrices, which a machine may be able to read.
+int readSlots(const LinearLayout& read, const layout::SharedLayout& home, int bits, Operation* op) {
+  constexpr int kRow = 16;  // bytes of a matrix
+  const layout::Banks banks = banksOf(op);
+  const auto slots = [](const layout::BankReport& report) { return (1 + report.passes) * report.instructions; };
+  const layout::BankReport byVectors = layout::bankConflicts(read, home, bits, 0, banks);
+  int least = slots(byVectors) + layout::movesBehind(read, home, bits, byVectors.vector, banks);
+  for (const LinearLayout& access : matrixAccesses(read, bits, op)) {
+    const layout::BankReport byMatrices = layout::bankConflicts(access, home, bits, 0, banks);
+    if (byMatrices.vector * bits / 8 == kRow) least = std::min(least, slots(byMatrices));
+  }
+  return least;
+}
+
+/// How a tile lies that these conversions read: as serves all of them best, and who writes it.
+SharedAttr homeFor(ArrayRef<Exchange> exchanges, int bits) {
+  ConvertLayoutOp first = exchanges.front().op;
+  const layout::Banks banks = banksOf(first);
+  const LinearLayout& write = exchanges.front().from;
+  std::vector<layout::SharedLayout> candidates;
+  for (const Exchange& one : exchanges) {
+    const LinearLayout read = one.to.withoutFreeBits(layout::kRegister);
+    candidates.push_back(layout::chooseSwizzle(read, write, bits, banks).layout);
+    for (const LinearLayout& access : matrixAccesses(read, bits, first))
+      candidates.push_back(layout::chooseSwizzle(access, write, bits, banks).layout);
+  }
+  const layout::SharedLayout* best = nullptr;
+  int fewest = 0;
+  for (const layout::SharedLayout& home : candidates) {
+    const layout::BankReport stored = layout::bankConflicts(write, home, bits, 0, banks);
+    int slots = (1 + stored.passes) * stored.instructions;
+    for (const Exchange& one : exchanges) slots += readSlots(one.to.withoutFreeBits(layout::kRegister), home, bits, first);
+    if (!best || slots < fewest) best = &home, fewest = slots;
+  }
+  return SharedAttr::get(first.getContext(), best->elements());
+}
+
+/// Stores the tile in front of the first conversion, and loads it for each.
+LogicalResult throughShared(ArrayRef<Exchange> exchanges) {
+  ConvertLayoutOp first = exchanges.front().op;
+  Location loc = first.getLoc();
+  OpBuilder b(first);
+  FailureOr<Value> value = toStorage(b, first, exchanges.front().tile);
   if (failed(value)) return failure();
-  Type element = cast<RankedTensorType>(value->getType()).getElementType();
-  auto shared = SharedAttr::get(op.getContext(), plan.shared->layout.elements());
-  auto buffer = AllocOp::create(b, op.getLoc(), BufferType::get(op.getContext(), 1, type.getShape(), element, shared), IntegerAttr(),
-                                IntegerAttr(), IntegerAttr());
-  Value slot = arith::ConstantIntOp::create(b, op.getLoc(), 0, 32);
-  StoreBufferOp::create(b, op.getLoc(), *value, buffer, slot);
-  Type loaded = op.getResult().getType().clone(element);
-  Value result = LoadBufferOp::create(b, op.getLoc(), loaded, buffer, slot);
-  if (loaded != op.getResult().getType()) result = arith::IndexCastOp::create(b, op.getLoc(), op.getResult().getType(), result);
-  op.getResult().replaceAllUsesWith(result);
-  op.erase();
+  auto type = cast<RankedTensorType>(value->getType());
+  const SharedAttr home = homeFor(exchanges, elementBits(type.getElementType()));
+  auto bufferType = BufferType::get(first.getContext(), 1, type.getShape(), type.getElementType(), home);
+  auto buffer = AllocOp::create(b, loc, bufferType, IntegerAttr(), IntegerAttr(), IntegerAttr());
+  Value slot = arith::ConstantIntOp::create(b, loc, 0, 32);
+  StoreBufferOp::create(b, loc, *value, buffer, slot);
+  for (const Exchange& one : exchanges) {
+    ConvertLayoutOp op = one.op;
+    b.setInsertionPoint(op);
+    Value result = LoadBufferOp::create(b, op.getLoc(), withLayout(type, one.to), buffer, slot);
+    RankedTensorType wanted = op.getResult().getType();
+    if (one.transposed)
+      result = tile::TransOp::create(b, op.getLoc(), wanted.clone(type.getElementType()), result, b.getDenseI64ArrayAttr({1, 0}));
+    if (result.getType() != wanted) result = arith::IndexCastOp::create(b, op.getLoc(), wanted, result);
+    Operation* trans = one.transposed ? op.getInput().getDefiningOp() : nullptr;
+    op.getResult().replaceAllUsesWith(result);
+    op.erase();
+    if (trans && trans->use_empty()) trans->erase();
+  }
+  return success();
+}
+
+/// Conversions of one tile and of its transpose in one block go through one buffer.
+LogicalResult exchangeThroughShared(func::FuncOp function) {
+  llvm::MapVector<std::pair<Value, Block*>, SmallVector<Exchange>> tiles;
+  function.walk([&](ConvertLayoutOp op) {
+    if (std::optional<Exchange> one = exchangeOf(op)) tiles[{one->tile, op->getBlock()}].push_back(*one);
+  });
+  for (auto& [tile, exchanges] : tiles)
+    if (failed(throughShared(exchanges))) return failure();
   return success();
 }
 
 /// The elements that there are lie in memory one after the other, row by row.
 LogicalResult reshapeThroughShared(ReshapeOp op) {
   OpBuilder b(op);
-  FailureOr<Value> value = toStorage(b, op);
+  FailureOr<Value> value = toStorage(b, op, op.getInput());
   if (failed(value)) return failure();
   Type element = cast<RankedTensorType>(value->getType()).getElementType();
   int64_t count = 1;
@@ -109,7 +198,13 @@ struct DecomposeConversionsPass : impl::DecomposeConversionsPassBase<DecomposeCo
 
   void runOnOperation() override {
     bool done = succeeded(each<ReshapeOp>(reshapeThroughShared)) && succeeded(each<tile::CumsumOp>(sumWithinWarps)) &&
-                succeeded(each<tile::ReduceOp>(reduceAcrossWarps)) && succeeded(each<ConvertLayoutOp>(throughShared));
+                succeeded(each<tile::ReduceOp>(reduceAcrossWarps));
+    try {
+      done = done && succeeded(exchangeThroughShared(getOperation()));
+    } catch (const Error& error) {  // the layout library's
+      getOperation()->emitOpError() << "has a conversion that cannot be decomposed: " << error.what();
+      done = false;
+    }
     if (!done) signalPassFailure();
   }
 };
