@@ -154,8 +154,11 @@ TEST(Swizzle, WordsComeInTheOrderOfRegisters) {
   EXPECT_EQ(choice.read.conflicts() + choice.write.conflicts(), 0);
   EXPECT_GE(choice.read.vector, 4);
 
-  const SharedLayout wide(LinearLayout::fromColumns({{"offset", 13}}, read.outputs(),
-                                                    {1, 8 << 6, 16, 2, 4, 1 << 6, 2 << 6, 4 << 6, 16 << 6, 32 << 6, 64 << 6, 8, 32}));
+  const auto row = [](f2::Vector r) { return r; };
+  const auto column = [](f2::Vector c) { return c << 7; };
+  const f2::Columns places = {column(1), row(8),  column(16), column(2), column(4), row(1),    row(2),
+                              row(4),    row(16), row(32),    row(64),   column(8), column(32)};
+  const SharedLayout wide(LinearLayout::fromColumns({{"offset", 13}}, read.outputs(), places));
   EXPECT_EQ(movesBehind(read, wide, 16, 8), 32);  // as many as a thread has words
   EXPECT_EQ(movesBehind(read, wide, 16, 2), 0);   // one word is in order
 }
