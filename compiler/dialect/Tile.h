@@ -21,6 +21,8 @@ namespace fattn::tile {
 /// True for a ranked tensor of static shape, every dimension at least 1 and the number of elements an i32, whose elements are scalars or
 /// `!tile.ptr`. The encoding may be any: where a tile lives is a later dialect's matter.
 bool isTile(mlir::Type type);
+/// A tile that is spread along dimensions, without that.
+mlir::Value unspread(mlir::Value tile);
 /// True for the types that memory can hold: f8E4M3FN, f8E5M2, f16, bf16, f32, f64, i1, i8, i16, i32, i64.
 bool isStorageType(mlir::Type type);
 /// The shape of a tile; empty for a scalar (and for a tile of rank 0).

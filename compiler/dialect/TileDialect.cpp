@@ -38,6 +38,14 @@ bool isTile(Type type) {
          (tensor.getElementType().isIntOrIndexOrFloat() || isa<PtrType>(tensor.getElementType()));
 }
 
+Value unspread(Value tile) {
+  while (Operation* op = tile.getDefiningOp()) {
+    if (!isa<BroadcastOp, ExpandDimsOp>(op)) break;
+    tile = op->getOperand(0);
+  }
+  return tile;
+}
+
 bool isPtrLike(Type type) { return isa<PtrType>(getElementTypeOrSelf(type)) && (isa<PtrType>(type) || isTile(type)); }
 
 ArrayRef<int64_t> getShapeOrScalar(Type type) {

@@ -204,15 +204,6 @@ Registers truncatePairs(Lowering& to, ArrayRef<Value> registers, Type element, b
   return result;
 }
 
-/// A tile that is spread, without that.
-Value unspread(Value tile) {
-  while (Operation* op = tile.getDefiningOp()) {
-    if (!isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) break;
-    tile = op->getOperand(0);
-  }
-  return tile;
-}
-
 /// A register's number as one of the thread and a constant.
 std::pair<Value, int64_t> partsOf(Value number) {
   int64_t constant = 0;
@@ -238,7 +229,7 @@ class RangeComparison {
       return std::nullopt;
     for (const bool left : {false, true}) {
       Value range = left ? cmp.getLhs() : cmp.getRhs(), other = left ? cmp.getRhs() : cmp.getLhs();
-      auto source = unspread(range).getDefiningOp<tile::ArangeOp>();
+      auto source = tile::unspread(range).getDefiningOp<tile::ArangeOp>();
       if (!source || !elementOf(range.getType()).isInteger(32) || static_cast<int32_t>(source.getStart()) < 0) continue;
       RangeComparison result(cmp.getPredicate(), left);
       if (result.sees(to.registers(range), to.registers(other))) return result;

@@ -11,11 +11,11 @@ namespace {
 std::optional<MaskComparison> comparisonOf(arith::CmpIOp op) {
   const bool strict = op.getPredicate() == arith::CmpIPredicate::slt;
   if (!strict && op.getPredicate() != arith::CmpIPredicate::sle) return std::nullopt;
-  Value numbers = unspread(op.getLhs()), n;
+  Value numbers = tile::unspread(op.getLhs()), n;
   if (auto sum = numbers.getDefiningOp<arith::AddIOp>()) {
     const bool left = scalarOf(sum.getRhs()) != nullptr;
     n = scalarOf(left ? sum.getRhs() : sum.getLhs());
-    numbers = unspread(left ? sum.getLhs() : sum.getRhs());
+    numbers = tile::unspread(left ? sum.getLhs() : sum.getRhs());
     if (!n) return std::nullopt;
   }
   auto range = numbers.getDefiningOp<tile::ArangeOp>();
@@ -24,12 +24,12 @@ std::optional<MaskComparison> comparisonOf(arith::CmpIOp op) {
   if (first < 0) return std::nullopt;
   const int64_t last = first + cast<RankedTensorType>(range.getType()).getDimSize(0) - 1;
   MaskComparison result{.n = n, .least = first, .greatest = last, .strict = strict, .number = scalarOf(op.getRhs()), .tile = {}};
-  if (!result.number) result.tile = unspread(op.getRhs());
+  if (!result.number) result.tile = tile::unspread(op.getRhs());
   return result;
 }
 
 bool collect(Value mask, SmallVector<MaskComparison>& into) {
-  mask = unspread(mask);
+  mask = tile::unspread(mask);
   if (auto both = mask.getDefiningOp<arith::AndIOp>()) return collect(both.getLhs(), into) && collect(both.getRhs(), into);
   auto op = mask.getDefiningOp<arith::CmpIOp>();
   std::optional<MaskComparison> comparison = op ? comparisonOf(op) : std::nullopt;
@@ -39,16 +39,8 @@ bool collect(Value mask, SmallVector<MaskComparison>& into) {
 
 }  // namespace
 
-Value unspread(Value tile) {
-  while (Operation* op = tile.getDefiningOp()) {
-    if (!isa<tile::BroadcastOp, tile::ExpandDimsOp>(op)) break;
-    tile = op->getOperand(0);
-  }
-  return tile;
-}
-
 Value scalarOf(Value tile) {
-  auto splat = unspread(tile).getDefiningOp<tile::SplatOp>();
+  auto splat = tile::unspread(tile).getDefiningOp<tile::SplatOp>();
   return splat ? splat.getInput() : Value();
 }
 

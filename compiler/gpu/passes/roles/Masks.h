@@ -16,8 +16,6 @@ struct MaskComparison {
   mlir::Value number, tile;  ///< the bound: one of the two
 };
 
-/// A tile that is broadcast, without that.
-mlir::Value unspread(mlir::Value tile);
 /// The scalar that all elements of a tile are; else null.
 mlir::Value scalarOf(mlir::Value tile);
 /// The comparisons whose conjunction a mask is; nothing where it is something else, or another kind of comparison is among them.
