@@ -39,7 +39,7 @@ namespace fattn::tilegpu {
 
 namespace {
 
-using layout::Conversion, layout::ConversionKind, layout::LinearLayout;
+using layout::ConversionKind, layout::LinearLayout;
 
 /// The same tile, of elements that memory can hold.
 FailureOr<Value> toStorage(OpBuilder& b, Operation* op, Value input) {
@@ -73,25 +73,34 @@ std::optional<Exchange> exchangeOf(ConvertLayoutOp op) {
   return Exchange{op, trans.getInput(), true, *layoutOf(trans.getInput()), to.transpose(swap)};
 }
 
-/// As which a warp can read the tile by matrices, where the function has a machine that can.
-SmallVector<LinearLayout, 2> matrixAccesses(const LinearLayout& read, int bits, Operation* op) {
-  SmallVector<LinearLayout, 2> result;
-  if (bits != 16 || read.outputs().size() != 2 || !op->getParentOfType<func::FuncOp>()->hasAttr(kTargetAttr)) return result;
+/// A way to read the tile: by vectors, or by matrices.
+struct WayToRead {
+  LinearLayout access;
+  bool byMatrices = false;
+};
+
+/// Matrices are read where the function has a machine that can.
+std::vector<WayToRead> waysToRead(const Exchange& exchange, int bits) {
+  const LinearLayout read = exchange.to.withoutFreeBits(layout::kRegister);
+  std::vector<WayToRead> ways = {{read}};
+  ConvertLayoutOp op = exchange.op;
+  if (bits != 16 || read.outputs().size() != 2 || !op->getParentOfType<func::FuncOp>()->hasAttr(kTargetAttr)) return ways;
   for (int dim = 0; dim < 2; ++dim)
-    if (LinearLayout access = gpu::readAccessOf(targetOf(op), read, dim, bits); access != read) result.push_back(std::move(access));
-  return result;
+    if (LinearLayout access = gpu::readAccessOf(targetOf(op), read, dim, bits); access != read) ways.push_back({std::move(access), true});
+  return ways;
 }
 
-/// What reading the tile takes from there: by vectors, or by matrices, which a machine may be able to read.
-int readSlots(const LinearLayout& read, const layout::SharedLayout& home, int bits, Operation* op) {
-  constexpr int kRow = 16;  // bytes of a matrix
-  const layout::Banks banks = banksOf(op);
-  const auto slots = [](const layout::BankReport& report) { return (1 + report.passes) * report.instructions; };
-  const layout::BankReport byVectors = layout::bankConflicts(read, home, bits, 0, banks);
-  int least = slots(byVectors) + layout::movesBehind(read, home, bits, byVectors.vector, banks);
-  for (const LinearLayout& access : matrixAccesses(read, bits, op)) {
-    const layout::BankReport byMatrices = layout::bankConflicts(access, home, bits, 0, banks);
-    if (byMatrices.vector * bits / 8 == kRow) least = std::min(least, slots(byMatrices));
+/// Cycles of the banks and of issue.
+int slotsOf(const layout::BankReport& report) { return (1 + report.passes) * report.instructions; }
+
+/// Of the best way to read from there. A matrix has whole rows.
+int readSlots(ArrayRef<WayToRead> ways, const layout::SharedLayout& home, int bits, const layout::Banks& banks) {
+  constexpr int kRow = 16;  // bytes
+  int least = std::numeric_limits<int>::max();
+  for (const auto& [access, byMatrices] : ways) {
+    const layout::BankReport report = layout::bankConflicts(access, home, bits, 0, banks);
+    if (byMatrices && report.vector * bits / 8 != kRow) continue;
+    least = std::min(least, slotsOf(report) + layout::movesBehind(access, home, bits, report.vector, banks));
   }
   return least;
 }
@@ -101,21 +110,17 @@ SharedAttr homeFor(ArrayRef<Exchange> exchanges, int bits) {
   ConvertLayoutOp first = exchanges.front().op;
   const layout::Banks banks = banksOf(first);
   const LinearLayout& write = exchanges.front().from;
-  std::vector<layout::SharedLayout> candidates;
-  for (const Exchange& one : exchanges) {
-    const LinearLayout read = one.to.withoutFreeBits(layout::kRegister);
-    candidates.push_back(layout::chooseSwizzle(read, write, bits, banks).layout);
-    for (const LinearLayout& access : matrixAccesses(read, bits, first))
-      candidates.push_back(layout::chooseSwizzle(access, write, bits, banks).layout);
-  }
-  const layout::SharedLayout* best = nullptr;
+  std::vector<std::vector<WayToRead>> reads;
+  for (const Exchange& one : exchanges) reads.push_back(waysToRead(one, bits));
+  std::optional<layout::SharedLayout> best;
   int fewest = 0;
-  for (const layout::SharedLayout& home : candidates) {
-    const layout::BankReport stored = layout::bankConflicts(write, home, bits, 0, banks);
-    int slots = (1 + stored.passes) * stored.instructions;
-    for (const Exchange& one : exchanges) slots += readSlots(one.to.withoutFreeBits(layout::kRegister), home, bits, first);
-    if (!best || slots < fewest) best = &home, fewest = slots;
-  }
+  auto attempt = [&](const WayToRead& way) {
+    layout::SharedLayout home = layout::chooseSwizzle(way.access, write, bits, banks).layout;
+    int slots = slotsOf(layout::bankConflicts(write, home, bits, 0, banks));
+    for (const auto& ways : reads) slots += readSlots(ways, home, bits, banks);
+    if (!best || slots < fewest) best = std::move(home), fewest = slots;
+  };
+  for (const auto& ways : reads) llvm::for_each(ways, attempt);
   return SharedAttr::get(first.getContext(), best->elements());
 }
 
