@@ -266,9 +266,9 @@ class AllocateSharedPass : public impl::AllocateSharedPassBase<AllocateSharedPas
                               {.warps = static_cast<int>(warpsOf(func)), .registers = static_cast<int>(registers), .sharedBytes = bytes})
           .blocks;
     };
-    int64_t least = Allocator(func, /*apart=*/false).run(), total = Allocator(func, /*apart=*/true).run();
-    if (blocks(total) < blocks(least)) total = Allocator(func, /*apart=*/false).run();
-    return placeBarriers(func, total);
+    auto place = [&](bool apart) { return placeBarriers(func, Allocator(func, apart).run()); };
+    const int64_t least = place(/*apart=*/false), total = place(/*apart=*/true);
+    return blocks(total) < blocks(least) ? place(/*apart=*/false) : total;
   }
 
   LogicalResult allocate(func::FuncOp func) {
