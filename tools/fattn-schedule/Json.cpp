@@ -69,7 +69,7 @@ class Object {
 };
 
 gpu::DotWork parseDot(const json& value, const std::string& path) {
-  const Object object(value, path, {"type", "m", "n", "k", "a"});
+  const Object object(value, path, {"type", "m", "n", "k", "a", "column_parts"});
   gpu::DotWork dot;
   const std::string type = object.has("type") ? object.text("type") : "bf16", home = object.has("a") ? object.text("a") : "shared";
   const auto parsed = parseDType(type);
@@ -82,7 +82,8 @@ gpu::DotWork parseDot(const json& value, const std::string& path) {
          .m = object.integer("m", 64),
          .n = object.integer("n", 0),
          .k = object.integer("k", 0),
-         .aInShared = home == "shared"};
+         .aInShared = home == "shared",
+         .columnParts = object.integer("column_parts", 1)};
   return dot;
 }
 

@@ -41,6 +41,9 @@ void verifyNode(const Node& node) {
   if (node.kind == NodeKind::Dot && (node.dot.m <= 0 || node.dot.n <= 0 || node.dot.k <= 0))
     fail(fmt::format("dot {} has the shape {}x{}x{} (m x n x k)", node.name, node.dot.m, node.dot.n, node.dot.k),
          "every extent is at least 1");
+  if (node.kind == NodeKind::Dot && (node.dot.columnParts < 1 || node.dot.columnParts > node.dot.n))
+    fail(fmt::format("dot {} has {} parts of {} columns", node.name, node.dot.columnParts, node.dot.n),
+         "legal are 1 to as many as columns");
 }
 
 void verifyLimits(const LoopModel& loop) {
@@ -106,7 +109,8 @@ enum class MissingCycles : std::uint8_t { Refused, Zero };
 double dotCycles(const Node& node, const MatrixInstruction& instruction, const Target& target) {
   const auto up = [](int value, int step) { return (value + step - 1) / step; };
   double columns = 0;  // cycles of one row of instructions: as many of the widest as fit, then the rest
-  for (int left = up(node.dot.n, instruction.stepN) * instruction.stepN; left > 0; left -= std::min(left, instruction.maxN)) {
+  const int part = up(node.dot.n, node.dot.columnParts);
+  for (int left = up(part, instruction.stepN) * instruction.stepN; left > 0; left -= std::min(left, instruction.maxN)) {
     const auto cycles = instruction.cyclesOf(std::max(std::min(left, instruction.maxN), instruction.minN),
                                              node.dot.aInShared && instruction.a.has(Home::Shared));
     if (!cycles)
@@ -115,7 +119,7 @@ double dotCycles(const Node& node, const MatrixInstruction& instruction, const T
                   "schedule it for a target that has them");
     columns += *cycles;
   }
-  return columns * up(node.dot.m, instruction.m) * up(node.dot.k, instruction.k);
+  return columns * node.dot.columnParts * up(node.dot.m, instruction.m) * up(node.dot.k, instruction.k);
 }
 
 /// Prices lane operations; what the table has no rate for occupies issue slots only.

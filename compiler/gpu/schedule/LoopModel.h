@@ -28,6 +28,7 @@ struct DotWork {
   DType type = DType::BF16;
   int m = 64, n = 0, k = 0;
   bool aInShared = true;
+  int columnParts = 1;                ///< warp groups that have a part of the columns each, and read all of `a`
   std::string_view instruction = {};  ///< a row of the target by its name; empty: the first that takes the type
 };
 

@@ -28,6 +28,17 @@ CostedLoop pairs(bool kept) {
   return cost(model, findTarget("nvidia:sm_90a"));
 }
 
+// Each of two groups reads the 64 rows of `a`, which takes longer than its 32 columns: 16 instructions of 24 cycles instead of 16 of 32.
+TEST(ScheduleGroups, ADotWhoseColumnsGroupsShareTakesWhatSharedMemoryTakes) {
+  const auto cyclesOf = [](int parts) {
+    LoopModel model{.name = "dot", .nodes = {dotNode("S", 64, 256, true, 16)}};
+    model.nodes.front().dot.columnParts = parts;
+    return cost(model, findTarget("nvidia:sm_90a")).nodes.front().cycles;
+  };
+  EXPECT_EQ(cyclesOf(1), 512);
+  EXPECT_EQ(cyclesOf(2), 768);
+}
+
 TEST(ScheduleGroups, ThoseThatKeepThemAreFoundAndNoOthers) {
   const CostedLoop loop = pairs(true);
   const std::vector<Schedule> all = enumerate(pairs(false), 2).schedules, found = enumerate(loop, 2).schedules;

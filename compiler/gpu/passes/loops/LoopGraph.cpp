@@ -295,15 +295,7 @@ class GraphBuilder {
     for (auto [node, operations] : llvm::zip(graph.model.nodes, graph.operations))
       for (Operation* op : operations) {
         if (auto dot = dyn_cast<tile::DotOp>(op)) {
-          auto a = dot.getA().getType(), b = dot.getB().getType();
-          std::optional<DotInstruction> instruction = instructionOf(dot);
-          const UsedPart used = usedPartOf(dot);
-          node.dot = {.type = tile::dtypeOf(a.getElementType()),
-                      .m = static_cast<int>(a.getDimSize(0)),
-                      .n = static_cast<int>(std::min(b.getDimSize(1), used.columns)),
-                      .k = static_cast<int>(std::min(a.getDimSize(1), used.depth)) * (splitsOperands(dot) ? 3 : 1),
-                      .aInShared = instruction && instruction->sharedA,
-                      .instruction = instruction ? instruction->row->name : std::string_view()};
+          node.dot = workOf(dot);
           node.working = std::max(node.working, fragmentRegisters(dot));
         } else if (node.kind == gpu::NodeKind::Arithmetic) {
           const gpu::ArithmeticWork work = workOf(op);

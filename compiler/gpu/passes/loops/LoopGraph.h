@@ -37,6 +37,7 @@ StagedOps stagedOps(const LoopGraph& graph, const gpu::Schedule& schedule);
 
 /// Prices one operation for all threads of a block; regions that run rarely (exact sides) cost their test only.
 gpu::ArithmeticWork workOf(mlir::Operation* op);
+gpu::DotWork workOf(tile::DotOp dot);
 
 }  // namespace fattn::tilegpu
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one operation on tiles costs, in lane operations of all threads of a block.
+#include "compiler/gpu/passes/Buffers.h"
+#include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/loops/LoopGraph.h"
 #include "compiler/layout/Conversion.h"
 #include "compiler/layout/Queries.h"
@@ -83,7 +85,32 @@ void add(Operation* op, ArithmeticWork& work) {
   }
 }
 
+/// Warps along the columns of a product.
+int columnPartsOf(tile::DotOp dot) {
+  const LinearLayout& layout = *layoutOf(dot.getResult());
+  const LinearLayout once = layout.linearPart();
+  int64_t parts = 1;
+  for (int bit = 0; bit < once.inputBits(layout::kWarp); ++bit)
+    if (once.at({{layout::kWarp, int64_t{1} << bit}})[1] != 0) parts *= 2;
+  for (const layout::Repeat& repeat : layout.repeats())
+    if (repeat.in == layout::kWarp && repeat.out == layout.outputs()[1].name) parts *= repeat.count;
+  return static_cast<int>(parts);
+}
+
 }  // namespace
+
+gpu::DotWork workOf(tile::DotOp dot) {
+  auto a = dot.getA().getType(), b = dot.getB().getType();
+  std::optional<DotInstruction> instruction = instructionOf(dot);
+  const UsedPart used = usedPartOf(dot);
+  return {.type = tile::dtypeOf(a.getElementType()),
+          .m = static_cast<int>(a.getDimSize(0)),
+          .n = static_cast<int>(std::min(b.getDimSize(1), used.columns)),
+          .k = static_cast<int>(std::min(a.getDimSize(1), used.depth)) * (splitsOperands(dot) ? 3 : 1),
+          .aInShared = instruction && instruction->sharedA,
+          .columnParts = instruction && instruction->row->asynchronous ? columnPartsOf(dot) : 1,
+          .instruction = instruction ? instruction->row->name : std::string_view()};
+}
 
 ArithmeticWork workOf(Operation* op) {
   ArithmeticWork work;
