@@ -79,11 +79,12 @@ struct AfterEveryPass : PassInstrumentation {
   explicit AfterEveryPass(PassSink sink) : sink(std::move(sink)) {}
   void runAfterPass(Pass* pass, Operation* op) override { hand(pass, op, true); }
   void runAfterPassFailed(Pass* pass, Operation* op) override { hand(pass, op, false); }
-  /// Passes without an argument are MLIR's own, which only run others.
+  /// Passes without an argument are MLIR's own, which only run others. What a pass tries is in a module of its own, inside of the
+  /// program's.
   void hand(Pass* pass, Operation* op, bool worked) {
     auto module = dyn_cast<ModuleOp>(op);
     if (!module) module = op->getParentOfType<ModuleOp>();
-    if (module && !pass->getArgument().empty()) sink(pass, module, worked);
+    if (module && !module->getParentOp() && !pass->getArgument().empty()) sink(pass, module, worked);
   }
   PassSink sink;
 };

@@ -130,6 +130,8 @@ llvm::SmallVector<int64_t> programsOf(const std::array<int64_t, 3>& extents, til
 llvm::SmallVector<int64_t> dealtPrograms(int64_t programs, int64_t block, int64_t blocks, uint64_t seed, size_t most = SIZE_MAX);
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-exchange-operands: -tilegpu-assign-owners gives the result to one warp group.
 inline constexpr llvm::StringLiteral kOwnedAttr = "tilegpu.owned";
+/// On the function, by -tilegpu-choose-pairs or -tilegpu-assign-layouts: groups compute products of their own.
+inline constexpr llvm::StringLiteral kPairsAttr = "tilegpu.pairs";
 /// On tile.dot and tilegpu.dot_async, by -tilegpu-assign-layouts: which warp group is to compute the dot, and what follows from it alone
 /// (-tilegpu-assign-pairs). On tilegpu.alloc, by -tilegpu-exchange-pairs: the groups exchange tiles there.
 inline constexpr llvm::StringLiteral kPairedAttr = "tilegpu.paired";

@@ -30,8 +30,8 @@ def AssignLayoutsPass : Pass<"tilegpu-assign-layouts", "::mlir::ModuleOp"> {
   let summary = "Give every tile a layout in registers";
   let description = [{
     Layouts spread from the dots outwards; where two meet, `tilegpu.convert_layout` stands between them. The instruction of each dot and how its warps
-    are arranged are found by pricing the whole function. The function gets the attributes `tilegpu.target` and `tilegpu.warps`, and with
-    `programs` `tilegpu.several`, which the passes behind read.
+    are arranged are found by pricing the whole function. The function gets the attributes `tilegpu.target` and `tilegpu.warps`, with
+    `programs` `tilegpu.several`, and with `pairs` `tilegpu.pairs`, which the passes behind read.
   }];
   let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">,
                  Option<"owners", "owners", "bool", "false", "Results that are only added to memory have one warp group as their owner">,

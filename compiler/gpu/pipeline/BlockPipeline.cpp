@@ -4,6 +4,7 @@
 
 #include "compiler/gpu/check/Passes.h"
 #include "compiler/gpu/passes/Passes.h"
+#include "compiler/gpu/pipeline/ChoosePairs.h"
 #include "compiler/gpu/schedule/OrderWords.h"
 #include "compiler/transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -32,7 +33,7 @@ void addSharedMemory(OpPassManager& pm, const PipelineOptions& options, const Or
     pm.addPass(createCanonicalizerPass());  // additions of a first trip stand in a branch whose condition is the one around it
     pm.addNestedPass<func::FuncOp>(tilegpu::createAssignOwnersPass());
   }
-  if (words.pairs) pm.addNestedPass<func::FuncOp>(tilegpu::createAssignPairsPass());
+  if (options.roles && options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createAssignPairsPass());
   if (options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createStoreBoxesPass({.programs = repeat && options.roles}));
   pm.addNestedPass<func::FuncOp>(tilegpu::createDecomposeConversionsPass());
   pm.addPass(tilegpu::createPlaceWaitsPass());
@@ -60,12 +61,55 @@ void addRoles(OpPassManager& pm, const OrderWords& words) {
   pm.addNestedPass<func::FuncOp>(tilegpu::createNarrowGuardsPass());
 }
 
+/// Layouts, copies and exchanges, and the order of loops that follows from them.
+struct UpToSchedules {
+  PipelineOptions options;
+  std::string order;
+  OrderWords words;
+  ScheduledLoopSink onLoop;
+  std::shared_ptr<check::OrderRecord> record;  ///< null: none is kept
+
+  void add(OpPassManager& pm) const {
+    auto verifyLayouts = [&] {
+      if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
+    };
+    const bool owners = words.owners;
+    // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
+    pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target,
+                                                 .warps = options.warps,
+                                                 .owners = owners,
+                                                 .pairs = words.pairs,
+                                                 .programs = words.persistent && options.roles && options.boxes}));
+    pm.addPass(tilegpu::createRemoveConversionsPass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+
+    // What a loop only adds up meets behind it.
+    pm.addPass(tilegpu::createDeferReductionsPass());
+
+    // Operands of dots go through shared memory, copied some trips ahead of their use.
+    pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes, .ahead = options.stages - 1}));
+    pm.addPass(createCanonicalizerPass());
+    verifyLayouts();
+    if (owners) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangeOperandsPass());
+    if (options.roles && options.boxes) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangePairsPass());
+    if (record) pm.addPass(check::createRecordOrderPass(record));
+    // An order names the nodes of a loop with boxes: without them there may be others.
+    pm.addPass(tilegpu::createScheduleLoopsPass(
+        {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, onLoop));
+  }
+};
+
+/// Where an order is named, its words say it.
+bool mayChoosePairs(const PipelineOptions& options, const std::string& order, const OrderWords& words) {
+  return options.roles && options.boxes && order.empty() && !words.pairs && !words.owners;
+}
+
 }  // namespace
 
 void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   std::string order = options.forced;
   const OrderWords words = wordsOf(options, order);
-  const bool owners = words.owners;
   auto verifyLayouts = [&] {
     if (options.verify) pm.addPass(tilegpu::createVerifyLayoutsPass());
   };
@@ -78,30 +122,17 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createPadTilesPass({.target = options.target}));
   pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
-  // Every tile gets registers to live in. Conversions between them are few, and where they are cheap.
-  pm.addPass(tilegpu::createAssignLayoutsPass({.target = options.target,
-                                               .warps = options.warps,
-                                               .owners = owners,
-                                               .pairs = words.pairs,
-                                               .programs = words.persistent && options.roles && options.boxes}));
-  pm.addPass(tilegpu::createRemoveConversionsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-
-  // What a loop only adds up meets behind it.
-  pm.addPass(tilegpu::createDeferReductionsPass());
-
-  // Operands of dots go through shared memory, copied some trips ahead of their use.
-  pm.addPass(tilegpu::createPlaceCopiesPass({.boxes = options.boxes, .ahead = options.stages - 1}));
-  pm.addPass(createCanonicalizerPass());
-  verifyLayouts();
-  if (owners) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangeOperandsPass());
-  if (words.pairs) pm.addNestedPass<func::FuncOp>(tilegpu::createExchangePairsPass());
-  auto record = options.order ? options.order : std::make_shared<check::OrderRecord>();
-  if (options.checkOrder || options.order) pm.addPass(check::createRecordOrderPass(record));
-  // An order names the nodes of a loop with boxes: without them there may be others.
-  pm.addPass(tilegpu::createScheduleLoopsPass(
-      {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, options.onLoop));
+  if (mayChoosePairs(options, order, words)) {
+    const UpToSchedules chosen{options, order, words, options.onLoop, {}};
+    pm.addPass(createChoosePairsPass(options.target, options.warps, [chosen](OpPassManager& trial, bool pairs, ScheduledLoopSink onLoop) {
+      UpToSchedules other = chosen;
+      other.options.verify = false, other.words.pairs = pairs, other.onLoop = std::move(onLoop);
+      other.add(trial);
+    }));
+  }
+  std::shared_ptr<check::OrderRecord> record = options.order ? options.order : std::make_shared<check::OrderRecord>();
+  const bool records = options.checkOrder || options.order;
+  UpToSchedules{options, order, words, options.onLoop, records ? record : nullptr}.add(pm);
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createRoundBehindLazyPass({.target = options.target}));

@@ -55,6 +55,27 @@ TEST_F(LoopTest, TheStageStandsBehindTheScheduledModuleAndNamesItsOrder) {
   EXPECT_NE(stage->text.find("(taken)"), std::string::npos) << stage->text;
 }
 
+// At 256 columns two groups share the columns of dK and dV. To share those of the products before would take longer than to exchange what
+// each makes of one of them.
+TEST_F(LoopTest, TheSearchSaysWhetherEachGroupComputesAProductOfItsOwn) {
+  const auto keysOf = [](const std::string& width, const std::string& config) {
+    Options options;
+    options.fromTemplate = "attention_backward_keys";
+    options.parameters = {{"dtype", "bf16"}, {"head_dim", width}, {"head_dim_v", width}};
+    options.target = "nvidia:sm_90a";
+    options.emit = {Kind::Schedule};
+    options.config = TileConfig::parse(config);
+    const Compilation compilation = compileStages(options);
+    const Stage* stage = stageCalled(compilation, kScheduleStage);
+    return stage ? stage->text : std::string();
+  };
+  const std::string own = "each warp group with a product of its own (pairs)";
+  EXPECT_NE(keysOf("256", "BLOCK_M=64,BLOCK_N=64,STAGES=1,WARPS=8").find(own), std::string::npos);
+  const std::string shared = keysOf("64", "BLOCK_M=64,BLOCK_N=128,STAGES=2,WARPS=8");
+  EXPECT_NE(shared.find(" legal"), std::string::npos) << shared;
+  EXPECT_EQ(shared.find(own), std::string::npos) << shared;
+}
+
 TEST_F(LoopTest, AnOrderOfTheTileConfigurationIsPricedToo) {
   const Compilation& compilation = forward("forced");
   const gpu::ScheduledLoop* loop = gpu::busiest(compilation.loops);

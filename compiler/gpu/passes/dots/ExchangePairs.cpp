@@ -135,7 +135,7 @@ class ExchangePairsPass : public impl::ExchangePairsPassBase<ExchangePairsPass> 
       if (dot->hasAttr(kPairedAttr)) loops.insert(dot->getParentOp());
     });
     try {
-      if (loops.empty())
+      if (loops.empty() && func->hasAttr(kPairsAttr))
         cannotExchange("no loop has as many products of loaded tiles as the block has warp groups, of the same shape and from zeros");
       for (Operation* loop : loops) exchange(cast<scf::ForOp>(loop));
     } catch (const Error& error) {

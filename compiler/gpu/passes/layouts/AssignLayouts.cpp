@@ -150,7 +150,8 @@ class AssignLayoutsPass : public impl::AssignLayoutsPassBase<AssignLayoutsPass> 
     function->setAttr(kWarpsAttr, b.getI64IntegerAttr(warps));
     if (programs && hasRoomForCopier(function)) function->setAttr(kSeveralAttr, b.getUnitAttr());
     if (owners) markOwned(function);
-    if (pairs) markPaired(function);
+    if (pairs) function->setAttr(kPairsAttr, b.getUnitAttr());
+    if (function->hasAttr(kPairsAttr)) markPaired(function);
     LayoutPool pool(machine, warps);
     Assignment assignment(function, pool);
     return success(succeeded(assignment.solve()) && succeeded(Rewriter(assignment, pool).run(function)));

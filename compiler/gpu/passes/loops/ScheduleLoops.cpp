@@ -133,6 +133,7 @@ class ScheduleLoopsPass : public impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
         choice.schedule = choice.found.best[std::min<size_t>(schedule, choice.count() - 1)].schedule;
         choice.why = fmt::format("of {} legal{}, {} that fit", choice.found.legal, choice.found.complete ? "" : " that a walk looked at",
                                  choice.found.fitting);
+        if (loop->getParentOfType<func::FuncOp>()->hasAttr(kPairsAttr)) choice.why += ", each warp group with a product of its own (pairs)";
         // Which of them is best depends on how the assembler interleaves instructions, which the model does not know.
         if (!graph.queued && choice.found.fitting > 1) choice.why += ", hardly told apart: warps wait for their dots";
       }
