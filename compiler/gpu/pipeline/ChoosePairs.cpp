@@ -6,7 +6,7 @@
 // Shared columns win where both take the same: they need no exchange. A partition that a pass refuses is not taken. Only the loop with the
 // most dots counts, as in tools (ScheduledLoop.h, busiest).
 //
-// Test: tests/lit/gpu/choose-pairs.mlir.
+// Test: tests/unit/fattn-dump/LoopTest.cpp.
 #include "compiler/gpu/pipeline/ChoosePairs.h"
 
 #include "compiler/gpu/passes/Passes.h"
