@@ -28,7 +28,7 @@ CostedLoop pairs(bool kept) {
   return cost(model, findTarget("nvidia:sm_90a"));
 }
 
-// Each of two groups reads the 64 rows of `a`, which takes longer than its 32 columns: 16 instructions of 24 cycles instead of 16 of 32.
+// Each of two groups reads the 64 rows of `a`, which takes longer than its 32 columns: 32 instructions of 24 cycles instead of 16 of 32.
 TEST(ScheduleGroups, ADotWhoseColumnsGroupsShareTakesWhatSharedMemoryTakes) {
   const auto cyclesOf = [](int parts) {
     LoopModel model{.name = "dot", .nodes = {dotNode("S", 64, 256, true, 16)}};
