@@ -157,7 +157,7 @@ TileConfig roundTile(const Parameters& parameters, const Machine& machine) {
   return tile;
 }
 
-bool hasPairs(const TileConfig& tile) { return tile.schedule.ends_with(" pairs") || tile.schedule.contains(" pairs "); }
+bool hasPairs(const TileConfig& tile) { return (" " + tile.schedule + " ").contains(" pairs "); }
 
 std::vector<TileConfig> keysSpace(const Parameters& parameters, const Machine& machine) {
   std::vector<TileConfig> space = loopSpace(keysTile(parameters, machine), machine);

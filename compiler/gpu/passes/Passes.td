@@ -87,7 +87,7 @@ def ExchangePairsPass : Pass<"tilegpu-exchange-pairs", "::mlir::func::FuncOp"> {
   let summary = "Store what warp groups exchange that compute different products";
   let description = [{
     What follows from one product of a pair, and is used beside it, becomes a store into a buffer and reads of that, which an order of the loop may
-    place. Runs before `-tilegpu-schedule-loops`, where an order ends with `pairs`.
+    place. Runs before `-tilegpu-schedule-loops`, and changes functions with `tilegpu.pairs` alone.
   }];
 }
 

@@ -66,7 +66,6 @@ struct UpToSchedules {
   PipelineOptions options;
   std::string order;
   OrderWords words;
-  ScheduledLoopSink onLoop;
   std::shared_ptr<check::OrderRecord> record;  ///< null: none is kept
 
   void add(OpPassManager& pm) const {
@@ -96,7 +95,7 @@ struct UpToSchedules {
     if (record) pm.addPass(check::createRecordOrderPass(record));
     // An order names the nodes of a loop with boxes: without them there may be others.
     pm.addPass(tilegpu::createScheduleLoopsPass(
-        {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, onLoop));
+        {.stages = options.stages, .schedule = options.schedule, .forced = order, .advice = !options.boxes}, options.onLoop));
   }
 };
 
@@ -123,16 +122,16 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
   if (mayChoosePairs(options, order, words)) {
-    const UpToSchedules chosen{options, order, words, options.onLoop, {}};
+    const UpToSchedules chosen{options, order, words, {}};
     pm.addPass(createChoosePairsPass(options.target, options.warps, [chosen](OpPassManager& trial, bool pairs, ScheduledLoopSink onLoop) {
       UpToSchedules other = chosen;
-      other.options.verify = false, other.words.pairs = pairs, other.onLoop = std::move(onLoop);
+      other.options.verify = false, other.options.onLoop = std::move(onLoop), other.words.pairs = pairs;
       other.add(trial);
     }));
   }
   std::shared_ptr<check::OrderRecord> record = options.order ? options.order : std::make_shared<check::OrderRecord>();
   const bool records = options.checkOrder || options.order;
-  UpToSchedules{options, order, words, options.onLoop, records ? record : nullptr}.add(pm);
+  UpToSchedules{options, order, words, records ? record : nullptr}.add(pm);
   verifyLayouts();
   pm.addPass(tilegpu::createRematerializeLazyPass());
   pm.addPass(tilegpu::createRoundBehindLazyPass({.target = options.target}));
