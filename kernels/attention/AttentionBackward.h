@@ -16,6 +16,10 @@ namespace fattn::kernels {
 
 inline constexpr std::int64_t kStatisticsRows = 128;
 inline std::int64_t statisticsRows(std::int64_t queries) { return (queries + kStatisticsRows - 1) / kStatisticsRows * kStatisticsRows; }
+/// Of packed sequences, which begin at multiples of kStatisticsRows (BackwardParts.cpp, Packing::entry).
+inline std::int64_t packedStatisticsRows(std::int64_t queries, std::int64_t sequences) {
+  return (queries + sequences * kStatisticsRows) / kStatisticsRows * kStatisticsRows;
+}
 
 /// logs = lse to base 2, infinity where a row sees no key; deltas. With `sums` it writes zeros to sums, too. Arguments: o, dout [B, Hq, Sq,
 /// head_dim_v]; f32 lse, dlse [B, Hq, Sq], dlse read where i32 has_dlse is not 0; logs, deltas [B, Hq, R]; with `sums` f32 sums [B, Hq, R,
@@ -33,6 +37,15 @@ const KernelTemplate& backwardQueriesTemplate();
 
 /// dQ = scale * sums in its type. Arguments: sums; dq; f32 scale.
 const KernelTemplate& backwardRoundTemplate();
+
+/// The same for sequences that lie behind each other in one batch entry. Behind the other arguments: i32 cu_q [batch + 1], where each
+/// sequence begins and the last one ends, and, for keys and queries, cu_k; i32 most_q, and most_k: rows of a sequence beyond so many count
+/// as not there. R is packedStatisticsRows. Extent batch: sequences; queries, keys: those of the longest ones. Parameter boxes:
+/// BackwardParts.h.
+const KernelTemplate& packedBackwardRowsTemplate();
+const KernelTemplate& packedBackwardKeysTemplate();
+const KernelTemplate& packedBackwardQueriesTemplate();
+const KernelTemplate& packedBackwardRoundTemplate();
 
 }  // namespace fattn::kernels
 

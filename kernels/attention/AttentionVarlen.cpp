@@ -5,24 +5,13 @@
 
 #include "kernels/attention/AttentionForward.h"
 #include "kernels/attention/AttentionSupport.h"
+#include "kernels/attention/PackedSequences.h"
 #include "kernels/attention/ProgramOrder.h"
 
 namespace fattn::kernels {
 namespace {
 
 using namespace dsl;
-
-/// Where a sequence lies among all rows. Numbers that no packed batch has count as the nearest ones, so that nothing beyond the rows is
-/// reached.
-struct Sequence {
-  Scalar first, length;  ///< i32
-};
-
-Sequence sequenceOf(const TensorArg& cumulative, const Scalar& rows, const Scalar& batch) {
-  const Ptr here = cumulative.base + cast(batch, DType::I64) * cumulative.stride[0];
-  const Scalar most = cast(rows, DType::I32), first = max(min(load(here), most), 0);
-  return {first, max(min(load(here + cumulative.stride[0]), most) - first, 0)};
-}
 
 void varlenProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const ForwardKind kind = kindOf(parameters);
@@ -38,7 +27,7 @@ void varlenProgram(Params& args, const Parameters& parameters, const TileConfig&
   const auto [place, blocks, head, batch] = programPlace(kind.causal, cast(q.size[1], DType::I32));
   const Scalar row0 = (kind.causal ? blocks - 1 - place : place) * tile.block_m;  // causal: the last rows see the most keys
   const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
-  const Sequence queries = sequenceOf(cuQ, q.size[0], batch), keys = sequenceOf(cuK, k.size[0], batch);
+  const Sequence queries = packedSequence(cuQ, q.size[0], batch), keys = packedSequence(cuK, k.size[0], batch);
   const Scalar seqK = where(row0 < queries.length, keys.length, 0);
   auto rowsOf = [](const TensorArg& x, const Scalar& first, const Scalar& length, const Scalar& ofHead, std::int64_t elements) {
     return [=] {

@@ -18,6 +18,7 @@ struct KeysArguments {
   TensorArg q, k, v, dout, logs, deltas, dk, dv;
   Scalar scale;
   std::optional<TensorArg> sums;
+  backward::Packing packing;
 };
 
 KeysArguments declareKeys(Params& args, const Parameters& parameters) {
@@ -27,14 +28,15 @@ KeysArguments declareKeys(Params& args, const Parameters& parameters) {
   Scalar scale = args.scalar("scale", DType::F32);
   std::optional<TensorArg> sums;
   if (parameters.flag("sums")) sums = operands.own("sums", 4);
-  return {backward::WorkspaceOrder(parameters), q, k, v, dout, logs, deltas, dk, dv, scale, sums};
+  return {backward::WorkspaceOrder(parameters),     q, k, v, dout, logs, deltas, dk, dv, scale, sums,
+          backward::Packing(args, parameters, true)};
 }
 
 /// A program's block of keys.
 struct KeyBlock {
+  backward::Entry entry;
   Tile k, v;     ///< [N, D], [N, Dv]
-  Scalar first;  ///< key
-  Scalar count;  ///< of all keys; a block below it has no mask in any trip
+  Scalar first;  ///< key; a block below the last one has no mask in any trip
   Scalar scale;  ///< of exponents to base 2
   bool causal;
 };
@@ -49,16 +51,18 @@ struct KeySums {
 bool keepsRounded(const TileConfig& tile) { return tile.block_m > 64 || backward::hasPairs(tile); }
 
 /// Adds to the sums what the queries of one head give.
-KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& batch, const Scalar& head, const TileConfig& tile,
-                const KeySums& before) {
+KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& head, const TileConfig& tile, const KeySums& before) {
   const std::int64_t M = tile.block_m, N = block.k.dim(0), D = block.k.dim(1), Dv = block.v.dim(1);
   const DType type = a.q.base.dtype();
-  const Scalar queries = cast(a.q.size[2], DType::I32), shift = block.count - queries;
-  const BlockPtr qs = backward::Head{a.q, batch, head}.rows(0, M, D), douts = backward::Head{a.dout, batch, head}.rows(0, M, Dv);
-  const BlockPtr logs = backward::Head{a.logs, batch, head}.line(M), deltas = backward::Head{a.deltas, batch, head}.line(M);
+  const backward::Entry& entry = block.entry;
+  const Scalar shift = entry.keys - entry.queries;
+  // Sequences have programs behind their last key, too, as many as the longest one.
+  const Scalar queries = a.packing.isPacked() ? where(block.first < entry.keys, entry.queries, 0) : entry.queries;
+  const BlockPtr qs = entry.ofQueries(a.q, head).rows(0, M, D), douts = entry.ofQueries(a.dout, head).rows(0, M, Dv);
+  const BlockPtr logs = entry.ofStatistics(a.logs, head).line(M), deltas = entry.ofStatistics(a.deltas, head).line(M);
   const Dims check = backward::statisticsCheck(M), ofLine = check.empty() ? Dims{} : Dims{1};
   std::optional<BlockPtr> sums;
-  if (a.sums) sums = a.order.sums(backward::Head{*a.sums, batch, head}, M, D);
+  if (a.sums) sums = a.order.sums(entry.ofStatistics(*a.sums, head), M, D);
   const Tile keys = expand(arange(0, N) + block.first, 1), rows = expand(arange(0, M), 0);
   const Scalar begin =
       block.causal ? max(block.first - shift, 0) / static_cast<std::int32_t>(M) * static_cast<std::int32_t>(M) : queries * 0;
@@ -68,7 +72,7 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
     const Tile delta = a.order.loadedNumbers(load(advance(deltas, {0, m}), ofLine));
     // Beyond the last key there are rows that nobody stores, but their dS enters dQ. No query sees them with a mask, but those behind the
     // last one, whose probabilities are 0.
-    const Tile visible = block.causal ? keys - (m + shift) <= rows : broadcast(keys < block.count, {N, M});
+    const Tile visible = block.causal ? keys - (m + shift) <= rows : broadcast(keys < entry.keys, {N, M});
     const Tile p = backward::probabilities(dot(block.k, trans(q)), block.scale, log, block.causal || a.sums ? &visible : nullptr);
     const Tile rounded = cast(p, type);
     const Tile weights = keepsRounded(tile) ? cast(rounded, DType::F32) : p;
@@ -82,25 +86,27 @@ KeySums addHead(const KeysArguments& a, const KeyBlock& block, const Scalar& bat
 
 void keysProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const std::int64_t N = tile.block_n, D = parameters.integer("head_dim"), Dv = parameters.integer("head_dim_v");
-  dsl::check(!parameters.flag("sums") || kStatisticsRows % tile.block_m == 0, "BLOCK_M must divide 128 where dQ is added up");
+  dsl::check((!parameters.flag("sums") && !backward::isPacked(parameters)) || kStatisticsRows % tile.block_m == 0,
+             "BLOCK_M must divide 128 where dQ is added up, and where sequences are packed");
   const KeysArguments a = declareKeys(args, parameters);
   const DType type = parameters.dtype("dtype");
   // Causal: the first keys are seen by the most queries.
   const auto [place, blocks, kvHead, batch] = programPlace(parameters.flag("causal"), cast(a.k.size[1], DType::I32));
-  const Scalar first = place * N, count = cast(a.k.size[2], DType::I32);
+  const Scalar first = place * N;
+  const backward::Entry entry = a.packing.entry(batch, a.q.size[2], a.k.size[2]);
   const Scalar group = cast(a.q.size[1], DType::I32) / cast(a.k.size[1], DType::I32);
-  const KeyBlock block{load(backward::Head{a.k, batch, kvHead}.rows(first, N, D), {0}),
-                       load(backward::Head{a.v, batch, kvHead}.rows(first, N, Dv), {0}),
+  const KeyBlock block{entry,
+                       load(entry.ofKeys(a.k, kvHead).rows(first, N, D), {0}),
+                       load(entry.ofKeys(a.v, kvHead).rows(first, N, Dv), {0}),
                        first,
-                       count,
                        a.scale * std::numbers::log2e_v<float>,
                        parameters.flag("causal")};
   auto [dk, dv] = for_(0, group, 1, carry(zeros({N, D}), zeros({N, Dv})), [&](Scalar g, Tile dk, Tile dv) {
-    const KeySums sums = addHead(a, block, batch, kvHead * group + g, tile, {dk, dv});
+    const KeySums sums = addHead(a, block, kvHead * group + g, tile, {dk, dv});
     return carry(sums.dk, sums.dv);
   });
-  store(backward::Head{a.dk, batch, kvHead}.rows(first, N, D), cast(dk * a.scale, type), {0});
-  store(backward::Head{a.dv, batch, kvHead}.rows(first, N, Dv), cast(dv, type), {0});
+  store(entry.ofKeys(a.dk, kvHead).alone().rows(first, N, D), cast(dk * a.scale, type), {0});
+  store(entry.ofKeys(a.dv, kvHead).alone().rows(first, N, Dv), cast(dv, type), {0});
 }
 
 Grid keysGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> e) {
@@ -141,6 +147,11 @@ const KernelTemplate& backwardKeysTemplate() {
     made->parameters.set("sums", false);
     return made;
   }();
+  return *what;
+}
+
+const KernelTemplate& packedBackwardKeysTemplate() {
+  static const auto* what = new KernelTemplate(backward::packed(backwardKeysTemplate(), "packed_backward_keys"));
   return *what;
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "kernels/attention/PackedSequences.h"
+
 namespace fattn::kernels::backward {
 
 using namespace dsl;
@@ -21,18 +23,61 @@ TensorArg Operands::own(const char* name, int rank) {
   return args_.tensor(name, DType::F32, rank, {.alignment = kWorkspaceAlignment, .aliasing = Aliasing::None});
 }
 
-Ptr Head::base() const { return tensor.base + (cast(batch, DType::I64) * tensor.stride[0] + cast(head, DType::I64) * tensor.stride[1]); }
+Head Head::alone() const {
+  Head head = *this;
+  if (head.among) head.among->readsOn = false;
+  return head;
+}
+
+Ptr Head::base() const {
+  const Ptr start = tensor.base + (cast(batch, DType::I64) * tensor.stride[0] + cast(head, DType::I64) * tensor.stride[1]);
+  return among && !among->readsOn ? start + cast(among->first, DType::I64) * tensor.stride[2] : start;
+}
+
+Scalar Head::firstRead(const Scalar& row) const { return among && among->readsOn ? among->first + row : row; }
+
+Scalar Head::length() const { return among && !among->readsOn ? cast(among->count, DType::I64) : tensor.size[2]; }
 
 BlockPtr Head::rows(const Scalar& row, std::int64_t count, std::int64_t width) const {
-  return make_block_ptr(base(), {tensor.size[2], width}, {tensor.stride[2], 1}, {row, 0}, {count, width});
+  return make_block_ptr(base(), {length(), width}, {tensor.stride[2], 1}, {firstRead(row), 0}, {count, width});
 }
 
 BlockPtr Head::numbers(const Scalar& row, std::int64_t count) const {
-  return make_block_ptr(base(), {tensor.size[2]}, {tensor.stride[2]}, {row}, {count});
+  return make_block_ptr(base(), {length()}, {tensor.stride[2]}, {firstRead(row)}, {count});
 }
 
 BlockPtr Head::line(std::int64_t count) const {
-  return make_block_ptr(base(), {1, tensor.size[2]}, {tensor.stride[1], 1}, {0, 0}, {1, count});
+  const BlockPtr all = make_block_ptr(base(), {1, length()}, {tensor.stride[1], 1}, {0, 0}, {1, count});
+  return among && among->readsOn ? advance(all, {0, among->first}) : all;
+}
+
+bool isPacked(const Parameters& parameters) { return parameters.all().contains("boxes"); }
+
+Packing::Packing(Params& args, const Parameters& parameters, bool hasKeys) {
+  if (!backward::isPacked(parameters)) return;
+  boxes_ = parameters.flag("boxes");
+  const TensorForm plain{.alignment = sizeInBytes(DType::I32), .rows = false, .aliasing = Aliasing::None};
+  cuQ_ = args.tensor("cu_q", DType::I32, 1, plain);
+  if (hasKeys) cuK_ = args.tensor("cu_k", DType::I32, 1, plain);
+  mostQ_ = args.scalar("most_q", DType::I32);
+  if (hasKeys) mostK_ = args.scalar("most_k", DType::I32);
+}
+
+// Sequence b has the statistics rows from (first + 128 b) / 128 * 128 on, and as many as it has rows, rounded up: it ends where the next
+// one begins, or before, as that begins at most (length + 128) / 128 times 128 rows later.
+Entry Packing::entry(const Scalar& batch, const Scalar& queries, const Scalar& keys) const {
+  if (!isPacked()) return {batch, cast(queries, DType::I32), cast(keys, DType::I32)};
+  constexpr auto kBlock = static_cast<std::int32_t>(kStatisticsRows);
+  const Sequence ofQueries = packedSequence(*cuQ_, queries, batch);
+  const Scalar count = min(ofQueries.length, *mostQ_);
+  Entry entry{batch * 0, count, count};
+  entry.amongQueries = Among{ofQueries.first, count, boxes_};
+  entry.amongStatistics = Among{(ofQueries.first + batch * kBlock) / kBlock * kBlock, (count + (kBlock - 1)) / kBlock * kBlock, true};
+  if (!cuK_) return entry;
+  const Sequence ofKeys = packedSequence(*cuK_, keys, batch);
+  entry.keys = min(ofKeys.length, *mostK_);
+  entry.amongKeys = Among{ofKeys.first, entry.keys, boxes_};
+  return entry;
 }
 
 // A fragment has 16 rows and 8 columns. Lane 4 g + t holds rows g and g + 8 of columns 2 t and 2 t + 1 (PTX ISA, "Matrix fragments for
@@ -60,8 +105,10 @@ WorkspaceOrder::WorkspaceOrder(const Parameters& parameters) {
 BlockPtr WorkspaceOrder::sums(const Head& head, std::int64_t count, std::int64_t width) const {
   // Rows lie side by side, so that the addresses of a block are constants beside one that moves.
   const Scalar& rows = head.tensor.size[2];
-  if (!hasFragments(width)) return make_block_ptr(head.base(), {rows, width}, {width, 1}, {0, 0}, {count, width});
-  return make_block_ptr(head.base(), {firstRow(rows, width), kLine}, {kLine, 1}, {0, 0}, {count * width / kLine, kLine});
+  const BlockPtr all = hasFragments(width)
+                           ? make_block_ptr(head.base(), {firstRow(rows, width), kLine}, {kLine, 1}, {0, 0}, {count * width / kLine, kLine})
+                           : make_block_ptr(head.base(), {rows, width}, {width, 1}, {0, 0}, {count, width});
+  return head.among ? advance(all, {firstRow(head.among->first, width), 0}) : all;
 }
 
 Scalar WorkspaceOrder::firstRow(const Scalar& row, std::int64_t width) const {
@@ -121,6 +168,14 @@ Parameters parameters() {
           {"head_dim_v", std::int64_t{128}},
           {"alignment", std::int64_t{16}},
           {"order", std::string("rows")}};
+}
+
+KernelTemplate packed(const KernelTemplate& dense, const char* name) {
+  KernelTemplate made = dense;
+  made.name = name;
+  made.parameters.set("boxes", false);
+  made.space = {}, made.operands = {};
+  return made;
 }
 
 std::int64_t ringBytes(const Parameters& parameters, std::int64_t kept, std::int64_t step, std::int32_t stages) {

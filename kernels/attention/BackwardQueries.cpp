@@ -19,18 +19,22 @@ void queriesProgram(Params& args, const Parameters& parameters, const TileConfig
   const TensorArg q = operands.wide("q"), k = operands.wide("k"), v = operands.wide("v"), dout = operands.wide("dout");
   const TensorArg logs = operands.own("logs", 3), deltas = operands.own("deltas", 3), dq = operands.wide("dq");
   const Scalar given = args.scalar("scale", DType::F32), scale = given * std::numbers::log2e_v<float>;
+  const backward::Packing packing(args, parameters, true);
 
   const auto [place, blocks, head, batch] = programPlace(causal, cast(q.size[1], DType::I32));
   const Scalar row0 = (causal ? blocks - 1 - place : place) * M;  // causal: the last rows see the most keys
   const Scalar kvHead = head / cast(q.size[1] / k.size[1], DType::I32);
-  const Scalar keyCount = cast(k.size[2], DType::I32), shift = keyCount - cast(q.size[2], DType::I32);
-  const Tile qs = load(backward::Head{q, batch, head}.rows(row0, M, D), {0});
-  const Tile douts = load(backward::Head{dout, batch, head}.rows(row0, M, Dv), {0});
-  const Dims check = backward::statisticsCheck(M);
+  const backward::Entry entry = packing.entry(batch, q.size[2], k.size[2]);
+  const Scalar shift = entry.keys - entry.queries;
+  // Sequences have programs behind their last query, too, as many as the longest one.
+  const Scalar keyCount = packing.isPacked() ? where(row0 < entry.queries, entry.keys, 0) : entry.keys;
+  const Tile qs = load(entry.ofQueries(q, head).rows(row0, M, D), {0});
+  const Tile douts = load(entry.ofQueries(dout, head).rows(row0, M, Dv), {0});
+  const Dims check = packing.isPacked() ? Dims{0} : backward::statisticsCheck(M);
   const backward::WorkspaceOrder order(parameters);
-  const Tile log = expand(order.loadedNumbers(load(backward::Head{logs, batch, head}.numbers(row0, M), check)), 1);
-  const Tile delta = expand(order.loadedNumbers(load(backward::Head{deltas, batch, head}.numbers(row0, M), check)), 1);
-  const BlockPtr ks = backward::Head{k, batch, kvHead}.rows(0, N, D), vs = backward::Head{v, batch, kvHead}.rows(0, N, Dv);
+  const Tile log = expand(order.loadedNumbers(load(entry.ofStatistics(logs, head).numbers(row0, M), check)), 1);
+  const Tile delta = expand(order.loadedNumbers(load(entry.ofStatistics(deltas, head).numbers(row0, M), check)), 1);
+  const BlockPtr ks = entry.ofKeys(k, kvHead).rows(0, N, D), vs = entry.ofKeys(v, kvHead).rows(0, N, Dv);
   const Tile rows = expand(arange(0, M) + (row0 + shift), 1), columns = expand(arange(0, N), 0);
 
   auto [sum] = for_(0, causal ? min(keyCount, row0 + M + shift) : keyCount, N, carry(zeros({M, D})), [&](Scalar n, Tile sum) {
@@ -40,7 +44,7 @@ void queriesProgram(Params& args, const Parameters& parameters, const TileConfig
     const Tile ds = p * (dot(douts, trans(load(advance(vs, {n, 0}), {0}))) - delta);
     return carry(dot(cast(ds, type), keys, sum));
   });
-  store(backward::Head{dq, batch, head}.rows(row0, M, D), cast(sum * given, type), {0});
+  store(entry.ofQueries(dq, head).alone().rows(row0, M, D), cast(sum * given, type), {0});
 }
 
 Grid queriesGrid(const Parameters& parameters, const TileConfig& tile, std::span<const std::int64_t> e) {
@@ -75,6 +79,11 @@ const KernelTemplate& backwardQueriesTemplate() {
     made->parameters.set("causal", false);
     return made;
   }();
+  return *what;
+}
+
+const KernelTemplate& packedBackwardQueriesTemplate() {
+  static const auto* what = new KernelTemplate(backward::packed(backwardQueriesTemplate(), "packed_backward_queries"));
   return *what;
 }
 

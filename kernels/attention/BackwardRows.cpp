@@ -16,33 +16,39 @@ void rowsOfBackward(Params& args, const Parameters& parameters, const TileConfig
   backward::Operands operands(args, parameters);
   const TensorArg o = operands.wide("o"), dout = operands.wide("dout"), lse = operands.strided("lse"), dlse = operands.strided("dlse");
   const TensorArg logs = operands.own("logs", 3), deltas = operands.own("deltas", 3);
-  const Scalar hasDlse = args.scalar("has_dlse", DType::I32), row0 = program_id(0) * M, head = program_id(1), batch = program_id(2);
-  const Tile products = cast(load(backward::Head{o, batch, head}.rows(row0, M, Dv), {0}), DType::F32) *
-                        cast(load(backward::Head{dout, batch, head}.rows(row0, M, Dv), {0}), DType::F32);
-  const Tile given = load(backward::Head{lse, batch, head}.numbers(row0, M), {0}, -infinity);
+  const Scalar hasDlse = args.scalar("has_dlse", DType::I32), row0 = program_id(0) * M, head = program_id(1);
+  std::optional<TensorArg> sums;
+  if (parameters.flag("sums")) sums = operands.own("sums", 4);
+  const backward::Packing packing(args, parameters, false);
+  const backward::Entry entry = packing.entry(program_id(2), o.size[2], o.size[2]);
+  const auto rowsOf = [&](const TensorArg& tensor) { return entry.ofQueries(tensor, head).alone(); };
+  const Tile products =
+      cast(load(rowsOf(o).rows(row0, M, Dv), {0}), DType::F32) * cast(load(rowsOf(dout).rows(row0, M, Dv), {0}), DType::F32);
+  const Tile given = load(rowsOf(lse).numbers(row0, M), {0}, -infinity);
   const Tile row = cast(arange(0, M) + row0, DType::I64);
-  const Tile dlses = load(backward::Head{dlse, batch, head}.base() + row * dlse.stride[2], (row < o.size[2]) & (hasDlse != 0), 0);
+  const Tile dlses = load(rowsOf(dlse).base() + row * dlse.stride[2], (row < cast(entry.queries, DType::I64)) & (hasDlse != 0), 0);
   const Tile empty = given == -infinity;
-  const Dims check = backward::statisticsCheck(M);
+  const auto ownOf = [&](const TensorArg& tensor) { return entry.ofStatistics(tensor, head).alone(); };
+  const Dims check = packing.isPacked() ? Dims{0} : backward::statisticsCheck(M);
   const backward::WorkspaceOrder order(parameters);
   const Tile log = where(empty, infinity, given * std::numbers::log2e_v<float>);
-  store(backward::Head{logs, batch, head}.numbers(row0, M), order.storedNumbers(log), check);
+  store(ownOf(logs).numbers(row0, M), order.storedNumbers(log), check);
   const Tile delta = where(empty, 0, reduce_sum(products, 1) - dlses);
-  store(backward::Head{deltas, batch, head}.numbers(row0, M), order.storedNumbers(delta), check);
-  if (!parameters.flag("sums")) return;
-  const TensorArg sums = operands.own("sums", 4);  // zeros in any order
-  store(backward::Head{sums, batch, head}.rows(row0, M, D), zeros({M, D}), check);
+  store(ownOf(deltas).numbers(row0, M), order.storedNumbers(delta), check);
+  if (sums) store(ownOf(*sums).rows(row0, M, D), zeros({M, D}), check);  // in any order
 }
 
 void roundProgram(Params& args, const Parameters& parameters, const TileConfig& tile) {
   const std::int64_t M = tile.block_m, D = parameters.integer("head_dim");
   backward::Operands operands(args, parameters);
   const TensorArg sums = operands.own("sums", 4), dq = operands.wide("dq");
-  const Scalar scale = args.scalar("scale", DType::F32), row0 = program_id(0) * M, head = program_id(1), batch = program_id(2);
+  const Scalar scale = args.scalar("scale", DType::F32), row0 = program_id(0) * M, head = program_id(1);
+  const backward::Packing packing(args, parameters, false);
+  const backward::Entry entry = packing.entry(program_id(2), dq.size[2], dq.size[2]);
   const backward::WorkspaceOrder order(parameters);
-  const BlockPtr window = advance(order.sums(backward::Head{sums, batch, head}, M, D), {order.firstRow(row0, D), 0});
-  const Tile sum = order.loaded(load(window, backward::statisticsCheck(M)), M, D);
-  store(backward::Head{dq, batch, head}.rows(row0, M, D), cast(sum * scale, parameters.dtype("dtype")), {0});
+  const BlockPtr window = advance(order.sums(entry.ofStatistics(sums, head), M, D), {order.firstRow(row0, D), 0});
+  const Tile sum = order.loaded(load(window, packing.isPacked() ? Dims{0} : backward::statisticsCheck(M)), M, D);
+  store(entry.ofQueries(dq, head).alone().rows(row0, M, D), cast(sum * scale, parameters.dtype("dtype")), {0});
 }
 
 Grid statisticsGrid(const Parameters&, const TileConfig& tile, std::span<const std::int64_t> e) {
@@ -102,6 +108,16 @@ const KernelTemplate& backwardRoundTemplate() {
                                                .check = backward::check,
                                                .space = backward::roundSpace,
                                                .operands = roundOperands};
+  return *what;
+}
+
+const KernelTemplate& packedBackwardRowsTemplate() {
+  static const auto* what = new KernelTemplate(backward::packed(backwardRowsTemplate(), "packed_backward_rows"));
+  return *what;
+}
+
+const KernelTemplate& packedBackwardRoundTemplate() {
+  static const auto* what = new KernelTemplate(backward::packed(backwardRoundTemplate(), "packed_backward_round"));
   return *what;
 }
 

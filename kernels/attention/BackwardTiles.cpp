@@ -21,9 +21,10 @@ TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::strin
   return {.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = std::move(schedule)};
 }
 
-// The engine copies aligned rows, and the unit makes all products.
+// The engine copies aligned rows, and not to the end of a sequence alone, and the unit makes all products.
 bool hasBoxes(const Parameters& parameters) {
-  return parameters.integer("alignment") >= 16 && parameters.integer("head_dim") == parameters.integer("head_dim_v");
+  return parameters.integer("alignment") >= 16 && (!isPacked(parameters) || parameters.flag("boxes")) &&
+         parameters.integer("head_dim") == parameters.integer("head_dim_v");
 }
 
 // Rows of such a width fill whole columns of shared memory.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/OperandChecks.h"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -49,11 +50,11 @@ std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, 
   return bytes;
 }
 
-void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because,
+void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, std::string_view because,
                  const DimensionNames& names) {
   if (view.shape[d] != expected)
     failOperand(tensor,
-                dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + because);
+                dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + std::string(because));
 }
 
 void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected) {
@@ -63,6 +64,31 @@ void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes
   if (bytes != 0 && view.shape[3] > 1 && view.strides[3] != 1)
     failOperand(tensor, "the stride of " + dimensionText(kDimensions, 3) + " is " + std::to_string(view.strides[3]) + "; it must be 1",
                 "the other strides are free; copy the tensor so that the elements of a row lie side by side");
+}
+
+std::int64_t checkPackedRows(const char* tensor, const TensorView& view, DType dtype, std::int64_t width, std::int32_t alignment) {
+  const std::int64_t bytes = checkView(tensor, view, dtype, 3, kPackedDimensions, kOtherType);
+  checkExtent(tensor, view, 2, width, ", which this kernel was compiled for", kPackedDimensions);
+  if (bytes != 0 && view.strides[2] != 1)
+    failOperand(tensor,
+                "the stride of " + dimensionText(kPackedDimensions, 2) + " is " + std::to_string(view.strides[2]) + "; it must be 1",
+                "the other strides are free; copy the tensor so that the elements of a row lie side by side");
+  checkAligned(tensor, view, alignment);
+  return bytes;
+}
+
+std::int64_t checkSequences(const TensorView& cuQ, const TensorView& cuK) {
+  checkView("cu_q", cuQ, DType::I32, 1, kSequenceDimensions);
+  checkView("cu_k", cuK, DType::I32, 1, kSequenceDimensions);
+  if (cuQ.shape[0] < 1) failOperand("cu_q", "it has no elements; it must have one more than there are sequences");
+  checkExtent("cu_k", cuK, 0, cuQ.shape[0], " as in cu_q", kSequenceDimensions);
+  return cuQ.shape[0] - 1;
+}
+
+std::int64_t checkMost(const char* name, const std::optional<std::int64_t>& given, std::int64_t rows) {
+  if (given && *given < 0)
+    throw Error(ErrorCode::InvalidArgument, std::string(name) + " is " + std::to_string(*given) + "; it must not be negative");
+  return std::min(given.value_or(rows), rows);
 }
 
 // Sorted by stride, every dimension has to step over all that the ones before it cover.

@@ -23,6 +23,7 @@ inline constexpr std::int32_t kWidestLoad = 16;  ///< bytes: what an address can
 
 using DimensionNames = std::array<const char*, 5>;
 inline constexpr DimensionNames kDimensions = {"batch", "heads", "length", "head_dim"};
+inline constexpr DimensionNames kPackedDimensions = {"rows", "heads", "head_dim"}, kSequenceDimensions = {"batch + 1"};
 /// The hint where a tensor has another type than the kernel.
 inline constexpr const char* kOtherType = "compile a kernel for the dtype of the tensors";
 
@@ -34,10 +35,16 @@ std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, 
                        const char* otherType = "");
 /// Of that only the rank and the extents: for tensors whose shapes alone are asked about.
 void checkShape(const char* tensor, const TensorView& view, int rank, const DimensionNames& names = kDimensions);
-void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, const std::string& because,
+void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, std::string_view because,
                  const DimensionNames& names = kDimensions);
 /// Dimension 3 of a tensor of heads, whose elements lie side by side.
 void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected);
+/// All that concerns a tensor [rows, heads, width] alone, whose elements of a row lie side by side. Returns the bytes it spans.
+std::int64_t checkPackedRows(const char* tensor, const TensorView& view, DType dtype, std::int64_t width, std::int32_t alignment);
+/// Where sequences begin, i32 [batch + 1]. Returns how many there are.
+std::int64_t checkSequences(const TensorView& cuQ, const TensorView& cuK);
+/// The most rows of a sequence: `given`, or as many as there are.
+std::int64_t checkMost(const char* name, const std::optional<std::int64_t>& given, std::int64_t rows);
 /// Programs write rows in no particular order, so rows must not share memory.
 void checkDistinct(const char* tensor, const TensorView& view);
 

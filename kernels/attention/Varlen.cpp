@@ -2,7 +2,6 @@
 // The door of attention on packed sequences: checks, and the launch of its template.
 #include "fattn/Varlen.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -22,7 +21,6 @@ namespace {
 
 using namespace kernels;
 
-constexpr DimensionNames kPacked = {"rows", "heads", "head_dim"}, kSequences = {"batch + 1"};
 constexpr const char* kOwnMemory = "give it memory of its own; o may also be exactly q: the same pointer and strides";
 
 VarlenConfig completedVarlen(VarlenConfig config) {
@@ -46,15 +44,6 @@ Parameters varlenParameters(const VarlenConfig& config) {
           {"alignment", std::int64_t{config.alignment}}};
 }
 
-void checkPacked(const char* tensor, const TensorView& view, const VarlenConfig& config, std::int64_t width) {
-  const std::int64_t bytes = checkView(tensor, view, config.dtype, 3, kPacked, kOtherType);
-  checkExtent(tensor, view, 2, width, ", which this kernel was compiled for", kPacked);
-  if (bytes != 0 && view.strides[2] != 1)
-    failOperand(tensor, "the stride of " + dimensionText(kPacked, 2) + " is " + std::to_string(view.strides[2]) + "; it must be 1",
-                "the other strides are free; copy the tensor so that the elements of a row lie side by side");
-  checkAligned(tensor, view, config.alignment);
-}
-
 void checkVarlenApart(const VarlenArgs& args) {
   const std::array<Spanned, 7> all = {
       Spanned{"o", args.o, args.o.checkedBytes()},  {"lse", args.lse ? *args.lse : args.o, args.lse ? args.lse->checkedBytes() : 0},
@@ -71,29 +60,25 @@ void checkVarlenApart(const VarlenArgs& args) {
 
 /// Returns the number of sequences.
 std::int64_t checkVarlen(const VarlenConfig& config, const VarlenArgs& args) {
-  checkPacked("q", args.q, config, config.head_dim);
-  checkPacked("k", args.k, config, config.head_dim);
-  checkPacked("v", args.v, config, config.head_dim_v);
-  checkPacked("o", args.o, config, config.head_dim_v);
+  checkPackedRows("q", args.q, config.dtype, config.head_dim, config.alignment);
+  checkPackedRows("k", args.k, config.dtype, config.head_dim, config.alignment);
+  checkPackedRows("v", args.v, config.dtype, config.head_dim_v, config.alignment);
+  checkPackedRows("o", args.o, config.dtype, config.head_dim_v, config.alignment);
   for (int d = 0; d < 2; ++d) {
-    checkExtent("v", args.v, d, args.k.shape[d], " as in k", kPacked);
-    checkExtent("o", args.o, d, args.q.shape[d], " as in q", kPacked);
+    checkExtent("v", args.v, d, args.k.shape[d], " as in k", kPackedDimensions);
+    checkExtent("o", args.o, d, args.q.shape[d], " as in q", kPackedDimensions);
   }
   checkGroups(args.q, args.k);
   checkDistinct("o", args.o);
   if (args.lse) {
-    checkView("lse", *args.lse, DType::F32, 2, kPacked);
-    for (int d = 0; d < 2; ++d) checkExtent("lse", *args.lse, d, args.q.shape[d], " as in q", kPacked);
+    checkView("lse", *args.lse, DType::F32, 2, kPackedDimensions);
+    for (int d = 0; d < 2; ++d) checkExtent("lse", *args.lse, d, args.q.shape[d], " as in q", kPackedDimensions);
     checkDistinct("lse", *args.lse);
   }
-  checkView("cu_q", args.cu_q, DType::I32, 1, kSequences);
-  checkView("cu_k", args.cu_k, DType::I32, 1, kSequences);
-  if (args.cu_q.shape[0] < 1) failOperand("cu_q", "it has no elements; it must have one more than there are sequences");
-  checkExtent("cu_k", args.cu_k, 0, args.cu_q.shape[0], " as in cu_q", kSequences);
-  if (args.max_q && *args.max_q < 0)
-    throw Error(ErrorCode::InvalidArgument, "max_q is " + std::to_string(*args.max_q) + "; it must not be negative");
+  const std::int64_t sequences = checkSequences(args.cu_q, args.cu_k);
+  checkMost("max_q", args.max_q, args.q.shape[0]);
   checkVarlenApart(args);
-  return args.cu_q.shape[0] - 1;
+  return sequences;
 }
 
 const VarlenKernel::Impl& requiredVarlen(const std::shared_ptr<const VarlenKernel::Impl>& impl) {
@@ -107,7 +92,7 @@ const VarlenKernel::Impl& requiredVarlen(const std::shared_ptr<const VarlenKerne
 void VarlenKernel::launch(Stream stream, const VarlenArgs& args) const {
   const Impl& kernel = requiredVarlen(impl_);
   const std::int64_t batch = checkVarlen(kernel.config, args), heads = args.q.shape[1];
-  const std::int64_t length = std::min(args.max_q.value_or(args.q.shape[0]), args.q.shape[0]);
+  const std::int64_t length = checkMost("max_q", args.max_q, args.q.shape[0]);
   if (batch == 0 || heads == 0 || length == 0) return;
   static const TensorView noLse(nullptr, DType::F32, {0, 0});
   const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(kernel.config.head_dim)));

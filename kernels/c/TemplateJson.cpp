@@ -152,9 +152,10 @@ VarlenConfig parseVarlenConfig(std::string_view text) {
 
 BackwardConfig parseBackwardConfig(std::string_view text) {
   const Json json = parseJson(text, R"(write for example {"dtype": "bf16", "head_dim": 128, "causal": true})");
-  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "causal", "deterministic", "target", "tile", "tile_dq", "alignment"});
+  requireKeys(json, {"dtype", "head_dim", "head_dim_v", "causal", "deterministic", "packed", "target", "tile", "tile_dq", "alignment"});
   auto config = commonConfig<BackwardConfig>(json);
   if (auto found = json.find("deterministic"); found != json.end()) config.deterministic = flagOf("deterministic", *found);
+  if (auto found = json.find("packed"); found != json.end()) config.packed = flagOf("packed", *found);
   if (auto found = json.find("tile_dq"); found != json.end()) config.tile_dq = anyTileOf(*found);
   return config;
 }

@@ -25,7 +25,8 @@ struct Registry {
          {&kernels::gemmTemplate(), &kernels::rowSoftmaxTemplate(), &kernels::layerNormTemplate(), &kernels::rmsNormTemplate(),
           &kernels::forwardTemplate(), &kernels::decodeTemplate(), &kernels::balancedDecodeTemplate(), &kernels::mergeTemplate(),
           &kernels::varlenTemplate(), &kernels::backwardRowsTemplate(), &kernels::backwardKeysTemplate(),
-          &kernels::backwardQueriesTemplate(), &kernels::backwardRoundTemplate()})
+          &kernels::backwardQueriesTemplate(), &kernels::backwardRoundTemplate(), &kernels::packedBackwardRowsTemplate(),
+          &kernels::packedBackwardKeysTemplate(), &kernels::packedBackwardQueriesTemplate(), &kernels::packedBackwardRoundTemplate()})
       templates.emplace(own->name, std::make_shared<const KernelTemplate>(*own));
     atFork([this] { mutex.lock(); }, [this] { mutex.unlock(); }, [this] { new (&mutex) std::mutex; });
   }

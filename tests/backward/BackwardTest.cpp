@@ -35,16 +35,20 @@ void BackwardOnDevice::SetUp() try { openDevice(target()); } catch (const Error&
   GTEST_SKIP() << error.what();
 }
 
-void BackwardOnDevice::launch(const BackwardKernel& kernel, BackwardData& data) {
+void BackwardOnDevice::withMemory(std::vector<std::byte>& memory, const std::function<void(std::byte*)>& launch) {
   Device& device = openDevice(target());
   const bool isHost = device.kind() == DeviceKind::Host;
-  const std::unique_ptr<void, std::function<void(void*)>> owned(isHost ? nullptr : device.allocate(data.memory().size()),
-                                                                [&](void* memory) { device.free(memory); });
-  auto* base = isHost ? data.memory().data() : static_cast<std::byte*>(owned.get());
-  if (!isHost) device.copy(base, data.memory().data(), data.memory().size());
-  kernel.launch({}, argsOf(data, base));
-  if (!isHost) device.copy(data.memory().data(), base, data.memory().size());
+  const std::unique_ptr<void, std::function<void(void*)>> owned(isHost ? nullptr : device.allocate(memory.size()),
+                                                                [&](void* there) { device.free(there); });
+  auto* base = isHost ? memory.data() : static_cast<std::byte*>(owned.get());
+  if (!isHost) device.copy(base, memory.data(), memory.size());
+  launch(base);
+  if (!isHost) device.copy(memory.data(), base, memory.size());
   device.synchronize();
+}
+
+void BackwardOnDevice::launch(const BackwardKernel& kernel, BackwardData& data) {
+  withMemory(data.memory(), [&](std::byte* base) { kernel.launch({}, argsOf(data, base)); });
 }
 
 void BackwardOnDevice::expectRight(BackwardShape shape) {

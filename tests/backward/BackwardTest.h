@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "fattn/Backward.h"
 #include "tests/backward/BackwardData.h"
@@ -25,6 +27,8 @@ class BackwardOnDevice : public testing::TestWithParam<BackwardCase> {
   DType dtype() const { return std::get<1>(GetParam()); }
   void SetUp() override;
 
+  /// Launches where the target can reach a copy of the memory, which has what they wrote afterwards.
+  void withMemory(std::vector<std::byte>& memory, const std::function<void(std::byte*)>& launch);
   /// Launches on the data where the target can reach it; the results are in the data afterwards.
   void launch(const BackwardKernel& kernel, BackwardData& data);
   /// Launches of both modes agree with float64.

@@ -50,6 +50,46 @@ static int forward_and_wrong(int check) {
   return count;
 }
 
+/* Two sequences of the same numbers, with one of no rows between them, have the gradients that they have by themselves. */
+static void packed(void) {
+  static float two_q[2 * D], two_k[2 * KEYS * D], two_v[2 * KEYS * D], two_o[2 * D], two_lse[2], two_dout[2 * D], two_dq[2 * D],
+      two_dk[2 * KEYS * D], two_dv[2 * KEYS * D], two_dlse[2];
+  static int32_t cu_q[4] = {0, 1, 1, 2}, cu_k[4] = {0, KEYS, KEYS, 2 * KEYS};
+  static double memory[2 * WORKSPACE + 1];
+  const fattn_tensor rows = {two_q, FATTN_F32, 3, {2, 1, D}, {D, D, 1}}, keys = {two_k, FATTN_F32, 3, {2 * KEYS, 1, D}, {D, D, 1}},
+                     numbers = {two_lse, FATTN_F32, 2, {2, 1}, {1, 1}}, begins = {cu_q, FATTN_I32, 1, {4}, {1}};
+  fattn_backward_kernel* kernel = NULL;
+  fattn_packed_backward_args args;
+  int i;
+  for (i = 0; i < 2; i++) {
+    memcpy(two_q + i * D, q, sizeof q), memcpy(two_o + i * D, o, sizeof o), memcpy(two_dout + i * D, dout, sizeof dout);
+    memcpy(two_k + i * KEYS * D, k, sizeof k), memcpy(two_v + i * KEYS * D, v, sizeof v);
+    two_lse[i] = lse[0], two_dlse[i] = dlse[0];
+  }
+  memset(&args, 0, sizeof args);
+  args.struct_size = sizeof args;
+  args.q = args.o = args.dout = args.dq = rows, args.o.data = two_o, args.dout.data = two_dout, args.dq.data = two_dq;
+  args.k = args.v = args.dk = args.dv = keys, args.v.data = two_v, args.dk.data = two_dk, args.dv.data = two_dv;
+  args.lse = args.dlse = numbers, args.dlse.data = two_dlse;
+  args.cu_q = args.cu_k = begins, args.cu_k.data = cu_k;
+  args.max_q = 1, args.max_k = KEYS;
+  args.workspace = (uintptr_t)memory % 16 == 0 ? memory : memory + 1;
+  EXPECT(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 8, \"packed\": true, \"target\": \"host\"}", &kernel) == FATTN_OK);
+  EXPECT(fattn_packed_backward_workspace(kernel, &args, &args.workspace_bytes) == FATTN_OK);
+  EXPECT(args.workspace_bytes == 3 * 128 * 8);
+  EXPECT(fattn_packed_backward(kernel, NULL, &args) == FATTN_OK);
+  for (i = 0; i < 2; i++) {
+    memcpy(dq, two_dq + i * D, sizeof dq), memcpy(dk, two_dk + i * KEYS * D, sizeof dk), memcpy(dv, two_dv + i * KEYS * D, sizeof dv);
+    EXPECT(forward_and_wrong(1) == 0);
+  }
+  args.cu_k.shape[0] = 3;
+  REFUSED_BEGINNING(fattn_packed_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT,
+                    "fattn_packed_backward: cu_k: batch + 1 (dimension 0) is 3; it must be 4 as in cu_q");
+  args.struct_size = 8;
+  REFUSED_BEGINNING(fattn_packed_backward(kernel, NULL, &args), FATTN_INVALID_ARGUMENT, "fattn_packed_backward: args: struct_size is 8");
+  fattn_backward_kernel_release(kernel);
+}
+
 int main(void) {
   fattn_backward_kernel* kernel = NULL;
   fattn_attention_backward_args args = make_args();
@@ -91,6 +131,7 @@ int main(void) {
                     "fattn_compile_backward: configuration: deterministic is 1; it must be true or false");
   REFUSED_BEGINNING(fattn_compile_backward("{\"dtype\": \"f32\", \"head_dim\": 12, \"target\": \"host\"}", &kernel), FATTN_UNSUPPORTED,
                     "fattn_compile_backward: head_dim is 12; it must be a multiple of 8 from 8 to 256");
+  packed();
   printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -184,6 +184,7 @@ TEST(FattnRun, RunsTheKernelsBesideAttention) {
         "softmax --shape 9,3001 --dtype bf16", "layer-norm --shape 9,100 --dtype f16", "rms-norm --shape 7,1025",
         "decode --shape 3,8:2,2,300,64 --causal --dtype bf16 --pages 16 --ragged --splits 3", "decode --shape 2,3,1,70,40",
         "varlen --shape 4:2,40 --cu-seqlens 0,17,17,160 --cu-seqlens-k 0,30,31,100 --causal --dtype f16",
+        "varlen --shape 4:2,40 --cu-seqlens 0,17,17,160 --cu-seqlens-k 0,30,31,100 --causal --dtype bf16 --backward",
         "decode --shape 3,8:2,2,300,64 --causal --pages 5 --ragged --window 50 --append",
         "backward --shape 2,4:2,70,64 --causal --dtype bf16", "backward --shape 1,2,40:70,32:16 --deterministic"}) {
     const Outcome r = start(std::string(command) + " --check --json --target host");

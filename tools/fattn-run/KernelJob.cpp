@@ -16,6 +16,7 @@
 #include "tools/fattn-run/Bench.h"
 #include "tools/fattn-run/DecodeJob.h"
 #include "tools/fattn-run/KernelReference.h"
+#include "tools/fattn-run/VarlenBackwardJob.h"
 #include "tools/fattn-run/VarlenJob.h"
 
 namespace fattn::run {
@@ -181,10 +182,11 @@ KernelResult runDecode(const Options& options, tool::Progress& progress) {
   return reportOf(options, launched, engine, timing, check);
 }
 
-KernelResult runVarlen(const Options& options, tool::Progress& progress) {
+constexpr double kOfForward = 2.5;  // of the backward pass: five products for two
+
+template <typename OfPacked>
+KernelResult runPacked(const Options& options, OfPacked& engine, double flops, tool::Progress& progress) {
   const VarlenOptions& v = options.kernel->varlen;
-  progress.step("compiling, and drawing operands");
-  VarlenEngine engine(options, v, options.kernel->dtype);
   const auto [timing, check] = timedAndChecked(options, engine, progress);
   const auto sequences = static_cast<std::int64_t>(v.cuQ.size()) - 1;
   const Launched launched{.parameters = engine.parameters,
@@ -192,9 +194,21 @@ KernelResult runVarlen(const Options& options, tool::Progress& progress) {
                                                v.cuK.back(), v.headsQ, v.headsKv, v.dim),
                           .rows = engine.rows(),
                           .extents = {sequences, v.headsQ, v.headsKv, v.cuQ.back(), v.cuK.back(), v.dim},
-                          .flops = engine.flops(),
+                          .flops = flops,
                           .bytes = 0};
   return reportOf(options, launched, engine, timing, check);
+}
+
+KernelResult runVarlen(const Options& options, tool::Progress& progress) {
+  const VarlenOptions& v = options.kernel->varlen;
+  if (v.backward) {
+    progress.step("compiling, drawing operands, and running the forward");
+    VarlenBackwardEngine engine(options, v, options.kernel->dtype);
+    return runPacked(options, engine, kOfForward * flopsOf(v), progress);
+  }
+  progress.step("compiling, and drawing operands");
+  VarlenEngine engine(options, v, options.kernel->dtype);
+  return runPacked(options, engine, flopsOf(v), progress);
 }
 
 KernelResult runBackward(const Options& options, tool::Progress& progress) {
@@ -202,7 +216,6 @@ KernelResult runBackward(const Options& options, tool::Progress& progress) {
   progress.step("compiling, drawing operands, and running the forward");
   BackwardEngine engine(options, options.kernel->backward, options.kernel->dtype);
   const auto [timing, check] = timedAndChecked(options, engine, progress);
-  constexpr double kOfForward = 2.5;  // five products for two
   const Launched launched{
       .parameters = engine.parameters,
       .shape = fmt::format("{} x {}:{} heads, {} queries, {} keys, D {}:{}", s.batch, s.headsQ, s.headsKv, s.lenQ, s.lenKv, s.dim, s.dimV),

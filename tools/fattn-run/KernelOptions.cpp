@@ -62,6 +62,13 @@ void declareDecode(CLI::App* command, KernelText& text) {
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
 }
 
+void declareDeterministic(CLI::App* command, KernelText& text) {
+  command
+      ->add_flag("--deterministic,!--atomic", text.deterministic,
+                 "dq has a kernel of its own, or may be added up atomically where that is faster (--atomic)")
+      ->group("Kernel");
+}
+
 void declareVarlen(CLI::App* command, KernelText& text) {
   command->add_option("--shape", text.shape, "heads of queries and of keys, D (8,64)")->type_name("Hq[:Hkv],D")->group("Operands");
   command->add_option("--cu-seqlens", text.cuSeqlens, "where sequences begin, and the last one ends (0,300,1000,1024)")
@@ -72,6 +79,8 @@ void declareVarlen(CLI::App* command, KernelText& text) {
       ->group("Operands");
   command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
+  command->add_flag("--backward", text.backward, "run the backward pass, after the forward")->group("Kernel");
+  declareDeterministic(command, text);
 }
 
 void declareBackward(CLI::App* command, KernelText& text) {
@@ -80,10 +89,7 @@ void declareBackward(CLI::App* command, KernelText& text) {
       ->group("Operands");
   command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
-  command
-      ->add_flag("--deterministic,!--atomic", text.deterministic,
-                 "dq has a kernel of its own, or may be added up atomically where that is faster (--atomic)")
-      ->group("Kernel");
+  declareDeterministic(command, text);
   command->add_option("--config-dq", text.configDq, "tile configuration of the kernel for dq")->type_name("K=V,...")->group("Kernel");
 }
 
@@ -113,7 +119,8 @@ std::vector<std::int32_t> parseBegins(const char* option, const std::string& tex
 
 VarlenOptions interpretVarlen(const KernelText& text) {
   constexpr const char* kForm = "Hq[:Hkv],D";
-  VarlenOptions options{.causal = text.causal};
+  VarlenOptions options{.causal = text.causal, .backward = text.backward, .deterministic = text.deterministic};
+  if (text.deterministic && !text.backward) failKernel("--deterministic is a choice of --backward: the forward always gives the same bits");
   if (!text.shape.empty()) {
     const std::vector<std::string> fields = tool::split(text.shape, ',');
     const std::vector<std::string> heads = tool::split(fields.front(), ':');

@@ -34,6 +34,8 @@ struct VarlenOptions {
   std::int64_t headsQ = 8, headsKv = 8, dim = 64;
   std::vector<std::int32_t> cuQ = {0, 300, 1000, 1024}, cuK = cuQ;
   bool causal = false;
+  bool backward = false;       ///< the gradients, after the forward
+  bool deterministic = false;  ///< of them
 };
 
 /// What `fattn-run backward` asks for beside the element type.
@@ -58,7 +60,8 @@ struct KernelOptions {
 /// The texts of the options that only subcommands have.
 struct KernelText {
   std::string shape, dtype, layout, activation, pages, splits, window, cuSeqlens, cuSeqlensK, configDq;
-  bool bias = false, residual = false, causal = false, ragged = false, append = false, settled = false, deterministic = false;
+  bool bias = false, residual = false, causal = false, ragged = false, append = false, settled = false, deterministic = false,
+       backward = false;
 };
 
 /// Throws UsageError.

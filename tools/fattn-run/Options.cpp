@@ -34,7 +34,7 @@ Examples:
   fattn-run decode --shape 16,32:8,1,8192,128 --dtype bf16 --pages 16 --ragged --check --bench
       one query row of 16 sequences of up to 8192 keys, in pages of 16
   fattn-run varlen --shape 32:8,128 --cu-seqlens 0,700,710,4096 --dtype bf16 --causal --check
-      three packed sequences of 700, 10 and 3386 rows
+      three packed sequences of 700, 10 and 3386 rows; with --backward, their gradients
   fattn-run --shape 1,2,100,64 --dtype f16 --target amd:gfx942 --simulate --check
       the code for a chip of AMD's, executed on the CPU
   fattn-run backward --shape 2,8,1024,64 --dtype bf16 --causal --deterministic --check

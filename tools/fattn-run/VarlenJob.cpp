@@ -12,12 +12,6 @@
 namespace fattn::run {
 namespace {
 
-io::HostTensor begins(const std::vector<std::int32_t>& values) {
-  io::HostTensor tensor = io::HostTensor::allocate(DType::I32, {static_cast<std::int64_t>(values.size())});
-  std::memcpy(tensor.data(), values.data(), values.size() * sizeof(std::int32_t));
-  return tensor;
-}
-
 VarlenKernel compiledVarlen(const Options& options, const VarlenOptions& varlen, DType dtype) {
   VarlenConfig config{.dtype = dtype, .head_dim = varlen.dim, .causal = varlen.causal, .target = options.target};
   if (options.config != TileConfig{}) config.tile = options.config;
@@ -25,6 +19,35 @@ VarlenKernel compiledVarlen(const Options& options, const VarlenOptions& varlen,
 }
 
 }  // namespace
+
+io::HostTensor beginsOf(const std::vector<std::int32_t>& values) {
+  io::HostTensor tensor = io::HostTensor::allocate(DType::I32, {static_cast<std::int64_t>(values.size())});
+  std::memcpy(tensor.data(), values.data(), values.size() * sizeof(std::int32_t));
+  return tensor;
+}
+
+std::int64_t longestOf(const std::vector<std::int32_t>& begins) {
+  std::int64_t longest = 0;
+  for (std::size_t b = 0; b + 1 < begins.size(); ++b) longest = std::max<std::int64_t>(longest, begins[b + 1] - begins[b]);
+  return longest;
+}
+
+io::AttentionShape shapeOf(const VarlenOptions& varlen, std::size_t sequence) {
+  return {.batch = 1,
+          .headsQ = varlen.headsQ,
+          .headsKv = varlen.headsKv,
+          .lenQ = varlen.cuQ[sequence + 1] - varlen.cuQ[sequence],
+          .lenKv = varlen.cuK[sequence + 1] - varlen.cuK[sequence],
+          .dim = varlen.dim,
+          .dimV = varlen.dim,
+          .causal = varlen.causal};
+}
+
+double flopsOf(const VarlenOptions& varlen) {
+  double all = 0;
+  for (std::size_t b = 0; b + 1 < varlen.cuQ.size(); ++b) all += shapeOf(varlen, b).flops();
+  return all;
+}
 
 VarlenEngine::VarlenEngine(const Options& options, const VarlenOptions& varlen, DType dtype)
     : varlen_(varlen),
@@ -37,10 +60,8 @@ VarlenEngine::VarlenEngine(const Options& options, const VarlenOptions& varlen, 
       v_(drawn(dtype, {varlen.cuK.back(), varlen.headsKv, varlen.dim}, options.seed, 2)),
       o_(io::HostTensor::allocate(dtype, q_.shape())) {
   args_.q = memory_.put(q_), args_.k = memory_.put(k_), args_.v = memory_.put(v_), args_.o = memory_.put(o_);
-  args_.cu_q = memory_.put(begins(varlen.cuQ)), args_.cu_k = memory_.put(begins(varlen.cuK));
-  std::int64_t longest = 0;
-  for (std::size_t b = 0; b + 1 < varlen.cuQ.size(); ++b) longest = std::max<std::int64_t>(longest, varlen.cuQ[b + 1] - varlen.cuQ[b]);
-  args_.max_q = longest;
+  args_.cu_q = memory_.put(beginsOf(varlen.cuQ)), args_.cu_k = memory_.put(beginsOf(varlen.cuK));
+  args_.max_q = longestOf(varlen.cuQ);
   const KernelCode& code = kernel_.info();
   target = code.target, device = code.device, config = code.tile.toString(), compileMs = code.compile_ms, fromCache = code.from_cache;
   parameters = "causal=" + std::string(varlen.causal ? "true" : "false") + ",dtype=" + std::string(name(dtype));
@@ -54,23 +75,6 @@ double VarlenEngine::launch() {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-io::AttentionShape VarlenEngine::shapeOf(std::size_t sequence) const {
-  return {.batch = 1,
-          .headsQ = varlen_.headsQ,
-          .headsKv = varlen_.headsKv,
-          .lenQ = varlen_.cuQ[sequence + 1] - varlen_.cuQ[sequence],
-          .lenKv = varlen_.cuK[sequence + 1] - varlen_.cuK[sequence],
-          .dim = varlen_.dim,
-          .dimV = varlen_.dim,
-          .causal = varlen_.causal};
-}
-
-double VarlenEngine::flops() const {
-  double all = 0;
-  for (std::size_t b = 0; b + 1 < varlen_.cuQ.size(); ++b) all += shapeOf(b).flops();
-  return all;
-}
-
 KernelCheck VarlenEngine::check(std::uint64_t seed) {
   memory_.fetch(o_, args_.o);
   KernelCheck check{.allowed = dtype_ == DType::F32 ? 4e-6 : dtype_ == DType::F16 ? 2e-3 : 6e-3};
@@ -79,7 +83,7 @@ KernelCheck VarlenEngine::check(std::uint64_t seed) {
   const std::int64_t D = varlen_.dim, H = varlen_.headsQ;
   double error = 0, norm = 0;
   for (std::size_t b = 0; b < sequences; ++b) {
-    const io::AttentionShape shape = shapeOf(b);
+    const io::AttentionShape shape = shapeOf(varlen_, b);
     if (shape.lenQ == 0) continue;
     const auto sequenceOf = [&](const io::HostTensor& tensor, std::int64_t first, std::int64_t length) {
       const std::int64_t heads = tensor.shape()[1], row = heads * D;

@@ -14,6 +14,14 @@
 
 namespace fattn::run {
 
+/// i32 [sequences + 1] on the host.
+io::HostTensor beginsOf(const std::vector<std::int32_t>& values);
+/// The longest sequence.
+std::int64_t longestOf(const std::vector<std::int32_t>& begins);
+/// A sequence as attention of one batch entry, and the work of all.
+io::AttentionShape shapeOf(const VarlenOptions& varlen, std::size_t sequence);
+double flopsOf(const VarlenOptions& varlen);
+
 class VarlenEngine : public Engine {
  public:
   VarlenEngine(const Options& options, const VarlenOptions& varlen, DType dtype);
@@ -25,11 +33,8 @@ class VarlenEngine : public Engine {
 
   std::string parameters;  ///< "causal=false,dtype=bf16"
   std::int64_t rows() const { return varlen_.cuQ.back() * varlen_.headsQ; }
-  double flops() const;
 
  private:
-  io::AttentionShape shapeOf(std::size_t sequence) const;
-
   VarlenOptions varlen_;
   DType dtype_;
   VarlenKernel kernel_;

@@ -36,9 +36,10 @@ struct BackwardConfig {
   /// 16-bit types up to 128 columns with Hopper's instructions, else of 16, 32 and 64 and, not causal, 128. On GPUs a `tile` that is told,
   /// also an empty one, has it added up anywhere. dK and dV are always the same bits.
   bool deterministic = false;
+  bool packed = false;   ///< for sequences of different lengths, packed behind each other: PackedBackwardArgs
   std::string target{};  ///< as in AttentionConfig
   /// BLOCK_N, the keys of a program, and BLOCK_M, the queries of a step, STAGES, WARPS and SCHEDULE of the kernel for dK and dV; none =
-  /// what was tuned, else the defaults; what is unset is taken from them. Where it is not deterministic, BLOCK_M divides 128.
+  /// what was tuned, else the defaults; what is unset is taken from them. Where it is not deterministic, or packed, BLOCK_M divides 128.
   std::optional<TileConfig> tile{};
   /// The same of the deterministic mode's kernel for dQ: BLOCK_M, the queries of a program, and BLOCK_N, the keys of a step.
   std::optional<TileConfig> tile_dq{};
@@ -68,6 +69,31 @@ struct BackwardArgs {
   std::int64_t workspace_bytes = 0;  ///< at least workspaceBytes()
 };
 
+/// The operands of one launch on packed sequences: B sequences of Tq query rows and Tk keys in all, as VarlenArgs has them. What
+/// BackwardArgs says of strides and memory holds here.
+struct PackedBackwardArgs {
+  TensorView q;     ///< [Tq, Hq, head_dim]; Hq is a multiple of Hkv
+  TensorView k;     ///< [Tk, Hkv, head_dim]
+  TensorView v;     ///< [Tk, Hkv, head_dim_v]
+  TensorView o;     ///< [Tq, Hq, head_dim_v], as the forward wrote it
+  TensorView lse;   ///< f32 [Tq, Hq], as the forward wrote it
+  TensorView dout;  ///< [Tq, Hq, head_dim_v]: dL/dO
+  TensorView dq;    ///< [Tq, Hq, head_dim], written
+  TensorView dk;    ///< [Tk, Hkv, head_dim], written: summed over the query heads of a key head
+  TensorView dv;    ///< [Tk, Hkv, head_dim_v], written: likewise
+  /// i32 [B + 1], device data, as VarlenArgs::cu_q and cu_k. Rows that belong to no sequence are not written, and add nothing. With
+  /// Hopper's instructions (sm_90a, 16-bit types, alignment 16) rows of q, k, v and dout that follow a sequence, of the next one or of
+  /// none, are read with its last block, up to 127 of them: they have to be finite numbers there. Elsewhere they may be anything.
+  TensorView cu_q, cu_k;
+  /// The most query rows and keys of a sequence, which the numbers of programs depend on. A longer sequence counts as one of so many. None
+  /// = Tq, Tk.
+  std::optional<std::int64_t> max_q{}, max_k{};
+  std::optional<TensorView> dlse{};  ///< f32 [Tq, Hq]: dL/dlse; none = zeros
+  std::optional<float> scale{};      ///< the forward's; none = 1 / sqrt(head_dim)
+  void* workspace = nullptr;         ///< device memory of the caller, 16-byte aligned; its contents do not matter
+  std::int64_t workspace_bytes = 0;  ///< at least workspaceBytesPacked()
+};
+
 /// Compiled backward kernels. A cheap handle, as a Kernel. All members but assignment may be called from any number of threads at once.
 class BackwardKernel {
  public:
@@ -86,6 +112,12 @@ class BackwardKernel {
   /// there are counted a multiple of 128, and 4 head_dim more where the mode is not deterministic. Refuses shapes as launch() does.
   std::int64_t workspaceBytes(const BackwardArgs& args) const;
 
+  /// The same for packed sequences: Tq, Hq or B = 0 does nothing to dq, Tk = 0 nothing to dk and dv. Both throw where the kernel was not
+  /// compiled for such batches.
+  void launchPacked(Stream stream, const PackedBackwardArgs& args) const;
+  /// Only the shapes of q and cu_q are looked at: there are counted 128 more rows for each sequence.
+  std::int64_t workspaceBytesPacked(const PackedBackwardArgs& args) const;
+
   const BackwardConfig& config() const;  ///< as compiled: head_dim_v, target, alignment and deterministic are filled in
   const KernelCode& info() const;        ///< of the kernel for dK and dV, which takes most of the time
   const KernelCode& infoDq() const;      ///< of the one that writes dQ
@@ -99,7 +131,7 @@ class BackwardKernel {
 
 /// Compiles backward kernels, or finds them in the process's cache or in the one on disk; takes a few milliseconds then: keep the handle.
 /// Throws Error: Unsupported, NoDevice, InvalidArgument, CompileError. Templates "attention_backward_rows", "attention_backward_keys",
-/// "attention_backward_queries" (deterministic) and "attention_backward_round" (else).
+/// "attention_backward_queries" (deterministic) and "attention_backward_round" (else), packed "packed_backward_rows" and so on.
 BackwardKernel compile_backward(const BackwardConfig& config);
 std::expected<BackwardKernel, Error> try_compile_backward(const BackwardConfig& config);
 /// Whether compile_backward() would accept a configuration; if not, the rule that failed.

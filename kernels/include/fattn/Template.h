@@ -222,8 +222,8 @@ std::vector<Tuned> tune(const KernelTemplate& from, const Parameters& parameters
 
 /// Makes a template known by its name to the C interface and to the tools. A later one of the same name takes its place. fattn's own,
 /// "gemm", "row_softmax", "layer_norm", "rms_norm", "attention_forward", "attention_decode", "attention_decode_balanced",
-/// "attention_merge", "attention_varlen" and the four of the backward pass, "attention_backward_rows", "_keys", "_queries" and "_round",
-/// are known from the beginning.
+/// "attention_merge", "attention_varlen", the four of the backward pass, "attention_backward_rows", "_keys", "_queries" and "_round", and
+/// those of its packed sequences, "packed_backward_rows" and so on, are known from the beginning.
 void registerTemplate(KernelTemplate what);
 /// The template of a name; throws Error{InvalidArgument} with the names that there are.
 std::shared_ptr<const KernelTemplate> findTemplate(std::string_view name);

@@ -51,7 +51,7 @@ FATTN_C_API const char* fattn_last_error(void);
 FATTN_C_API const char* fattn_version(void);
 
 /* The version of this page: one more each time something is added to it. The library's own may be newer than the header's. */
-#define FATTN_C_API_VERSION 8
+#define FATTN_C_API_VERSION 9
 FATTN_C_API int32_t fattn_c_api_version(void);
 
 /* Frees a string the library has written through a char**. Accepts NULL. */
@@ -336,6 +336,7 @@ typedef struct fattn_backward_kernel fattn_backward_kernel; /* a reference-count
  *   dtype, head_dim, head_dim_v, causal, target, alignment   as for fattn_compile()
  *   deterministic  the same inputs give the same bits of dq, too, as they always do of dk and dv (left out: false, which allows
  *                  other bits where that is faster)
+ *   packed         true: for packed sequences, fattn_packed_backward() (version 9)           (left out: false)
  *   tile           {"block_m": 32, "block_n": 128, "stages": 2, "warps": 8}, any of them, of the kernel for dk and dv
  *   tile_dq        the same of the deterministic mode's kernel for dq              (left out: what was tuned, else fattn's defaults)
  *
@@ -376,6 +377,36 @@ FATTN_C_API fattn_status fattn_backward_workspace(const fattn_backward_kernel* k
 /* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
 FATTN_C_API fattn_status fattn_attention_backward(const fattn_backward_kernel* kernel, void* stream,
                                                   const fattn_attention_backward_args* args);
+
+/* Packed sequences (version 9), as fattn_attention_varlen_args has them. What fattn/Backward.h says of PackedBackwardArgs holds here: of
+ * what may stand in rows behind a sequence, too. Fill it with zeros, then set struct_size and the rest. */
+typedef struct fattn_packed_backward_args {
+  size_t struct_size;      /* sizeof(fattn_packed_backward_args) */
+  fattn_tensor q;          /* [Tq, Hq, head_dim] */
+  fattn_tensor k;          /* [Tk, Hkv, head_dim] */
+  fattn_tensor v;          /* [Tk, Hkv, head_dim_v] */
+  fattn_tensor o;          /* [Tq, Hq, head_dim_v], as the forward wrote it */
+  fattn_tensor lse;        /* f32 [Tq, Hq], as the forward wrote it */
+  fattn_tensor dout;       /* [Tq, Hq, head_dim_v] */
+  fattn_tensor dlse;       /* f32 [Tq, Hq]; all zeros = none */
+  fattn_tensor dq;         /* as q, written */
+  fattn_tensor dk;         /* as k, written */
+  fattn_tensor dv;         /* as v, written */
+  fattn_tensor cu_q;       /* i32 [B + 1], device data: where each sequence's query rows begin, and the last one's end */
+  fattn_tensor cu_k;       /* i32 [B + 1], device data: the same of the keys */
+  int64_t max_q;           /* the most query rows of a sequence; a longer one counts as one of so many; 0 = Tq */
+  int64_t max_k;           /* the same of the keys; 0 = Tk */
+  const float* scale;      /* the forward's, in host memory; NULL = 1 / sqrt(head_dim) */
+  void* workspace;         /* device memory, 16-byte aligned */
+  int64_t workspace_bytes; /* what fattn_packed_backward_workspace() says, or more */
+} fattn_packed_backward_args;
+
+/* The bytes of workspace that such a launch needs, of which only the shapes of q and cu_q are looked at. */
+FATTN_C_API fattn_status fattn_packed_backward_workspace(const fattn_backward_kernel* kernel, const fattn_packed_backward_args* args,
+                                                         int64_t* bytes);
+
+/* Checks the operands and launches. `stream` as in fattn_attention_forward(). Allocates nothing. */
+FATTN_C_API fattn_status fattn_packed_backward(const fattn_backward_kernel* kernel, void* stream, const fattn_packed_backward_args* args);
 
 /* ---- Memory (version 5) ---------------------------------------------------------------------------------------------------- */
 

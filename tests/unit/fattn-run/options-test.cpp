@@ -221,6 +221,8 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
   EXPECT_TRUE(v.headsQ == 8 && v.headsKv == 4 && v.dim == 32 && v.causal);
   EXPECT_EQ(v.cuQ, (std::vector<std::int32_t>{0, 5, 5, 90}));
   EXPECT_EQ(v.cuK, v.cuQ);
+  EXPECT_TRUE(accepted("varlen --backward --deterministic").kernel->varlen.deterministic);
+  EXPECT_EQ(refused("varlen --deterministic"), "--deterministic is a choice of --backward: the forward always gives the same bits");
   EXPECT_EQ(refused("varlen --cu-seqlens 0,7,5"), "--cu-seqlens \"0,7,5\": expected 0 and then integers that do not fall");
   EXPECT_EQ(refused("varlen --cu-seqlens 0"), "--cu-seqlens \"0\": there are no rows");
   EXPECT_EQ(refused("varlen --cu-seqlens 0,5 --cu-seqlens-k 0,5,6"), "--cu-seqlens-k has 2 sequences, --cu-seqlens 1");
