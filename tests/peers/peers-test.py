@@ -149,6 +149,37 @@ class Decode(unittest.TestCase):
             self.assertTrue(all(row["ratio"] > 0 and row["difference"] < 0.02 for row in json.loads(result.stdout)["rows"]))
 
 
+def run_varlen(*arguments, flags=()):
+    command = [sys.executable, *flags, PEERS / "varlen.py", "--library", LIBRARY, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Varlen(unittest.TestCase):
+    def test_says_that_there_is_no_torch_in_a_sentence(self):
+        result = run_varlen(flags=["-S", "-E"])
+        self.assertEqual(result.returncode, 1)
+        self.assertTrue(result.stderr.startswith("varlen.py measures beside PyTorch, which is not installed here"), result.stderr)
+
+    def test_refuses_what_it_does_not_know(self):
+        for arguments, text in (
+            (["--shape", "8:3,16"], "'8:3,16' is not of the form Hq[:Hkv],D with Hq a multiple of Hkv"),
+            (["--cu-seqlens", "0,5,3"], "'0,5,3' is not 0 and then integers that do not fall"),
+            (["--pass", "sideways"], "'sideways' is none of forward, backward, deterministic"),
+            (["--peer", "varlen_attn"], "--peer varlen_attn is for --target cuda"),
+        ):
+            result = run_varlen(*arguments)
+            self.assertEqual(result.returncode, 2, (arguments, result.stderr))
+            self.assertIn(text, result.stderr)
+
+    @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed here")
+    def test_compares_and_measures_every_pass(self):
+        result = run_varlen("--shape", "4:2,16", "--cu-seqlens", "0,5,5,75", "--pass", "forward,backward,deterministic", "--causal", "both", "--rounds", "1", "--leg-ms", "1", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = json.loads(result.stdout)["rows"]
+        self.assertEqual(len(rows), 12)
+        self.assertTrue(all(row["ratio"] > 0 and row["difference"] < 0.02 for row in rows))
+
+
 class WithoutTorch(unittest.TestCase):
     def test_says_so_in_a_sentence(self):
         result = run(flags=["-S", "-E"])  # no site-packages: no PyTorch, whether installed or not

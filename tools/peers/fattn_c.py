@@ -80,6 +80,24 @@ class BackwardArgs(ctypes.Structure):
     ]
 
 
+class VarlenArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [(name, Tensor) for name in ("q", "k", "v", "o", "lse", "cu_q", "cu_k")] + [
+        ("max_q", ctypes.c_int64),
+        ("scale", ctypes.POINTER(ctypes.c_float)),
+    ]
+
+
+class PackedBackwardArgs(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t)] + [
+        (name, Tensor) for name in ("q", "k", "v", "o", "lse", "dout", "dlse", "dq", "dk", "dv", "cu_q", "cu_k")] + [
+        ("max_q", ctypes.c_int64),
+        ("max_k", ctypes.c_int64),
+        ("scale", ctypes.POINTER(ctypes.c_float)),
+        ("workspace", ctypes.c_void_p),
+        ("workspace_bytes", ctypes.c_int64),
+    ]
+
+
 class Value(ctypes.Union):
     _fields_ = [("tensor", ctypes.POINTER(Tensor)), ("pointer", ctypes.c_void_p), ("integer", ctypes.c_int64), ("number", ctypes.c_double)]
 
@@ -131,6 +149,12 @@ class Library:
             "fattn_backward_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
             "fattn_backward_workspace": (ctypes.c_int32, [ctypes.c_void_p, ctypes.POINTER(BackwardArgs), ctypes.POINTER(ctypes.c_int64)]),
             "fattn_attention_backward": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(BackwardArgs)]),
+            "fattn_packed_backward_workspace": (ctypes.c_int32, [ctypes.c_void_p, ctypes.POINTER(PackedBackwardArgs), ctypes.POINTER(ctypes.c_int64)]),
+            "fattn_packed_backward": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(PackedBackwardArgs)]),
+            "fattn_compile_varlen": (ctypes.c_int32, [text, out]),
+            "fattn_varlen_kernel_release": (None, [ctypes.c_void_p]),
+            "fattn_varlen_kernel_info": (ctypes.c_int32, [ctypes.c_void_p, out]),
+            "fattn_attention_varlen": (ctypes.c_int32, [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(VarlenArgs)]),
             "fattn_tune_template": (ctypes.c_int32, [text, ctypes.c_double, out]),
         }
         for name, (result, arguments) in signatures.items():
@@ -168,8 +192,11 @@ class Library:
     def compile_decode(self, **config):
         return DecodeKernel(self, config)
 
+    def compile_varlen(self, **config):
+        return VarlenKernel(self, config)
+
     def compile_backward(self, **config):
-        return BackwardKernel(self, config)
+        return (PackedBackwardKernel if config.get("packed") else BackwardKernel)(self, config)
 
     def tune_template(self, seconds, **config):
         return self._json(self.c.fattn_tune_template, json.dumps(config).encode(), seconds)
@@ -234,7 +261,9 @@ class TemplateKernel:
 
 
 class PackedKernel:
-    """A kernel with a workspace, whose operands are one structure. Its names are those of the C interface."""
+    """A kernel whose operands are one structure. Its names are those of the C interface."""
+
+    WORKSPACE, LAUNCH = "fattn_{}_workspace", "fattn_attention_{}"
 
     def __init__(self, library, config):
         self.library, self.handle = library, ctypes.c_void_p()
@@ -253,13 +282,13 @@ class PackedKernel:
     def workspace(self, **args):
         """The bytes that a launch with these arguments (members of ARGS) needs."""
         packed, size = self.ARGS(struct_size=ctypes.sizeof(self.ARGS), **args), ctypes.c_int64()
-        self.library.check(self.function("fattn_{}_workspace")(self.handle, ctypes.byref(packed), ctypes.byref(size)))
+        self.library.check(self.function(self.WORKSPACE)(self.handle, ctypes.byref(packed), ctypes.byref(size)))
         return size.value
 
     def prepare(self, stream=None, **args):
         """A function that launches with these arguments, whose memory must outlive it; a call packs nothing."""
         packed = self.ARGS(struct_size=ctypes.sizeof(self.ARGS), **args)
-        function, handle, reference, check = self.function("fattn_attention_{}"), self.handle, ctypes.byref(packed), self.library.check
+        function, handle, reference, check = self.function(self.LAUNCH), self.handle, ctypes.byref(packed), self.library.check
 
         def launch(kernel=self):  # holds the kernel as long as the launch
             status = function(handle, stream, reference)
@@ -273,5 +302,13 @@ class DecodeKernel(PackedKernel):
     NAME, ARGS = "decode", DecodeArgs
 
 
+class VarlenKernel(PackedKernel):
+    NAME, ARGS = "varlen", VarlenArgs
+
+
 class BackwardKernel(PackedKernel):
     NAME, ARGS = "backward", BackwardArgs
+
+
+class PackedBackwardKernel(BackwardKernel):
+    ARGS, WORKSPACE, LAUNCH = PackedBackwardArgs, "fattn_packed_backward_workspace", "fattn_packed_backward"
