@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Amd, SimulatedPacked,
                          testing::Values(BackwardCase("simulated:gfx942", DType::BF16), BackwardCase("simulated:gfx1100", DType::F16)),
                          backwardCaseName);
 
-const PackedShape kSmall{.queries = {40, 20}, .keys = {30, 20}, .hasDlse = true};
+PackedShape small() { return {.queries = {40, 20}, .keys = {30, 20}, .hasDlse = true}; }
 
 TEST(Packed, SequencesOfNoNumbersChangeNoOther) {
   PackedData data({.queries = {70, 5, 33}, .keys = {70, 9, 90}, .spare = 5});
@@ -60,7 +60,7 @@ TEST(Packed, TheSameLaunchServesOtherLengths) {
 }
 
 TEST(Packed, NumbersBeyondTheRowsReachNothingElse) {
-  PackedData data(kSmall);
+  PackedData data(small());
   std::vector<std::int32_t> wild = {-1 << 30, 1 << 30, -5};
   PackedBackwardArgs args = data.at(data.memory().data());
   args.cu_q = args.cu_k = TensorView(wild.data(), DType::I32, {3});
@@ -82,7 +82,7 @@ TEST(Packed, RowsBeyondTheMostCountAsNotThere) {
 }
 
 TEST(Packed, TheWorkspaceIsAsLargeAsThePageSays) {
-  const PackedData data(kSmall);
+  const PackedData data(small());
   PackedBackwardArgs args;
   args.q = TensorView(nullptr, DType::F32, {300, 4, 16});
   args.cu_q = TensorView(nullptr, DType::I32, {4});
@@ -92,7 +92,7 @@ TEST(Packed, TheWorkspaceIsAsLargeAsThePageSays) {
 }
 
 TEST(Packed, LaunchesAllocateNothing) {
-  PackedData data(kSmall);
+  PackedData data(small());
   const BackwardKernel kernel = compile(data.config("host", true));
   const PackedBackwardArgs args = data.at(data.memory().data());
   kernel.launchPacked({}, args);
@@ -102,7 +102,7 @@ TEST(Packed, LaunchesAllocateNothing) {
 }
 
 TEST(Packed, WrongOperandsAreNamed) {
-  PackedData data(kSmall);
+  PackedData data(small());
   const BackwardKernel kernel = compile(data.config("host", true));
   const auto refuses = [&](const std::function<void(PackedBackwardArgs&)>& spoil) {
     PackedBackwardArgs args = data.at(data.memory().data());

@@ -161,10 +161,39 @@ std::string pageOf(const Options& options, const Compilation& compilation, const
   return makePage(options, compilation, collectFacts(options, compilation, usage), charts);
 }
 
+/// Stages that were asked for and that a compilation reached before it failed.
+std::vector<const Stage*> reached(const Options& options, const Compilation& compilation) {
+  const std::string pass = options.after.substr(0, options.after.find(':'));
+  std::vector<const Stage*> stages;
+  for (const Stage& stage : compilation.stages) {
+    const bool isModule = stage.extension == "mlir" && stage.name != "dsl";
+    const bool isEmitted = std::ranges::any_of(options.emit, [&](Kind kind) { return compilation.find(kind) == &stage; });
+    if (isEmitted || (isModule && (options.allPasses || (!pass.empty() && stage.name == pass)))) stages.push_back(&stage);
+  }
+  return stages;
+}
+
+/// What a pass left is asked for where it is needed most: where a later one fails.
+Compilation compiledOrShown(const Options& options, tool::Progress& progress) {
+  Compilation compilation;
+  try {
+    io::onLargeStack([&] { compileStages(options, compilation); });
+  } catch (const Error&) {
+    const std::vector<const Stage*> stages = reached(options, compilation);
+    progress.clear();
+    if (!options.folder.empty() && !stages.empty())
+      writeFolder(options.folder, stages, "");
+    else if (!options.html && !options.remarks)
+      print(stages);
+    (void)tool::flushOutput();
+    throw;
+  }
+  return compilation;
+}
+
 void execute(const Options& options, tool::Progress& progress) {
   progress.step("compiling");
-  Compilation compilation;
-  io::onLargeStack([&] { compilation = compileStages(options); });
+  Compilation compilation = compiledOrShown(options, progress);
   std::optional<Usage> usage;
   progress.step("assembling");
   addNative(options, compilation, usage);

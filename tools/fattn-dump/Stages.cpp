@@ -162,6 +162,11 @@ const Stage* Compilation::find(Kind kind) const {
 
 Compilation compileStages(const Options& options) {
   Compilation result;
+  compileStages(options, result);
+  return result;
+}
+
+void compileStages(const Options& options, Compilation& result) {
   Input input;
   if (!options.fromTemplate.empty()) {
     const auto from = findTemplate(options.fromTemplate);
@@ -189,7 +194,7 @@ Compilation compileStages(const Options& options) {
   };
   if (!needsCompiler(options)) {
     compiler::StageDump("", keep).write("tile.mlir", input.module());
-    return result;
+    return;
   }
   compiler::CompileOptions compile;
   compile.watchdog = cache::watchdogMilliseconds();
@@ -201,7 +206,6 @@ Compilation compileStages(const Options& options) {
   compile.onLoop = [&](gpu::ScheduledLoop loop) { result.loops.push_back(std::move(loop)); };
   result.undivided = undividedArguments(input.module());
   result.binary = compiler::compile(input.module(), compile);
-  return result;
 }
 
 }  // namespace fattn::dump

@@ -38,6 +38,8 @@ struct Compilation {
 /// Traces or reads, and compiles unless only dsl and tile are wanted. Stages of MLIR have the source of each line, the others carry
 /// line tables where the options say so or a page is wanted. Throws Error.
 Compilation compileStages(const Options& options);
+/// The same; where it throws, `result` has what was reached before.
+void compileStages(const Options& options, Compilation& result);
 
 }  // namespace fattn::dump
 

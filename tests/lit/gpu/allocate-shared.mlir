@@ -222,3 +222,31 @@ func.func @sums(%k: !tile.ptr<bf16> {tile.noalias}, %o: !tile.ptr<f32> {tile.noa
   }
   return
 }
+
+// -----
+
+#shared = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (1,0), 16 -> (2,0), 32 -> (4,0), 64 -> (8,0) | dim0: 16, dim1: 8">
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 | dim0: 16, dim1: 8">
+!ptr = !tile.block_ptr<16x8xf32>
+!ring = !tilegpu.buffer<3 x 16x8xf32, #shared>
+!rest = !tilegpu.buffer<451 x 16x8xf32, #shared>
+
+// Apart the buffers fill a block's memory to the last byte, which leaves none for the barrier objects: they take turns.
+// CHECK-LABEL: func.func @no_room_for_barrier_objects
+// CHECK-SAME: tilegpu.shared_bytes = 230960 : i64
+// CHECK: tilegpu.alloc {barriers = 230912 : i64, offset = 0 : i64} : !tilegpu.buffer<3 x
+// CHECK: tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<451 x
+func.func @no_room_for_barrier_objects(%p: !ptr, %v: tensor<16x8xf32, #acc>) -> tensor<16x8xf32, #acc> attributes {tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 1 : i64,
+    tilegpu.tensor_maps = [{sizes = [array<i64: 8>, array<i64: 16>]}]} {
+  %c0 = arith.constant 0 : i32
+  %a = tilegpu.alloc : !ring
+  %t = tilegpu.copy_async %p, %a[%c0] map 0[] : !ptr, !ring
+  tilegpu.copy_wait %t in %a[%c0] : !ring
+  %x = tilegpu.load_buffer %a[%c0] : !ring -> tensor<16x8xf32, #acc>
+  tilegpu.release %a[%c0] : !ring
+  %c = tilegpu.alloc : !rest
+  tilegpu.store_buffer %v, %c[%c0] : tensor<16x8xf32, #acc>, !rest
+  %y = tilegpu.load_buffer %c[%c0] : !rest -> tensor<16x8xf32, #acc>
+  %z = arith.addf %x, %y : tensor<16x8xf32, #acc>
+  return %z : tensor<16x8xf32, #acc>
+}

@@ -237,6 +237,16 @@ TEST(Dump, FailuresAreSentencesWithExitCodes) {
   EXPECT_EQ(run("--target host:avx2 --emit tile,obj").code, tool::kUsage) << "an object is no text";
 }
 
+TEST(Dump, WhatAPassLeftIsShownThoughALaterOneFails) {
+  const std::string tooLarge = "--target nvidia:sm_80 --head-dim 256 --config BLOCK_M=128,BLOCK_N=256,STAGES=4,WARPS=8 ";
+  const Result shown = run(tooLarge + "--after tilegpu-schedule-loops");
+  EXPECT_NE(shown.code, tool::kOk);
+  EXPECT_NE(shown.err.find("bytes of shared memory"), std::string::npos) << shown.err;
+  EXPECT_NE(shown.out.find("tilegpu.copy_async"), std::string::npos);
+  EXPECT_EQ(run(tooLarge + "--after tilegpu-place-barriers").out, "") << "it was not reached";
+  EXPECT_EQ(run(tooLarge + "--emit ptx").out, "");
+}
+
 TEST(Dump, ATemplateIsNamedWithItsParameters) {
   const Result r = run("--template attention_backward_keys --param dtype=bf16 --param head_dim=64 --param head_dim_v=64 --param sums=true");
   ASSERT_EQ(r.code, tool::kOk) << r.err;
