@@ -53,8 +53,8 @@ std::int64_t checkView(const char* tensor, const TensorView& view, DType dtype, 
 void checkExtent(const char* tensor, const TensorView& view, int d, std::int64_t expected, std::string_view because,
                  const DimensionNames& names) {
   if (view.shape[d] != expected)
-    failOperand(tensor,
-                dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) + std::string(because));
+    failOperand(tensor, dimensionText(names, d) + " is " + std::to_string(view.shape[d]) + "; it must be " + std::to_string(expected) +
+                            std::string(because));
 }
 
 void checkHeadDim(const char* tensor, const TensorView& view, std::int64_t bytes, std::int64_t expected) {

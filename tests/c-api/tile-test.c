@@ -151,8 +151,8 @@ static void test_a_template(void) {
   REFUSED(fattn_compile_template("{\"template\": \"conv\"}", &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile_template: there is no template \"conv\"\n  hint: there are attention_backward_keys, attention_backward_queries, "
           "attention_backward_round, attention_backward_rows, attention_decode, attention_decode_balanced, attention_forward, "
-          "attention_merge, attention_varlen, gemm, layer_norm, "
-          "rms_norm, row_softmax");
+          "attention_merge, attention_varlen, gemm, layer_norm, packed_backward_keys, packed_backward_queries, packed_backward_round, "
+          "packed_backward_rows, rms_norm, row_softmax");
   REFUSED(fattn_compile_template(with_target(SOFTMAX ", \"shape\": {\"row\": 4}}"), &kernel), FATTN_INVALID_ARGUMENT,
           "fattn_compile_template: configuration: shape has no key \"row\"\n  hint: the legal keys of shape are rows, columns");
   REFUSED(fattn_compile_template("{\"template\": \"gemm\", \"parameters\": {\"dtype\": 7}}", &kernel), FATTN_INVALID_ARGUMENT,
