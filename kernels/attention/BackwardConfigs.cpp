@@ -58,7 +58,8 @@ void requireTile(const char* member, const TileConfig& tile) {
                 "its choices are BLOCK_M, BLOCK_N, STAGES, WARPS, SCHEDULE");
 }
 
-/// A block of queries that goes on into the next sequence finds that one's statistics there.
+/// Statistics and sums are blocks of 128 rows: a larger block of queries would add to the next head's sums, or read the next sequence's
+/// statistics.
 void requireWholeStatistics(const BackwardConfig& config) {
   if (!config.tile || config.tile->block_m == 0 || kStatisticsRows % config.tile->block_m == 0) return;
   if (!config.deterministic || config.packed)

@@ -36,7 +36,7 @@ KeysArguments declareKeys(Params& args, const Parameters& parameters) {
 struct KeyBlock {
   backward::Entry entry;
   Tile k, v;     ///< [N, D], [N, Dv]
-  Scalar first;  ///< key; a block below the last one has no mask in any trip
+  Scalar first;  ///< key; a block that ends below entry.keys has no mask in any trip
   Scalar scale;  ///< of exponents to base 2
   bool causal;
 };

@@ -57,12 +57,6 @@ void checkBackwardApart(const BackwardConfig& config, const BackwardArgs& args, 
   checkAllApart(all, 4);
 }
 
-/// Of arrays of arguments that begin with `first` for packed batches alone, and end with one for sums.
-std::span<const Argument> partOf(std::span<const Argument> all, std::size_t first, bool isPacked, bool hasSums) {
-  const std::size_t begin = isPacked ? 0 : first;
-  return all.subspan(begin, all.size() - begin - (hasSums ? 0 : 1));
-}
-
 }  // namespace
 
 const BackwardKernel::Impl& required(const std::shared_ptr<const BackwardKernel::Impl>& impl) {
@@ -101,7 +95,9 @@ void launchAll(const BackwardKernel::Impl& kernel, Stream stream, const Backward
   const float scale = args.scale.value_or(1.0f / std::sqrt(static_cast<float>(config.head_dim)));
   const std::array<std::int64_t, 4> ofQueries = {in.count, heads, in.mostQ, in.mostK},
                                     ofKeys = {in.count, args.k.shape[1], in.mostQ, in.mostK};
-  const bool isPacked = packed.has_value(), hasSums = !config.deterministic;
+  // Arrays begin with what only packed batches have, and end with what only one mode has.
+  const auto given = [&](std::span<const Argument> all, std::size_t ofPacked) { return packed ? all : all.subspan(ofPacked); };
+  const auto withSums = [&](std::span<const Argument> all) { return config.deterministic ? all.first(all.size() - 1) : all; };
   const Argument ofRows[] = {{"cu_q", in.cuQ},    {"most_q", in.mostQ},   {"o", args.o},
                              {"dout", args.dout}, {"lse", args.lse},      {"dlse", dlse},
                              {"logs", own.logs},  {"deltas", own.deltas}, {"has_dlse", args.dlse ? 1 : 0},
@@ -109,14 +105,18 @@ void launchAll(const BackwardKernel::Impl& kernel, Stream stream, const Backward
   const Argument both[] = {{"cu_q", in.cuQ}, {"cu_k", in.cuK}, {"most_q", in.mostQ}, {"most_k", in.mostK}, {"q", args.q},
                            {"k", args.k},    {"v", args.v},    {"dout", args.dout},  {"logs", own.logs},   {"deltas", own.deltas},
                            {"dk", args.dk},  {"dv", args.dv},  {"scale", scale},     {"sums", own.sums}};
-  if (in.mostQ > 0) kernel.rows.launch(stream, ofQueries, partOf(ofRows, 2, isPacked, hasSums));
-  if (in.mostK > 0) kernel.keys.launch(stream, ofKeys, partOf(both, 4, isPacked, hasSums));
+  if (in.mostQ > 0) kernel.rows.launch(stream, ofQueries, withSums(given(ofRows, 2)));
+  if (in.mostK > 0) kernel.keys.launch(stream, ofKeys, withSums(given(both, 4)));
   if (in.mostQ == 0) return;
-  const Argument fromKeys[] = {{"cu_q", in.cuQ}, {"cu_k", in.cuK}, {"most_q", in.mostQ}, {"most_k", in.mostK}, {"q", args.q},
-                               {"k", args.k},    {"v", args.v},    {"dout", args.dout},  {"logs", own.logs},   {"deltas", own.deltas},
-                               {"dq", args.dq},  {"scale", scale}, {"sums", own.sums}};
-  const Argument fromSums[] = {{"cu_q", in.cuQ}, {"most_q", in.mostQ}, {"dq", args.dq}, {"scale", scale}, {"sums", own.sums}};
-  kernel.dq.launch(stream, ofQueries, hasSums ? partOf(fromSums, 2, isPacked, true) : partOf(fromKeys, 4, isPacked, false));
+  if (config.deterministic) {
+    const Argument last[] = {{"cu_q", in.cuQ},   {"cu_k", in.cuK},       {"most_q", in.mostQ}, {"most_k", in.mostK},
+                             {"q", args.q},      {"k", args.k},          {"v", args.v},        {"dout", args.dout},
+                             {"logs", own.logs}, {"deltas", own.deltas}, {"dq", args.dq},      {"scale", scale}};
+    kernel.dq.launch(stream, ofQueries, given(last, 4));
+  } else {
+    const Argument last[] = {{"cu_q", in.cuQ}, {"most_q", in.mostQ}, {"sums", own.sums}, {"dq", args.dq}, {"scale", scale}};
+    kernel.dq.launch(stream, ofQueries, given(last, 2));
+  }
 }
 
 }  // namespace fattn::kernels::backward

@@ -173,7 +173,7 @@ std::vector<const Stage*> reached(const Options& options, const Compilation& com
   return stages;
 }
 
-/// What a pass left is asked for where it is needed most: where a later one fails.
+/// Where the compilation fails, writes what was reached of the stages asked for, and throws on.
 Compilation compiledOrShown(const Options& options, tool::Progress& progress) {
   Compilation compilation;
   try {

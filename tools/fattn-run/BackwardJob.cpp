@@ -64,11 +64,7 @@ KernelCheck BackwardEngine::check(std::uint64_t seed) {
   memory_.fetch(dq, args_.dq), memory_.fetch(dk, args_.dk), memory_.fetch(dv, args_.dv);
   const BackwardReference reference(shape_, {&q_, &k_, &v_, &o_, &lse_, &dout_});
   const GradientErrors found = reference.compare({&dq, &dk, &dv}, seed);
-  return {.relative = std::max({found.dq, found.dk, found.dv}),
-          .allowed = dtype_ == DType::F32   ? 5e-6
-                     : dtype_ == DType::F16 ? 2e-3
-                                            : 1e-2,
-          .rows = found.rows};
+  return {.relative = std::max({found.dq, found.dk, found.dv}), .allowed = allowedGradientError(dtype_), .rows = found.rows};
 }
 
 }  // namespace fattn::run

@@ -43,6 +43,8 @@ struct Squares {
 
 }  // namespace
 
+double allowedGradientError(DType dtype) { return dtype == DType::F32 ? 5e-6 : dtype == DType::F16 ? 2e-3 : 1e-2; }
+
 BackwardReference::BackwardReference(const io::AttentionShape& shape, const Given& given)
     : shape_(shape),
       scale_(1 / std::sqrt(static_cast<double>(shape.dim))),

@@ -17,6 +17,9 @@ struct GradientErrors {
   std::int64_t rows = 0;
 };
 
+/// What the largest of the three may be for a type.
+double allowedGradientError(DType dtype);
+
 class BackwardReference {
  public:
   struct Given {

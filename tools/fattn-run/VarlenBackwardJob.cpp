@@ -84,7 +84,7 @@ KernelCheck VarlenBackwardEngine::check(std::uint64_t seed) {
   io::HostTensor dq = io::HostTensor::allocate(dtype_, q_.shape()), dk = io::HostTensor::allocate(dtype_, k_.shape()),
                  dv = io::HostTensor::allocate(dtype_, v_.shape());
   memory_.fetch(dq, args_.dq), memory_.fetch(dk, args_.dk), memory_.fetch(dv, args_.dv);
-  KernelCheck check{.allowed = dtype_ == DType::F32 ? 5e-6 : dtype_ == DType::F16 ? 2e-3 : 1e-2};
+  KernelCheck check{.allowed = allowedGradientError(dtype_)};
   for (std::size_t b = 0; b + 1 < varlen_.cuQ.size(); ++b) {
     const io::AttentionShape shape = shapeOf(varlen_, b);
     const auto ofQueries = [&](const io::HostTensor& all) { return sequenceOf(all, varlen_.cuQ[b], shape.lenQ); };

@@ -83,7 +83,8 @@ struct PackedBackwardArgs {
   TensorView dv;    ///< [Tk, Hkv, head_dim_v], written: likewise
   /// i32 [B + 1], device data, as VarlenArgs::cu_q and cu_k. Rows that belong to no sequence are not written, and add nothing. With
   /// Hopper's instructions (sm_90a, 16-bit types, alignment 16) rows of q, k, v and dout that follow a sequence, of the next one or of
-  /// none, are read with its last block, up to 127 of them: they have to be finite numbers there. Elsewhere they may be anything.
+  /// none, are read with its last block: fewer than a block has, up to 127 with the default tiles. They have to be finite numbers.
+  /// Elsewhere they may be anything.
   TensorView cu_q, cu_k;
   /// The most query rows and keys of a sequence, which the numbers of programs depend on. A longer sequence counts as one of so many. None
   /// = Tq, Tk.
@@ -112,10 +113,10 @@ class BackwardKernel {
   /// there are counted a multiple of 128, and 4 head_dim more where the mode is not deterministic. Refuses shapes as launch() does.
   std::int64_t workspaceBytes(const BackwardArgs& args) const;
 
-  /// The same for packed sequences: Tq, Hq or B = 0 does nothing to dq, Tk = 0 nothing to dk and dv. Both throw where the kernel was not
-  /// compiled for such batches.
+  /// The same for packed sequences. B or Hq = 0: does nothing. launch() and workspaceBytes() are for other batches; each throws where the
+  /// kernel was not compiled for its kind.
   void launchPacked(Stream stream, const PackedBackwardArgs& args) const;
-  /// Only the shapes of q and cu_q are looked at: there are counted 128 more rows for each sequence.
+  /// As workspaceBytes(), for Tq + 128 B rows, rounded down to a multiple of 128. Only the shapes of q and cu_q are looked at.
   std::int64_t workspaceBytesPacked(const PackedBackwardArgs& args) const;
 
   const BackwardConfig& config() const;  ///< as compiled: head_dim_v, target, alignment and deterministic are filled in
