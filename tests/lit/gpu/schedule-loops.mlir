@@ -57,11 +57,19 @@
 // THREE: %[[NB:.*]] = tilegpu.copy_async
 // THREE: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[WA2]], %[[NA]], %[[WB2]], %[[NB]]
 
+// One slot: the next trip's copy stands behind the last reader of this one's.
 // ONE-LABEL: func.func @two_buffers
-// ONE-NOT: tilegpu.copy_async
-// ONE: scf.for
-// ONE: %[[T:.*]] = tilegpu.copy_async
-// ONE-NEXT: tilegpu.copy_wait %[[T]]
+// ONE: %[[A:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 16x8xf32
+// ONE: %[[B:.*]] = tilegpu.alloc : !tilegpu.buffer<1 x 16x8xf32
+// ONE-COUNT-2: tilegpu.copy_async
+// ONE: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[WA:.*]] = %{{.*}}, %[[WB:.*]] = %{{[^,]*}})
+// ONE: tilegpu.copy_wait %[[WA]]
+// ONE-NEXT: tilegpu.copy_wait %[[WB]]
+// ONE: tilegpu.load_buffer %[[A]]
+// ONE: %[[NA:.*]] = tilegpu.copy_async %{{.*}}, %[[A]]
+// ONE: tilegpu.load_buffer %[[B]]
+// ONE: %[[NB:.*]] = tilegpu.copy_async %{{.*}}, %[[B]]
+// ONE: scf.yield %{{.*}}, %[[NA]], %[[NB]]
 func.func @two_buffers(%ptr: !tile.block_ptr<16x8xf32>, %n: i32) -> tensor<16x8xf32, #acc> attributes {tilegpu.target = "nvidia:sm_80", tilegpu.warps = 1 : i64} {
   %c0 = arith.constant 0 : i32
   %c16 = arith.constant 16 : i32

@@ -110,7 +110,10 @@ llvm::DenseMap<Operation*, Operation*> refillsOf(scf::ForOp loop, ArrayRef<Opera
     auto last = lastUse(loop, copy.getBuffer(), order);
     if (last == order.end()) continue;
     auto meeting = std::find_if(std::next(last), order.end(), [](const auto& entry) { return isMeeting(entry.first); });
-    if (meeting != order.end()) refills[fetch] = meeting->first;
+    if (meeting != order.end())
+      refills[fetch] = meeting->first;
+    else if (ahead == 0)
+      refills[fetch] = last->first;
   }
   return refills;
 }

@@ -30,8 +30,10 @@ mlir::Operation* inBody(mlir::scf::ForOp loop, mlir::Operation* op);
 /// Everything in the body that `op` is computed from, carried values included; in the order of the text.
 llvm::SmallVector<mlir::Operation*> sliceOf(mlir::scf::ForOp loop, mlir::Operation* op);
 
-/// Copies whose slot is free in the trip that reads it, each with the operation behind which it is: there all warps meet for an exchange
-/// behind the last reader. Such a copy can stand there, one trip further ahead, and needs no slot more. `order`: of the loop's trips.
+/// Copies whose slot is free in the trip that reads it, each with the operation behind which it is. Such a copy can stand there, one trip
+/// further ahead, and needs no slot more. With `ahead` trips that is where all warps meet for an exchange behind the last reader; a copy
+/// with one slot, which nothing else hides, stands behind the last reader itself, as it needs a barrier in each trip in any case.
+/// `order`: of the loop's trips.
 llvm::DenseMap<mlir::Operation*, mlir::Operation*> refillsOf(mlir::scf::ForOp loop, llvm::ArrayRef<mlir::Operation*> fetches,
                                                              const StagedOps& order, int64_t ahead);
 

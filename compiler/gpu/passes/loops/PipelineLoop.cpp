@@ -17,7 +17,7 @@
 // - Copies stand behind the waits before the trip's first read: the barrier that these need anyway separates the readers of the trip
 //   before from the copies that refill their slots (PlaceWaits, PlaceBarriers).
 // - Where all warps meet behind the last reader of a copy's slot, for an exchange between them, the copy stands behind that and fills the
-//   slot that was read: it runs one trip further ahead, with as many slots.
+//   slot that was read: it runs one trip further ahead, with as many slots. A copy with one slot stands behind the last reader itself.
 // - A load into registers that only feeds a store_buffer is one trip ahead of the store and stands behind it, where its registers are free.
 //   All such stores of a trip stand where the first does (Waits::Together): two barriers then serve for all of them.
 // - What an address is loaded from memory is loaded one trip before the copy, which then need not wait for it.
@@ -63,13 +63,14 @@ class Pipeliner {
 
   FailureOr<scf::ForOp> run() {
     limitByTrips();
-    if (ahead == 0 && !lateStages) return loop;
+    if (mayRefill) findRefills();
+    if (ahead == 0 && !lateStages && refills.empty()) return loop;
     for (Operation* fetch : fetches) filled.insert(bufferOf(fetch));
-    if (ahead > 0 && mayRefill) findRefills(), findEarlyAddresses();
+    if (ahead > 0 && mayRefill) findEarlyAddresses();
     shift = ahead;
     for (Operation* fetch : fetches) shift = std::max(shift, ahead + refills.contains(fetch) + earlyAddresses.contains(fetch));
     for (auto& [op, s] : order) s += shift, stage[op] = s;
-    if (ahead > 0 && waits == Waits::Together) gatherWaits(), gatherStores();
+    if ((ahead > 0 || !refills.empty()) && waits == Waits::Together) gatherWaits(), gatherStores();
     for (Operation* fetch : fetches) placeFetch(fetch);
     giveSlots();
     wrapYields();
