@@ -33,6 +33,7 @@
 #include "compiler/gpu/dialect/SourceLabels.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
+#include "compiler/gpu/passes/loops/LastTrip.h"
 #include "compiler/gpu/passes/loops/MemoryOrder.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -507,25 +508,11 @@ class Pipeliner {
       Value value = map.lookupOrDefault(yielded);
       result.replaceUsesWithIf(value, [&](OpOperand& use) { return !isIn(clones, use.getOwner()); });
     }
-    for (Operation* op : llvm::reverse(clones)) {
-      if (auto copy = dyn_cast<CopyAsyncOp>(op); copy && skipped.contains(op))
-        eraseSkipped(copy);
-      else if (skipped.contains(op))
-        op->erase();
-      else if (isOpTriviallyDead(op))
-        op->erase();
-    }
+    eraseUnneeded(clones, skipped, no);
   }
 
   static bool isIn(ArrayRef<Operation*> ops, Operation* user) {
     return llvm::any_of(ops, [&](Operation* op) { return op->isAncestor(user); });
-  }
-
-  /// A copy that is never issued, and waits for it alone.
-  static void eraseSkipped(CopyAsyncOp copy) {
-    for (Operation* user : llvm::make_early_inc_range(copy->getUsers()))
-      if (isa<CopyWaitOp>(user) && user->getNumOperands() == 1) user->erase();
-    if (copy->use_empty()) copy->erase();
   }
 
   /// An exchange between warps, which waits for what it exchanges, and what only rearranges its result.
