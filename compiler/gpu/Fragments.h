@@ -17,13 +17,14 @@ namespace fattn::gpu {
 layout::LinearLayout fragmentOf(const MatrixInstruction& row, layout::Operand operand, int depth, int bits);
 
 /// How groups of warps share an accumulator: so many groups along its rows times so many along its columns, those along the rows numbered
-/// first, and from where one group's rows or columns begin to where the next one's do.
+/// first, and from where one group's rows or columns begin to where the next one's do. A group has `columnParts` times `columnStep`
+/// columns; between two of its parts lie those of the other groups.
 struct GroupGrid {
   std::int64_t rows = 1, columns = 1;
-  std::int64_t rowStep = 0, columnStep = 0;
+  std::int64_t rowStep = 0, columnStep = 0, columnParts = 1;
 };
-/// Of groups of `groupWarps` warps that compute `groupRows` rows at a time, its warps one below the other, and neighbouring columns. None
-/// where the warps have other rows or columns, or the steps differ.
+/// Of groups of `groupWarps` warps that compute `groupRows` rows at a time, its warps one below the other. None where the warps have other
+/// rows or columns, or the steps differ.
 std::optional<GroupGrid> groupGridOf(const layout::LinearLayout& accumulator, std::int64_t groupRows, std::int64_t groupWarps);
 
 /// Whether the row can compute the transpose of a product from the same registers: B's fragment is A's with rows and columns exchanged. The

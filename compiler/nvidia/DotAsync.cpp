@@ -53,8 +53,9 @@ bool isReadOneWay(Value buffer) {
 /// An operand in shared memory.
 class SharedTile {
  public:
-  /// `kContiguous`: the dimension that follows itself in memory is k.
-  static FailureOr<SharedTile> create(Lowering& to, Operation* op, Value buffer, Value slot, bool kContiguous) {
+  /// `kContiguous`: the dimension that follows itself in memory is k. `everyColumn`: of the columns along the other dimension, those that
+  /// an instruction reads are so many apart.
+  static FailureOr<SharedTile> create(Lowering& to, Operation* op, Value buffer, Value slot, bool kContiguous, int64_t everyColumn) {
     auto alloc = buffer.getDefiningOp<tilegpu::AllocOp>();
     if (!alloc) return op->emitOpError() << "needs a buffer that is the result of tilegpu.alloc";
     if (!alloc.getOffset()) return alloc.emitOpError() << "needs an offset, which -tilegpu-allocate-shared sets";
@@ -75,7 +76,7 @@ class SharedTile {
     if (tilegpu::clusterOf(alloc) > 1) base = arith::AndIOp::create(to.b, base, to.i32(kAddressInBlock));
     // Beside the address, of 14 bits, its word has the distance of columns, which no trip changes. Where the same buffer is read in both
     // directions it comes behind the address, which then is the same for both.
-    const int64_t leading = (kContiguous ? 1 : result.columnBytes() / 16) << 16;
+    const int64_t leading = (kContiguous ? 1 : everyColumn * result.columnBytes() / 16) << 16;
     const bool first = isReadOneWay(buffer);
     Value units = arith::ShRUIOp::create(to.b, base, to.i32(4));
     Value start = arith::AddIOp::create(to.b, units, to.i32((static_cast<int64_t>(*alloc.getOffset()) / 16) + (first ? leading : 0)));
@@ -98,10 +99,13 @@ class SharedTile {
   /// Bytes from one column of the swizzle's width to the next.
   int64_t columnBytes() const { return offset(kContiguous_ ? 0 : width_ / 2, kContiguous_ ? width_ / 2 : 0); }
 
-  /// Whether `count` parts of `mn` rows, or columns of B, are equally many bytes apart, and each begins where a descriptor may.
-  bool hasSteps(int64_t mn, int64_t count) const {
-    for (int64_t i = 1; i < count; ++i)
+  /// Whether the groups' parts of the columns of B are equally many bytes apart, and each begins where a descriptor may. Of several that
+  /// one group has, each is a column.
+  bool hasSteps(const gpu::GroupGrid& grid) const {
+    const int64_t mn = grid.columnStep;
+    for (int64_t i = 1; i < grid.columns * grid.columnParts; ++i)
       if (offset(i * mn, 0) != i * offset(mn, 0)) return false;
+    if (grid.columnParts > 1) return !kContiguous_ && mn * 2 == width_;
     return kContiguous_ ? mn % 8 == 0 : mn * 2 % width_ == 0;
   }
   /// The lower word of the descriptor (i32) of what lies `groups` (null: 0) times `mn` rows, or columns of B, behind the start.
@@ -188,19 +192,20 @@ class AsyncDotEmitter {
 
  private:
   LogicalResult findTiles() {
+    const int64_t everyColumn = grid_.columnParts > 1 ? grid_.columns : 1;
     for (const tilegpu::DotAsyncOp::Factors& group : op_.factors()) {
-      FailureOr<SharedTile> b = SharedTile::create(to_, op_, group.b, group.slotOfB, op_.getTransposedB());
+      FailureOr<SharedTile> b = SharedTile::create(to_, op_, group.b, group.slotOfB, op_.getTransposedB(), everyColumn);
       if (failed(b)) return failure();
       tilesB_.push_back(*b);
       if (!group.slotOfA) continue;
-      FailureOr<SharedTile> a = SharedTile::create(to_, op_, group.a, group.slotOfA, !op_.getTransposedA());
+      FailureOr<SharedTile> a = SharedTile::create(to_, op_, group.a, group.slotOfA, !op_.getTransposedA(), 1);
       if (failed(a)) return failure();
       tilesA_.push_back(*a);
     }
     b_ = tilesB_.front();
     if (!tilesA_.empty()) a_ = tilesA_.front();
     if (!op_.getOthers().empty()) return success();
-    if (grid_.columns == 1 || b_.hasSteps(grid_.columnStep, grid_.columns)) return success();
+    if (grid_.columns == 1 || b_.hasSteps(grid_)) return success();
     return op_.emitOpError() << "shares the columns of " << op_.getB().getType() << " among groups, whose parts begin within swizzled ones";
   }
 
@@ -272,12 +277,14 @@ class AsyncDotEmitter {
     if (auto tile = dyn_cast<RankedTensorType>(op_.getA().getType())) return tile.getDimSize(1);
     return cast<tilegpu::BufferType>(op_.getA().getType()).getShape()[op_.getTransposedA() ? 0 : 1];
   }
-  /// Of one instruction; padding in steps of its columns is left out where one group has all columns.
+  /// Of one instruction, without padding in steps of its columns. All groups have as many as the first one, which has the most.
   int64_t columns() const {
-    const int64_t whole = op_.getAcc().getType().getDimSize(1) / grid_.columns;
     constexpr uint64_t kStep = 8;
-    const int64_t used = std::min(whole, tilegpu::usedPartOf(op_).columns);
-    return grid_.columns == 1 ? static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(used), kStep)) : whole;
+    const int64_t used = tilegpu::usedPartOf(op_).columns;
+    int64_t ofFirst = 0;
+    for (int64_t part = 0; part < grid_.columnParts; ++part)
+      ofFirst += std::clamp<int64_t>(used - part * grid_.columns * grid_.columnStep, 0, grid_.columnStep);
+    return static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(ofFirst), kStep));
   }
   Type elementOfB() const { return op_.getB().getType().getElementType(); }
   bool startsFromZero() const { return matchPattern(op_.getAcc(), m_AnyZeroFloat()); }
@@ -307,9 +314,10 @@ class AsyncDotEmitter {
 
   /// The order of the accumulator's registers in the instructions.
   void number() {
+    constexpr int64_t kFragment = 8;
+    const SmallVector<int64_t> places = c_.places(1);
     for (int64_t row : c_.places(0))
-      for (int64_t column : c_.places(1)) {
-        if (column >= columns()) continue;
+      for (int64_t column : ArrayRef(places).take_front(static_cast<size_t>(columns() / kFragment))) {
         first_.try_emplace(row, order_.size());
         llvm::append_range(order_, c_.at(row, column));
       }

@@ -38,13 +38,32 @@ std::optional<DotInstruction> instructionOf(tile::DotOp dot);
 /// Whether the dot's operand 0 (a) or 1 (b) is read from shared memory by the matrix unit.
 bool isReadFromShared(tile::DotOp dot, unsigned operand);
 
-/// The layouts of a tile in shared memory that asynchronous matrix instructions read it in, those with the longest rows first; empty where
-/// there are none. One instruction reads `rowsTogether` rows of the tile, which have to lie evenly. Rows of 128, 64 or 32
-/// bytes, swizzled in pieces of 16 (layout::swizzled).
-std::vector<layout::SharedLayout> matrixUnitLayouts(llvm::ArrayRef<int64_t> shape, int elementBits, int64_t rowsTogether);
+/// What instructions of the matrix unit ask of a tile in shared memory that they read.
+struct UnitReads {
+  static constexpr int64_t kLine = 128;  ///< bytes of the widest columns
+  int64_t rowsTogether = 8;              ///< rows that one instruction reads, which have to lie evenly
+  int64_t columnBytes = kLine;           ///< the widest columns that it may lie in
 
-/// How many rows one instruction of the dot reads of the tile in shared memory that operand 0 (a) or 1 (b) is, or is the transpose of.
-int64_t rowsTogether(tile::DotOp dot, unsigned operand, bool transposed);
+  /// What both ask.
+  UnitReads with(const UnitReads& other) const;
+};
+/// Of one instruction of the dot, of the tile that operand 0 (a) or 1 (b) is, or is the transpose of. Where groups of warps share the columns
+/// of a result that has a layout, their parts begin with columns (gpu::GroupGrid).
+UnitReads unitReadsOf(tile::DotOp dot, unsigned operand, bool transposed);
+
+/// The layouts of a tile in shared memory that asynchronous matrix instructions read it in, those with the widest columns first; empty
+/// where there are none. Columns of 128, 64 or 32 bytes, swizzled in pieces of 16 (layout::swizzled).
+std::vector<layout::SharedLayout> matrixUnitLayouts(llvm::ArrayRef<int64_t> shape, int elementBits, const UnitReads& reads);
+
+/// How groups of warps share the columns of a product of a matrix unit's that has too few rows for all of them.
+struct SharedColumns {
+  int64_t groups = 1;  ///< with a part of the columns each
+  int64_t part = 0;    ///< columns that lie together: the power of two in those of a group, or all of them
+};
+/// The fewest groups that have to share the columns so that all of them have whole instructions; nothing where that does not work out.
+/// `alongRows`: the second operand lies in memory as the transpose of it does, so that its rows are the product's columns.
+std::optional<SharedColumns> sharedColumns(const DotShape& size, const gpu::MatrixInstruction& row, int64_t warps, int bits,
+                                           bool alongRows);
 
 }  // namespace fattn::tilegpu
 

@@ -14,7 +14,7 @@ def PadTilesPass : Pass<"tilegpu-pad-tiles", "::mlir::ModuleOp"> {
     A size with an odd factor grows to the next multiple of 16, or of what the dots that have it need; small ones to the next power of two. What
     lies in the padding is masked where elements meet and where memory is accessed.
   }];
-  let options = [TargetOption];
+  let options = [TargetOption, Option<"warps", "warps", "int64_t", "4", "Warps of a block">];
 }
 
 def WidenDotsPass : Pass<"tilegpu-widen-dots", "::mlir::ModuleOp"> {

@@ -118,7 +118,7 @@ void buildBlockPipeline(OpPassManager& pm, const PipelineOptions& options) {
   pm.addPass(transforms::createSinkLazyPass());
 
   // Tiles of any size become ones that threads and matrix instructions divide evenly.
-  pm.addPass(tilegpu::createPadTilesPass({.target = options.target}));
+  pm.addPass(tilegpu::createPadTilesPass({.target = options.target, .warps = options.warps}));
   pm.addPass(tilegpu::createWidenDotsPass({.target = options.target}));
 
   if (mayChoosePairs(options, order, words)) {

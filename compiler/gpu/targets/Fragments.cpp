@@ -71,8 +71,10 @@ std::optional<GroupGrid> groupGridOf(const LinearLayout& accumulator, int64_t gr
     const int64_t group = warp / groupWarps, row = groupRows / groupWarps * (warp % groupWarps) + grid.rowStep * (group % grid.rows);
     if (startOf(warp) != layout::Coords{row, grid.columnStep * (group / grid.rows)}) return std::nullopt;
   }
+  const int64_t together = grid.columnStep * grid.columns;
+  grid.columnParts = accumulator.outputShape()[1] / together;
   for (int64_t r = 0; r < accumulator.inputSize(layout::kRegister); ++r)
-    if (accumulator.apply({r, 0, 0})[1] >= grid.columnStep) return std::nullopt;
+    if (accumulator.apply({r, 0, 0})[1] % together >= grid.columnStep) return std::nullopt;
   return grid;
 }
 

@@ -1,11 +1,15 @@
 // Rows that begin within a sector of global memory grow to whole lines where boxes of them are copied for a matrix unit; others do not.
 // RUN: fattn-opt %s -tilegpu-pad-tiles=target=nvidia:sm_90a | FileCheck %s
 // RUN: fattn-opt %s -tilegpu-pad-tiles=target=nvidia:sm_80 | FileCheck %s --check-prefix=VECTORS
+// RUN: fattn-opt %s -tilegpu-pad-tiles="target=nvidia:sm_90a warps=8" | FileCheck %s --check-prefix=SHARED
 
 // CHECK-LABEL: func.func @rows
 // CHECK: tile.load {{.*}}tilegpu.extents = array<i64: 64, 104>{{.*}} !tile.block_ptr<64x128xbf16>
 // CHECK: tile.load {{.*}}tilegpu.extents = array<i64: 64, 40>{{.*}} !tile.block_ptr<64x64xbf16>
 // CHECK: tile.load {{.*}} : !tile.block_ptr<64x112xbf16> -> tensor<64x112xbf16>
+// Two groups share the columns of 64 rows: 112 would be parts of 16.
+// SHARED-LABEL: func.func @rows
+// SHARED: tile.load {{.*}}tilegpu.extents = array<i64: 64, 112>{{.*}} !tile.block_ptr<64x128xbf16>
 // VECTORS-LABEL: func.func @rows
 // VECTORS: tile.load %{{[a-z0-9]+}} : !tile.block_ptr<64x104xbf16>
 // VECTORS: tile.load %{{[a-z0-9]+}} : !tile.block_ptr<64x40xbf16>

@@ -160,6 +160,37 @@ func.func @groups_by_columns() attributes {tile.kernel, tilegpu.target = "nvidia
 
 // -----
 
+#acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8), 8 -> (0,16), x3 along dim1; lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0), 4 -> (0,32) | dim0: 64, dim1: 192">
+#left = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0), 256 -> (16,0), 512 -> (32,0) | dim0: 64, dim1: 16">
+#right = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (0,16), 32 -> (1,0), 64 -> (2,8), 128 -> (4,16), 256 -> (8,0), 512 -> (0,32), x3 along dim1 | dim0: 16, dim1: 192">
+
+// Two groups share 192 columns in parts of 32, a column of B each. One instruction reads a group's three parts, which are two columns of 1024
+// bytes apart: 128 << 16 in the descriptor's lower word. The second group begins a column (64 times 16 bytes) further. Of 136 columns that
+// count the first group has 32, 32 and 8: the instructions take 72.
+// CHECK-LABEL: func.func @groups_by_parts_of_columns
+// CHECK: arith.constant 8388736 : i32
+// CHECK: %[[GROUP:.*]] = arith.shrui %{{.*}}, %c2_i32
+// CHECK: arith.muli %[[GROUP]], %c64_i32
+// CHECK: wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16
+// CHECK: wgmma.mma_async.sync.aligned.m64n72k16.f32.bf16.bf16
+func.func @groups_by_parts_of_columns() attributes {tile.kernel, tilegpu.target = "nvidia:sm_90a", tilegpu.warps = 8 : i64} {
+  %zero = arith.constant 0 : i32
+  %c = arith.constant dense<0.0> : tensor<64x192xf32, #acc>
+  %a = tilegpu.alloc {offset = 0 : i64} : !tilegpu.buffer<1 x 64x16xbf16, #left>
+  %b = tilegpu.alloc {offset = 2048 : i64} : !tilegpu.buffer<1 x 16x192xbf16, #right>
+  tilegpu.fence_async
+  tilegpu.barrier
+  %d = tilegpu.dot_async %a[%zero], %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>} : !tilegpu.buffer<1 x 64x16xbf16, #left>, !tilegpu.buffer<1 x 16x192xbf16, #right>, tensor<64x192xf32, #acc>
+  %e = tilegpu.dot_wait %d {pending = 0 : i64} : tensor<64x192xf32, #acc>
+  tile.device_print "e", %e : tensor<64x192xf32, #acc>
+  %f = tilegpu.dot_async %a[%zero], %b[%zero], %c {instruction = #tilegpu.instruction<"wgmma" depth 16 shared a b>, tilegpu.used = array<i64: 16, 136>} : !tilegpu.buffer<1 x 64x16xbf16, #left>, !tilegpu.buffer<1 x 16x192xbf16, #right>, tensor<64x192xf32, #acc>
+  %g = tilegpu.dot_wait %f {pending = 0 : i64} : tensor<64x192xf32, #acc>
+  tile.device_print "g", %g : tensor<64x192xf32, #acc>
+  return
+}
+
+// -----
+
 #acc = #tilegpu.regs<"register: 1 -> (0,1), 2 -> (8,0), 4 -> (0,8); lane: 1 -> (0,2), 2 -> (0,4), 4 -> (1,0), 8 -> (2,0), 16 -> (4,0); warp: 1 -> (16,0), 2 -> (32,0) | dim0: 64, dim1: 16">
 #narrow = #tilegpu.shared<"offset: 1 -> (0,1), 2 -> (0,2), 4 -> (0,4), 8 -> (0,8), 16 -> (1,0), 32 -> (2,0), 64 -> (4,8), 128 -> (8,0) | dim0: 16, dim1: 16">
 

@@ -141,8 +141,19 @@ TEST(Target, ColumnsOfWarpGroups) {
   EXPECT_EQ(std::pair(beside->rowStep, beside->columnStep), std::pair(int64_t{64}, int64_t{64}));
   EXPECT_EQ(std::pair(both->rows, both->columns), std::pair(int64_t{2}, int64_t{2}));
   EXPECT_EQ(std::pair(both->rowStep, both->columnStep), std::pair(int64_t{64}, int64_t{128}));
-  // Columns that do not lie side by side: every second fragment belongs to the other group.
-  EXPECT_FALSE(groupGridOf(layout::tileFragment(fragment, {64, 128}, {4, 2}), 64, 4));
+  EXPECT_EQ(std::pair(beside->columnParts, both->columnParts), std::pair(int64_t{1}, int64_t{1}));
+  // Columns that do not lie side by side: every second fragment belongs to the other group, and every second part of three.
+  const auto fragments = groupGridOf(layout::tileFragment(fragment, {64, 128}, {4, 2}), 64, 4);
+  ASSERT_TRUE(fragments);
+  EXPECT_EQ(std::pair(fragments->columnStep, fragments->columnParts), std::pair(int64_t{8}, int64_t{8}));
+  const auto parts =
+      groupGridOf((layout::tileFragment(fragment, {64, 32}, {4, 1}) * layout::LinearLayout::identity(layout::kWarp, 2, layout::dim(1)) *
+                   layout::LinearLayout::identity(layout::kRegister, 3, layout::dim(1)))
+                      .asTile(2),
+                  64, 4);
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(std::pair(parts->columns, parts->columnParts), std::pair(int64_t{2}, int64_t{3}));
+  EXPECT_EQ(parts->columnStep, 32);
 }
 
 }  // namespace

@@ -24,6 +24,8 @@
 // A load in the region of a tile.select_lazy stays a load where its warp can use it without shared memory, so that single warps may enter.
 //
 // Assumptions: A1 layouts are assigned; A2 tiles of more than two dimensions are no operands. Test: tests/lit/gpu/place-copies.mlir.
+#include <map>
+
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/Buffers.h"
 #include "compiler/gpu/passes/DotShapes.h"
@@ -117,6 +119,8 @@ class Placer {
     func.walk([&](tile::LoadOp load) { loads.push_back(load); });
     for (tile::LoadOp load : loads)
       if (load.getType().getRank() == 2 && isa<scf::ForOp>(load->getParentOp())) inLoops += bytesOf(load);
+    for (tile::LoadOp load : loads) asked[load] = unitReadsOfAll(load);
+    askAlikeForPairs();
     for (tile::LoadOp load : loads) place(load);
   }
 
@@ -187,13 +191,12 @@ class Placer {
     LinearLayout write = copyLayout(type, contiguous, bytes);
     std::vector<LinearLayout> reads = readsOf(uses, contiguous, bits);
     bool unitReads = llvm::any_of(uses, [](const Use& use) { return use.isReadFromShared(); });
-    int64_t together = unitRowsOf(uses);
     bool async = canCopy(target.copy(gpu::CopyKind::CpAsync), load, bytes);
     const layout::Banks banks = gpu::banksOf(target);
     std::optional<PricedLayout> home;
     auto choose = [&](int inOrder) {
       auto candidates =
-          unitReads ? matrixUnitLayouts(type.getShape(), bits, together) : candidateLayouts(reads, write, bits, banks, inOrder);
+          unitReads ? matrixUnitLayouts(type.getShape(), bits, asked.at(load)) : candidateLayouts(reads, write, bits, banks, inOrder);
       return chooseLayout(candidates, reads, write, bits, banks, inOrder);
     };
     if (async) home = choose(static_cast<int>(bytes * 8 / bits));
@@ -237,14 +240,41 @@ class Placer {
     return reads;
   }
 
-  /// Rows that matrix units read at once.
-  int64_t unitRowsOf(ArrayRef<Use> uses) {
-    int64_t together = 8;
+  /// What the uses ask for that are a matrix unit's.
+  static UnitReads unitReadsOfAll(tile::LoadOp load) {
+    UnitReads all;
+    SmallVector<Use> uses;
+    collectUses(load.getResult(), llvm::to_vector(llvm::seq<int>(0, static_cast<int>(load.getType().getRank()))), uses);
     for (const Use& use : uses)
       if (use.isReadFromShared())
-        together = std::max(together, rowsTogether(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(),
-                                                   !llvm::is_sorted(use.order)));
-    return together;
+        all =
+            all.with(unitReadsOf(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(), !llvm::is_sorted(use.order)));
+    return all;
+  }
+
+  /// One instruction reads the operands of products of which each warp group computes one: they lie alike.
+  void askAlikeForPairs() {
+    std::map<std::pair<Block*, unsigned>, SmallVector<Operation*>> together;
+    func.walk([&](tile::DotOp dot) {
+      if (!dot->hasAttr(kPairedAttr)) return;
+      for (unsigned operand : {0U, 1U})
+        if (Operation* load = sourceOf(dot->getOperand(operand)).getDefiningOp<tile::LoadOp>())
+          together[{dot->getBlock(), operand}].push_back(load);
+    });
+    for (const auto& [place, loads] : together) {
+      UnitReads all;
+      for (Operation* load : loads) all = all.with(asked.at(load));
+      for (Operation* load : loads) asked[load] = all;
+    }
+  }
+
+  /// What an operand is another view or layout of.
+  static Value sourceOf(Value operand) {
+    while (Operation* op = operand.getDefiningOp()) {
+      if (!isa<ConvertLayoutOp, tile::TransOp>(op)) break;
+      operand = op->getOperand(0);
+    }
+    return operand;
   }
 
   /// Whether every use can have what a load leaves in this layout without shared memory: single warps enter an exact side without any.
@@ -346,9 +376,10 @@ class Placer {
   const gpu::Target& target;
   int64_t warps;
   bool mayBoxes;
-  int64_t ahead;                               ///< trips that loops will copy ahead
-  int64_t inLoops = 0;                         ///< bytes of tiles that loops load, with the slots that copies ahead take
-  llvm::DenseMap<Operation*, int64_t> heldIn;  // registers of fragments before a loop
+  int64_t ahead;                                ///< trips that loops will copy ahead
+  int64_t inLoops = 0;                          ///< bytes of tiles that loops load, with the slots that copies ahead take
+  llvm::DenseMap<Operation*, UnitReads> asked;  ///< of the loads' buffers by matrix units
+  llvm::DenseMap<Operation*, int64_t> heldIn;   // registers of fragments before a loop
 };
 
 class PlaceCopiesPass : public impl::PlaceCopiesPassBase<PlaceCopiesPass> {

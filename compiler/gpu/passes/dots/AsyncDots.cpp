@@ -39,9 +39,9 @@ struct SharedOperand {
   tile::TransOp trans;
 };
 
-bool isReadableByUnit(BufferType buffer, int64_t rowsTogether) {
+bool isReadableByUnit(BufferType buffer, const UnitReads& reads) {
   const layout::LinearLayout& layout = buffer.getLayout().getLayout();
-  return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType()), rowsTogether),
+  return llvm::any_of(matrixUnitLayouts(buffer.getShape(), elementBits(buffer.getElementType()), reads),
                       [&](const layout::SharedLayout& candidate) { return candidate.elements() == layout; });
 }
 
@@ -52,7 +52,7 @@ std::optional<SharedOperand> sharedOperand(tile::DotOp dot, unsigned number) {
   result.load = (result.trans ? result.trans.getInput() : operand).getDefiningOp<LoadBufferOp>();
   if (!result.load || result.load->getBlock() != dot->getBlock()) return std::nullopt;
   if (!result.load.getOffsets().empty() || !result.load.getExtents().empty()) return std::nullopt;
-  if (!isReadableByUnit(result.load.getBuffer().getType(), rowsTogether(dot, number, static_cast<bool>(result.trans))) ||
+  if (!isReadableByUnit(result.load.getBuffer().getType(), unitReadsOf(dot, number, static_cast<bool>(result.trans))) ||
       isWrittenBetween(result.load, dot, result.load.getBuffer()))
     return std::nullopt;
   return result;

@@ -53,9 +53,9 @@ class Exchange {
     if (readers_.empty() && others_.empty()) return;
     auto type = dyn_cast<RankedTensorType>(value_.getType());
     if (!type || !layoutOf(type)) cannotExchange("what follows from one is no tile");
-    int64_t together = 16;
-    for (const Reader& reader : readers_) together = std::max(together, rowsTogether(reader.dot, 0, reader.transposed));
-    auto homes = matrixUnitLayouts(type.getShape(), elementBits(type.getElementType()), together);
+    UnitReads reads{.rowsTogether = 16};
+    for (const Reader& reader : readers_) reads = reads.with(unitReadsOf(reader.dot, 0, reader.transposed));
+    auto homes = matrixUnitLayouts(type.getShape(), elementBits(type.getElementType()), reads);
     if (homes.empty()) cannotExchange("a tile does not lie in shared memory as the matrix unit reads it");
     OpBuilder start = OpBuilder::atBlockBegin(&loop_->getParentOfType<func::FuncOp>().getBody().front()), outside(loop_);
     auto buffer = BufferType::get(start.getContext(), 1, type.getShape(), type.getElementType(),

@@ -26,7 +26,7 @@ std::optional<ExchangedOperand> exchangedOperand(tile::DotOp dot) {
   }
   if (!exchanged) return std::nullopt;
   auto type = cast<RankedTensorType>(result.source.getType());
-  auto layouts = matrixUnitLayouts(type.getShape(), elementBits(type.getElementType()), rowsTogether(dot, 0, result.transposed));
+  auto layouts = matrixUnitLayouts(type.getShape(), elementBits(type.getElementType()), unitReadsOf(dot, 0, result.transposed));
   if (layouts.empty()) return std::nullopt;
   result.home = layouts.front().elements();
   return result;

@@ -76,62 +76,46 @@ static bool canLieInShared(tile::DotOp dot, unsigned operand) {
   if (!load || transforms::contiguousDim(load.getPtr()).value_or(1) != 1) return false;
   bool transposed = load.getType().getShape() != cast<ShapedType>(dot->getOperand(operand).getType()).getShape();
   // A square tile may be either: what serves both does.
-  int64_t rows = rowsTogether(dot, operand, transposed);
-  if (load.getType().getDimSize(0) == load.getType().getDimSize(1)) rows = std::max(rows, rowsTogether(dot, operand, !transposed));
-  return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult()), rows).empty();
+  UnitReads reads = unitReadsOf(dot, operand, transposed);
+  if (load.getType().getDimSize(0) == load.getType().getDimSize(1)) reads = reads.with(unitReadsOf(dot, operand, !transposed));
+  return !matrixUnitLayouts(load.getType().getShape(), bitsOf(load.getResult()), reads).empty();
 }
 
-/// Whether instructions of warp groups compute the dot, in so many groups along the rows and along the columns. Rows of 16-bit types only:
-/// with others an operand may not be transposed, and sums of f8 are kept in fewer bits than f32 has.
-static bool suitsGroups(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t rows, int64_t columns) {
+/// Whether instructions of warp groups take the dot's types: of 16 bits. With others an operand may not be transposed, and sums of f8 are
+/// kept in fewer bits than f32 has.
+static bool suitsGroups(tile::DotOp dot, const gpu::MatrixInstruction& row) {
   Type element = dot.getA().getType().getElementType();
-  auto [m, n, depth] = sizeOf(dot);
-  bool types = row.takes(tile::dtypeOf(element)) && element == dot.getB().getType().getElementType() && bitsOf(dot.getA()) == 16 &&
-               dot.getType().getElementType().isF32();
-  if (!types || m % (row.m * rows) || depth % row.k || n % columns) return false;
-  // A group's columns are a power of two where there are several, so that they are neighbours in the layout.
-  const int64_t each = n / columns;
-  return each >= row.minN && each <= row.maxN && each % row.stepN == 0 &&
-         (columns == 1 || llvm::isPowerOf2_64(static_cast<uint64_t>(each)));
+  return row.takes(tile::dtypeOf(element)) && element == dot.getB().getType().getElementType() && bitsOf(dot.getA()) == 16 &&
+         dot.getType().getElementType().isF32() && sizeOf(dot).k % row.k == 0 && canLieInShared(dot, 1);
 }
 
-/// Whether each group's columns of B begin where a descriptor can: with a row of the buffer, or with one of its swizzled columns of at most
-/// 128 bytes.
-static bool startsAtColumns(tile::DotOp dot, int64_t each) {
+/// How groups share the columns: the fewest, as each group along them reads all of A's rows again. Nothing where the row does not serve.
+static std::optional<SharedColumns> groupsAlongColumns(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t warps) {
+  if (!suitsGroups(dot, row)) return std::nullopt;
   auto type = cast<ShapedType>(dot.getB().getType());
   ArrayRef<int64_t> memory = loadBehind(dot.getB()).getType().getShape();
-  const bool transposed = memory[0] == type.getDimSize(1) && memory[0] != memory[1];
-  return transposed ? each % 8 == 0 : each * bitsOf(dot.getB()) % (128 * 8) == 0;
-}
-
-/// How many of the groups share the columns: the fewest, as each group along them reads all of A's rows again. Nothing where the row does
-/// not serve.
-static std::optional<int64_t> groupsAlongColumns(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t groups) {
-  if (!canLieInShared(dot, 1)) return std::nullopt;
-  for (int64_t columns = 1; columns <= groups; ++columns)
-    if (groups % columns == 0 && suitsGroups(dot, row, groups / columns, columns) &&
-        (columns == 1 || startsAtColumns(dot, sizeOf(dot).n / columns)))
-      return columns;
-  return std::nullopt;
+  const bool alongRows = memory[0] == type.getDimSize(1) && memory[0] != memory[1];
+  return sharedColumns(sizeOf(dot), row, warps, bitsOf(dot.getB()), alongRows);
 }
 
 /// The dot as instructions of warp groups, on the fragments that `first`, an instruction in registers, has for a group's columns; nothing
 /// where the row does not serve.
 static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
                                             LayoutPool& pool) {
-  const std::optional<int64_t> shared = groupsAlongColumns(dot, row, pool.warps() / row.warps);
+  const std::optional<SharedColumns> shared = groupsAlongColumns(dot, row, pool.warps());
   if (!shared) return std::nullopt;
-  const int64_t columns = *shared, rows = pool.warps() / row.warps / columns;
+  const int64_t columns = shared->groups, part = shared->part, rows = pool.warps() / row.warps / columns;
   auto [m, n, depth] = sizeOf(dot);
   const int bits = elementBits(dot.getA().getType().getElementType());
   const int64_t warps = rows * row.warps;
-  LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, n / columns}, {warps, 1}) *
-                   LinearLayout::identity(kWarp, columns, layout::dim(1));
+  // Parts that are no power of two together lie outside of the groups.
+  const LinearLayout along = LinearLayout::identity(kWarp, columns, layout::dim(1)),
+                     parts = LinearLayout::identity(kRegister, n / columns / part, layout::dim(1));
+  LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, part}, {warps, 1}) * along * parts;
   LinearLayout a =
       layout::tileFragment(gpu::fragmentOf(first, Operand::A, k, bits), {m, depth}, {warps, 1}) * LinearLayout::broadcast(kWarp, columns);
   LinearLayout b = LinearLayout::broadcast(kWarp, warps) *
-                   layout::tileFragment(gpu::fragmentOf(first, Operand::B, k, bits), {depth, n / columns}, {1, 1}) *
-                   LinearLayout::identity(kWarp, columns, layout::dim(1));
+                   layout::tileFragment(gpu::fragmentOf(first, Operand::B, k, bits), {depth, part}, {1, 1}) * along * parts;
   if (!gpu::groupGridOf(c.asTile(2), row.m, row.warps)) return std::nullopt;
   DotOption option{.a = pool.number(a.asTile(2)), .b = pool.number(b.asTile(2)), .c = pool.number(c.asTile(2))};
   option.row = &row;
@@ -148,8 +132,8 @@ static std::optional<DotOption> groupOption(tile::DotOp dot, const gpu::MatrixIn
 /// serve.
 static std::optional<DotOption> ownerOption(tile::DotOp dot, const gpu::MatrixInstruction& row, const gpu::MatrixInstruction& first, int k,
                                             LayoutPool& pool) {
-  if (!canLieInShared(dot, 1) || !suitsGroups(dot, row, 1, 1)) return std::nullopt;
   auto [m, n, depth] = sizeOf(dot);
+  if (!suitsGroups(dot, row) || !sharedColumns(sizeOf(dot), row, row.warps, bitsOf(dot.getB()), false)) return std::nullopt;
   const int bits = elementBits(dot.getA().getType().getElementType());
   const LinearLayout others = LinearLayout::broadcast(kWarp, pool.warps() / row.warps);
   LinearLayout c = layout::tileFragment(gpu::fragmentOf(first, Operand::C, k, bits), {m, n}, {row.warps, 1}) * others;

@@ -20,6 +20,9 @@
 // grows to 96. Only where rows become whole columns of 64 bytes: on an H200 widths of 88 and 120 gain a fifth to a third, and one of 136,
 // which would grow to 144, loses.
 //
+// Where a product has too few rows for all groups of warps these share its columns, each in parts of a power of two that lie in columns of
+// shared memory of their own (-tilegpu-assign-layouts). Columns that have no such parts grow: 160 of two groups to 192, and 224 to 256.
+//
 // What lies in the padding is unspecified, so operations that let elements see each other mask it (PadTilesOps.cpp): reductions, running
 // sums from the end, the depth of dots, and what accesses memory. Dots say how much of them is no padding (tilegpu.used): a matrix unit
 // multiplies no more of it. A size becomes the same everywhere in a function, so that operations
@@ -54,15 +57,15 @@ ArrayRef<int64_t> shapeOrNone(Type type) {
   return tile ? tile.getShape() : ArrayRef<int64_t>();
 }
 
-/// The depth of the instruction that a matrix unit does by itself, where the dot has rows for it; 0 where not. Zeros in the depth cost less
-/// than doing without the unit.
-int64_t unitDepth(tile::DotOp dot, const gpu::Target& target) {
+/// The instruction that a matrix unit does by itself, where the dot has rows for it; null where not. Zeros in the depth cost less than
+/// doing without the unit.
+const gpu::MatrixInstruction* unitRow(tile::DotOp dot, const gpu::Target& target) {
   Type element = dot.getA().getType().getElementType();
   for (const gpu::MatrixInstruction& row : target.matrix)
     if (row.asynchronous && row.a.has(gpu::Home::Registers) && elementBits(element) == 16 && row.takes(tile::dtypeOf(element)) &&
         dot.getType().getDimSize(0) % row.m == 0)
-      return row.k;
-  return 0;
+      return &row;
+  return nullptr;
 }
 
 /// What a dot's depth is made a multiple of: an instruction's depth, where fewer of these with zeros do than of its shallower form without,
@@ -94,10 +97,22 @@ int64_t lineOf(tile::LoadOp load, const gpu::Target& target) {
   return row % (2 * kSector) != 0 && longer * kLittle <= row ? kLine / bytes : 1;
 }
 
+/// What a product's columns are made a multiple of, so that groups of warps can share them.
+int64_t multipleOfColumns(tile::DotOp dot, const gpu::MatrixInstruction& row, int64_t warps) {
+  const int bits = elementBits(dot.getB().getType().getElementType());
+  if (warps % row.warps || dot.getB().getDefiningOp<tile::TransOp>()) return 1;  // transposed, the columns are rows of memory
+  for (int64_t multiple = 1; multiple <= row.maxN; multiple *= 2) {
+    DotShape size = sizeOf(dot);
+    size.n = static_cast<int64_t>(llvm::alignTo(static_cast<uint64_t>(size.n), static_cast<uint64_t>(multiple)));
+    if (sharedColumns(size, row, warps, bits, /*alongRows=*/false)) return multiple;
+  }
+  return 1;
+}
+
 /// What each size of a function becomes.
 class Sizes {
  public:
-  Sizes(func::FuncOp function, const gpu::Target& target) {
+  Sizes(func::FuncOp function, const gpu::Target& target, int64_t warps) {
     function.walk([&](tile::DotOp dot) {
       auto a = dot.getA().getType(), b = dot.getB().getType();
       const gpu::MatrixInstruction* row = instructionFor(dot, target);
@@ -107,9 +122,10 @@ class Sizes {
       DotShape granule = granuleOf(*row);
       need(a.getDimSize(0), granule.m);
       need(b.getDimSize(1), granule.n);
-      int64_t unit = unitDepth(dot, target);
-      need(a.getDimSize(1), std::max<int64_t>(multipleOfDepth(dot, *row), unit));
-      if (unit == 0) return;
+      const gpu::MatrixInstruction* unit = unitRow(dot, target);
+      need(a.getDimSize(1), std::max<int64_t>(multipleOfDepth(dot, *row), unit ? unit->k : 0));
+      if (!unit) return;
+      need(b.getDimSize(1), multipleOfColumns(dot, *unit, warps));
       for (Value operand : {dot.getA(), dot.getB()})
         if (auto load = loadOf(operand); load && load.getType().getRank() == 2) need(load.getType().getDimSize(1), lineOf(load, target));
     });
@@ -194,7 +210,7 @@ class PadTilesPass : public TargetPass<impl::PadTilesPassBase<PadTilesPass>> {
   void run(ModuleOp module, const gpu::Target& machine) override {
     for (auto function : module.getOps<func::FuncOp>()) {
       if (function.isExternal() || hasTileArguments(function)) continue;
-      pad(function, Sizes(function, machine));
+      pad(function, Sizes(function, machine, warps));
       replaceReshapes(function);
     }
   }
