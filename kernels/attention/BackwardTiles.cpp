@@ -12,6 +12,10 @@ namespace {
 
 std::int64_t widthOf(const Parameters& parameters) { return std::max(parameters.integer("head_dim"), parameters.integer("head_dim_v")); }
 
+std::int64_t leastWidthOf(const Parameters& parameters) {
+  return std::min(parameters.integer("head_dim"), parameters.integer("head_dim_v"));
+}
+
 // Where a matrix unit reads shared memory by itself (wgmma): groups of four warps with 64 rows each.
 bool hasUnit(const Parameters& parameters, const Machine& machine) {
   return machine.warp_groups && sizeInBytes(parameters.dtype("dtype")) == 2;
@@ -21,16 +25,17 @@ TileConfig tileOf(std::int32_t m, std::int32_t n, std::int32_t warps, std::strin
   return {.block_m = m, .block_n = n, .stages = stages, .warps = warps, .schedule = std::move(schedule)};
 }
 
-// The engine copies aligned rows, and not to the end of a sequence alone, and the unit makes all products.
+// The engine copies aligned rows, and not to the end of a sequence alone.
 bool hasBoxes(const Parameters& parameters) {
-  return parameters.integer("alignment") >= 16 && (!isPacked(parameters) || parameters.flag("boxes")) &&
-         parameters.integer("head_dim") == parameters.integer("head_dim_v");
+  return parameters.integer("alignment") >= 16 && (!isPacked(parameters) || parameters.flag("boxes"));
 }
+
+bool hasEqualWidths(const Parameters& parameters) { return parameters.integer("head_dim") == parameters.integer("head_dim_v"); }
 
 // Rows of such a width fill whole columns of shared memory.
 bool hasWholeRows(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
-  return hasBoxes(parameters) && (width == 64 || width == 128 || width == 256);
+  return hasBoxes(parameters) && hasEqualWidths(parameters) && (width == 64 || width == 128);
 }
 
 // What is added to dQ is one warp group's, and comes a trip later; dK in its own trip, behind dV or before dV is waited for, in the next
@@ -47,23 +52,34 @@ TileConfig tileWithSums(std::int64_t width) {
   return tileOf(64, 128, 8, kOwnersAndBoth, 3);
 }
 
-// Without sums dK runs on, or begins in the next trip, where there are registers, so that the scores do not wait for it. With 256 columns
-// two groups of warps share the columns of dK and dV, and exchange P and dS.
+// Without sums dK runs on, or begins in the next trip, where there are registers, so that the scores do not wait for it.
 TileConfig wholeRowsTile(const Parameters& parameters) {
-  const bool sums = parameters.flag("sums");
   const std::int64_t width = widthOf(parameters);
-  if (width > 128) return tileOf(64, 64, 8, sums ? "A B a d C b c e f E g D" : "A B a c b d C D_ pairs");
-  if (sums) return tileWithSums(width);
+  if (parameters.flag("sums")) return tileWithSums(width);
   if (width > 64) return tileOf(64, 128, 8, "A B a C b c D");
   return parameters.flag("causal") ? tileOf(64, 128, 8, "D1 A B a C b c") : tileOf(64, 128, 8, "A B a C b c D_", 3);
+}
+
+// Rows beyond 128 columns. A thread of the 128 keys that two groups share keeps half of dK's and dV's columns, and half as many numbers of
+// S and dP each as a step has queries; it has 240 registers. Where the widths leave no room for 32 queries the groups share 64 keys, the
+// columns of dK and dV, and, of equal widths, P and dS, which they exchange. The bounds are what ptxas keeps in registers.
+std::vector<TileConfig> wideCandidates(const Parameters& parameters) {
+  const std::int64_t columns = parameters.integer("head_dim") + parameters.integer("head_dim_v");
+  const bool equal = hasEqualWidths(parameters);
+  if (leastWidthOf(parameters) < 16) return {tileOf(32, 128, 8)};
+  if (parameters.flag("sums")) return {tileOf(64, 64, 8, "A B a d C b c e f E g D")};
+  if (equal && columns <= 272) return {tileOf(64, 128, 8)};
+  if (columns <= (equal ? 352 : 320)) return {tileOf(32, 128, 8, "", 3), tileOf(32, 128, 8)};
+  return {tileOf(64, 64, 8, equal ? "A B a c b d C D_ pairs" : "A B a d C b c e D")};
 }
 
 // Other widths. Below 16 the loop has other nodes, and the search decides.
 TileConfig otherRowsTile(const Parameters& parameters) {
   const std::int64_t width = widthOf(parameters);
   const bool sums = parameters.flag("sums");
-  if (hasBoxes(parameters) && width >= 16) return sums ? tileWithSums(width) : tileOf(64, 128, 8, "A B a C b c D");
-  return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
+  if (!hasBoxes(parameters) || leastWidthOf(parameters) < 16) return tileOf(width <= 64 && !sums ? 64 : 32, 128, 8);
+  if (sums) return tileWithSums(width);
+  return tileOf(64, 128, 8, "A B a C b c D");
 }
 
 // The largest blocks whose loops keep their numbers in registers, or nearly so (docs/backward.md); the largest first, as shared memory
@@ -77,12 +93,14 @@ std::vector<TileConfig> keysCandidates(const Parameters& parameters, const Machi
   }
   if (hasUnit(parameters, machine) && hasWholeRows(parameters)) return {wholeRowsTile(parameters)};
   if (hasUnit(parameters, machine) && width <= 128) return {otherRowsTile(parameters)};
+  if (hasUnit(parameters, machine) && hasBoxes(parameters)) return wideCandidates(parameters);
   if (sums && parameters.text("order") == "lanes") {
     if (width <= 64) return {tileOf(32, 128, 4), tileOf(16, 32, 8)};
     // With little shared memory one stage leaves room for two blocks on a multiprocessor, which wait for their copies in turns; wide heads
     // have more warps instead.
     if (width <= 128) return {tileOf(64, 128, 8), tileOf(64, 64, 4, "", 1), tileOf(16, 64, 4), tileOf(16, 32, 8)};
-    return {tileOf(64, 64, 8, "", 1), tileOf(16, 64, 8), tileOf(16, 32, 8)};
+    // What is loaded for rows stands in front of the products; with a mask behind them, where the search puts it.
+    return {tileOf(64, 64, 8, parameters.flag("causal") ? "" : "a b A B c C D E d", 1), tileOf(16, 64, 8), tileOf(16, 32, 8)};
   }
   if (width <= 64) return {sums ? tileOf(32, 64, 8) : tileOf(64, 128, 8)};
   if (width <= 128) return {sums ? tileOf(32, 64, 8) : tileOf(32, 128, 8), tileOf(16, 32, 8)};
@@ -93,9 +111,9 @@ std::vector<TileConfig> queriesCandidates(const Parameters& parameters, const Ma
   const std::int64_t width = widthOf(parameters);
   if (parameters.dtype("dtype") == DType::F32) return {tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4), tileOf(16, 8, 4)};
   if (hasUnit(parameters, machine)) {
-    const std::string order = hasWholeRows(parameters) && width <= 128 ? "A B C1 a b c" : "";  // at most 1 % behind the best of 7
+    const std::string order = hasWholeRows(parameters) ? "A B C1 a b c" : "";  // at most 1 % behind the best of 7
     if (width <= 64) return {order.empty() ? tileOf(64, 64, 4) : tileOf(128, 128, 8, order)};
-    return {tileOf(128, width <= 128 ? 64 : 32, 8, order)};
+    return {tileOf(128, 64, 8, order), tileOf(128, 32, 8)};
   }
   if (width <= 128) return {tileOf(128, 64, 8), tileOf(64, 32, 4)};
   return {tileOf(64, 32, 8), tileOf(64, 16, 4), tileOf(32, 16, 4), tileOf(16, 16, 4)};

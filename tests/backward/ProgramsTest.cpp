@@ -174,6 +174,12 @@ INSTANTIATE_TEST_SUITE_P(
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a c b d C D_ pairs dynamic",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a b c d C pairs", DType::BF16, false, true, 0, 128, 330,
                               130},
+                    // Columns that the groups share in parts of 32: as the defaults have it, with pairs that the search chooses for dQ, and
+                    // without any.
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a c b d C D_ pairs",
+                              "BLOCK_M=128,BLOCK_N=64,STAGES=2,WARPS=8", DType::BF16, false, true, 0, 192, 200, 70},
+                    BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=A B a d C b c e D",
+                              "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8", DType::F16, false, false, 0, 136, 130, 70},
                     // The search's own order of them.
                     BlockCase{"nvidia:sm_90a", "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=pairs",
                               "BLOCK_M=64,BLOCK_N=64,STAGES=2,WARPS=8,SCHEDULE=pairs", DType::BF16, false, true, 0, 128, 200, 130},
@@ -226,9 +232,10 @@ TEST(BackwardPrograms, CompileForTheWidestRowsAndForOddOnes) {
 
 // Their loops have other nodes than those that default orders name.
 TEST(BackwardPrograms, DefaultTilesCompileForUnalignedRowsAndWithoutBoxes) {
-  for (const std::int64_t width : {64, 96, 128, 256})
+  for (const auto& [width, widthV] : std::vector<std::pair<std::int64_t, std::int64_t>>{
+           {64, 64}, {96, 96}, {128, 128}, {256, 256}, {136, 136}, {192, 192}, {192, 128}, {256, 8}})
     for (const bool hasSums : {false, true}) {
-      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
+      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = widthV});
       keys.set("sums", hasSums), keys.set("order", std::string("vectors"));
       Parameters unaligned = keys;
       unaligned.set("alignment", std::int64_t{2});
@@ -263,21 +270,22 @@ void expectRegistersOnly(const KernelTemplate& from, const Parameters& parameter
       << from.name << " " << parameters.toString() << " for " << chip << ": " << log;
 }
 
-/// Of dK's and dV's kernel in both modes, and of dQ's. On sm_90a of the widths whose rows are whole columns of shared memory, and of 96:
-/// some others store registers (docs/backward.md).
+/// Of dK's and dV's kernel, also with sums where those are the default, and of dQ's.
 TEST(BackwardPrograms, DefaultTilesDoNotSpillAndAreNotSerialized) {
   if (test::runCommand("ptxas --version").status != 0) GTEST_SKIP() << "ptxas is not installed: the PTX was not assembled";
   struct Case {
     std::string chip, order;
-    std::vector<std::int64_t> widths;
+    std::vector<std::pair<std::int64_t, std::int64_t>> widths;
   };
-  for (const Case& one :
-       {Case{"sm_80", "rows", {64, 128}}, {"sm_90a", "rows", {64, 96, 128, 256}}, {"sm_90a", "vectors", {64, 96, 128, 256}}})
-    for (const std::int64_t width : one.widths) {
-      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
+  for (const Case& one : {Case{"sm_80", "rows", {{64, 64}, {128, 128}}},
+                          {"sm_90a", "rows", {{64, 64}, {96, 96}, {128, 128}, {136, 136}, {256, 256}}},
+                          {"sm_90a", "vectors", {{64, 64}, {96, 64}, {128, 128}, {176, 176}, {192, 128}, {192, 192}, {256, 256}}}})
+    for (const auto& [width, widthV] : one.widths) {
+      Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = widthV});
       keys.set("causal", true), keys.set("order", one.order);
       expectRegistersOnly(kernels::backwardQueriesTemplate(), keys, one.chip);
       expectRegistersOnly(kernels::backwardKeysTemplate(), keys, one.chip);
+      if (width > 128 && width != 256) continue;
       keys.set("sums", true);
       expectRegistersOnly(kernels::backwardKeysTemplate(), keys, one.chip);
     }
@@ -299,7 +307,7 @@ TEST(BackwardPrograms, TilesOfSumsByLanesSpillNoMoreThanWhenTheyWereMeasured) {
                                                      {64, true, 68, 68},
                                                      {128, false, 76, 76},
                                                      {128, true, 68, 68},
-                                                     {256, false, 56, 56},
+                                                     {256, false, 48, 48},
                                                      {256, true, 72, 72}}) {
     Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = width});
     keys.set("causal", causal), keys.set("sums", true), keys.set("order", std::string("lanes"));
