@@ -67,6 +67,15 @@ void declareDeterministic(CLI::App* command, KernelText& text) {
       ->add_flag("--deterministic,!--atomic", text.deterministic,
                  "dq has a kernel of its own, or may be added up atomically where that is faster (--atomic)")
       ->group("Kernel");
+  command->add_option("--config-dq", text.configDq, "tile configuration of the kernel for dq")->type_name("K=V,...")->group("Kernel");
+}
+
+TileConfig parseConfigDq(const KernelText& text) {
+  try {
+    return TileConfig::parse(text.configDq);
+  } catch (const Error& error) {
+    failKernel("--config-dq: " + error.constraint(), error.hint());
+  }
 }
 
 void declareVarlen(CLI::App* command, KernelText& text) {
@@ -90,17 +99,11 @@ void declareBackward(CLI::App* command, KernelText& text) {
   command->add_option("--dtype", text.dtype, "element type (f32)")->type_name("f32|f16|bf16")->group("Operands");
   command->add_flag("--causal", text.causal, "mask keys after the query, aligned at the last query and key")->group("Kernel");
   declareDeterministic(command, text);
-  command->add_option("--config-dq", text.configDq, "tile configuration of the kernel for dq")->type_name("K=V,...")->group("Kernel");
 }
 
 BackwardOptions interpretBackward(const KernelText& text) {
-  BackwardOptions options{.shape = {}, .deterministic = text.deterministic, .configDq = {}};
+  BackwardOptions options{.shape = {}, .deterministic = text.deterministic, .configDq = parseConfigDq(text)};
   options.shape.causal = text.causal;
-  try {
-    options.configDq = TileConfig::parse(text.configDq);
-  } catch (const Error& error) {
-    failKernel("--config-dq: " + error.constraint(), error.hint());
-  }
   return options;
 }
 
@@ -119,8 +122,10 @@ std::vector<std::int32_t> parseBegins(const char* option, const std::string& tex
 
 VarlenOptions interpretVarlen(const KernelText& text) {
   constexpr const char* kForm = "Hq[:Hkv],D";
-  VarlenOptions options{.causal = text.causal, .backward = text.backward, .deterministic = text.deterministic};
+  VarlenOptions options{
+      .causal = text.causal, .backward = text.backward, .deterministic = text.deterministic, .configDq = parseConfigDq(text)};
   if (text.deterministic && !text.backward) failKernel("--deterministic is a choice of --backward: the forward always gives the same bits");
+  if (!text.configDq.empty() && !text.backward) failKernel("--config-dq is a choice of --backward: the forward has one kernel");
   if (!text.shape.empty()) {
     const std::vector<std::string> fields = tool::split(text.shape, ',');
     const std::vector<std::string> heads = tool::split(fields.front(), ':');

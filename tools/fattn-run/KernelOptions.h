@@ -36,6 +36,7 @@ struct VarlenOptions {
   bool causal = false;
   bool backward = false;       ///< the gradients, after the forward
   bool deterministic = false;  ///< of them
+  TileConfig configDq;         ///< as BackwardOptions has it
 };
 
 /// What `fattn-run backward` asks for beside the element type.

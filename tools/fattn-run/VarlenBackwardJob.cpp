@@ -20,6 +20,7 @@ BackwardKernel compiledPacked(const Options& options, const VarlenOptions& varle
                         .packed = true,
                         .target = options.target};
   if (options.config != TileConfig{}) config.tile = options.config;
+  if (varlen.configDq != TileConfig{}) config.tile_dq = varlen.configDq;
   return compile(config);
 }
 

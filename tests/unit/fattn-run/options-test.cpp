@@ -222,6 +222,8 @@ TEST(KernelOptions, WhatASubcommandRefuses) {
   EXPECT_EQ(v.cuQ, (std::vector<std::int32_t>{0, 5, 5, 90}));
   EXPECT_EQ(v.cuK, v.cuQ);
   EXPECT_TRUE(accepted("varlen --backward --deterministic").kernel->varlen.deterministic);
+  EXPECT_EQ(accepted("varlen --backward --deterministic --config-dq BLOCK_M=32").kernel->varlen.configDq.block_m, 32);
+  EXPECT_EQ(refused("varlen --config-dq BLOCK_M=32"), "--config-dq is a choice of --backward: the forward has one kernel");
   EXPECT_EQ(refused("varlen --deterministic"), "--deterministic is a choice of --backward: the forward always gives the same bits");
   EXPECT_EQ(refused("varlen --cu-seqlens 0,7,5"), "--cu-seqlens \"0,7,5\": expected 0 and then integers that do not fall");
   EXPECT_EQ(refused("varlen --cu-seqlens 0"), "--cu-seqlens \"0\": there are no rows");

@@ -11,8 +11,9 @@
 // memory are read in wider pieces, while a result of another dot may have the order of the other row.
 //
 // Instructions of warp groups, which read shared memory themselves, are one more way: all groups along the rows, or as many as the rows
-// suffice for, and the others along the columns. Where a dot is to have one group as its owner, or is one of a pair of which each group
-// computes one, that is the only way.
+// suffice for, and the others along the columns (sharedColumns). Of 192 columns two groups have parts of 32 in turns: layouts have an odd
+// factor outside of all else, and one instruction reads columns of shared memory that are equally far apart. Where a dot is to have one
+// group as its owner, or is one of a pair of which each group computes one, one group's instructions are the only way.
 #include "compiler/gpu/Fragments.h"
 #include "compiler/gpu/passes/DotShapes.h"
 #include "compiler/gpu/passes/layouts/AssignLayouts.h"
