@@ -109,8 +109,8 @@ std::vector<layout::SharedLayout> matrixUnitLayouts(ArrayRef<int64_t> shape, int
   return layouts;
 }
 
-/// Whether a group can begin its columns, in parts of so many, where a descriptor can: with a row of the buffer, or with one of its swizzled
-/// columns. One instruction reads all parts, which then are a column each. Narrow ones it reads at a part of its speed.
+/// Whether a group can begin its columns, in parts of so many, where a descriptor can: with a row of the buffer, or with one of its
+/// swizzled columns. One instruction reads all parts, which then are a column each. Narrow ones it reads at a part of its speed.
 static bool startsAtColumns(int64_t each, int64_t part, int bits, bool alongRows) {
   constexpr int64_t kLeast = 64;
   if (alongRows) return each == part && each % 8 == 0;

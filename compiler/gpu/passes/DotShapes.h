@@ -47,8 +47,8 @@ struct UnitReads {
   /// What both ask.
   UnitReads with(const UnitReads& other) const;
 };
-/// Of one instruction of the dot, of the tile that operand 0 (a) or 1 (b) is, or is the transpose of. Where groups of warps share the columns
-/// of a result that has a layout, their parts begin with columns (gpu::GroupGrid).
+/// Of one instruction of the dot, of the tile that operand 0 (a) or 1 (b) is, or is the transpose of. Where groups of warps share the
+/// columns of a result that has a layout, their parts begin with columns (gpu::GroupGrid).
 UnitReads unitReadsOf(tile::DotOp dot, unsigned operand, bool transposed);
 
 /// The layouts of a tile in shared memory that asynchronous matrix instructions read it in, those with the widest columns first; empty
