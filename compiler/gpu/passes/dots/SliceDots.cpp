@@ -30,8 +30,6 @@ namespace fattn::tilegpu {
 
 namespace {
 
-using layout::LinearLayout;
-
 /// One operand of a dot, to be cut along dimension `along`.
 class Operand {
  public:
