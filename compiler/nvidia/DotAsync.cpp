@@ -10,7 +10,7 @@
 // each swizzled, one after the other (tilegpu::matrixUnitLayouts). Along its contiguous dimension the instruction takes k ("K-major") or
 // the other dimension ("MN-major"):
 //   K-major:  8 rows further are 8 * width bytes; 16 elements of k further are 32 bytes, then the next column;
-//   MN-major: 8 elements of k further are 8 * width bytes; the next column is `leading` bytes further.
+//   MN-major: 8 elements of k further are 8 * width bytes; the next column of the group is `leading` bytes further.
 // Of padding (tilegpu.used) no more is multiplied than an instruction's granule holds.
 // Sources: PTX ISA 8.7, "Asynchronous Warpgroup Level Matrix Instructions", matrix descriptors and canonical layouts.
 // Test: tests/lit/nvidia/dot-async.mlir.

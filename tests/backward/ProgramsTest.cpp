@@ -277,9 +277,10 @@ TEST(BackwardPrograms, DefaultTilesDoNotSpillAndAreNotSerialized) {
     std::string chip, order;
     std::vector<std::pair<std::int64_t, std::int64_t>> widths;
   };
-  for (const Case& one : {Case{"sm_80", "rows", {{64, 64}, {128, 128}}},
-                          {"sm_90a", "rows", {{64, 64}, {96, 96}, {128, 128}, {136, 136}, {256, 256}}},
-                          {"sm_90a", "vectors", {{64, 64}, {96, 64}, {128, 128}, {176, 176}, {192, 128}, {192, 192}, {256, 256}}}})
+  for (const Case& one :
+       {Case{"sm_80", "rows", {{64, 64}, {128, 128}}},
+        {"sm_90a", "rows", {{64, 64}, {96, 96}, {128, 128}, {136, 136}, {256, 256}}},
+        {"sm_90a", "vectors", {{64, 64}, {96, 96}, {96, 64}, {128, 128}, {176, 176}, {192, 128}, {192, 192}, {256, 256}}}})
     for (const auto& [width, widthV] : one.widths) {
       Parameters keys = parametersOf({.dtype = DType::BF16, .dim = width, .dimV = widthV});
       keys.set("causal", true), keys.set("order", one.order);

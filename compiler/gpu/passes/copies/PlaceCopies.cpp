@@ -119,8 +119,7 @@ class Placer {
     func.walk([&](tile::LoadOp load) { loads.push_back(load); });
     for (tile::LoadOp load : loads)
       if (load.getType().getRank() == 2 && isa<scf::ForOp>(load->getParentOp())) inLoops += bytesOf(load);
-    for (tile::LoadOp load : loads) asked[load] = unitReadsOfAll(load);
-    askAlikeForPairs();
+    askUnits(loads);
     for (tile::LoadOp load : loads) place(load);
   }
 
@@ -240,41 +239,26 @@ class Placer {
     return reads;
   }
 
-  /// What the uses ask for that are a matrix unit's.
-  static UnitReads unitReadsOfAll(tile::LoadOp load) {
-    UnitReads all;
-    SmallVector<Use> uses;
-    collectUses(load.getResult(), llvm::to_vector(llvm::seq<int>(0, static_cast<int>(load.getType().getRank()))), uses);
-    for (const Use& use : uses)
-      if (use.isReadFromShared())
-        all =
-            all.with(unitReadsOf(cast<tile::DotOp>(use.operand->getOwner()), use.operand->getOperandNumber(), !llvm::is_sorted(use.order)));
-    return all;
-  }
-
-  /// One instruction reads the operands of products of which each warp group computes one: they lie alike.
-  void askAlikeForPairs() {
-    std::map<std::pair<Block*, unsigned>, SmallVector<Operation*>> together;
-    func.walk([&](tile::DotOp dot) {
-      if (!dot->hasAttr(kPairedAttr)) return;
-      for (unsigned operand : {0U, 1U})
-        if (Operation* load = sourceOf(dot->getOperand(operand)).getDefiningOp<tile::LoadOp>())
-          together[{dot->getBlock(), operand}].push_back(load);
-    });
-    for (const auto& [place, loads] : together) {
+  /// What matrix units ask of the loads' buffers. One instruction reads the operands of products of which each warp group computes one:
+  /// they lie alike.
+  void askUnits(ArrayRef<tile::LoadOp> loads) {
+    std::map<std::pair<Block*, unsigned>, SmallVector<Operation*>> alike;
+    for (tile::LoadOp load : loads) {
+      UnitReads& all = asked[load];
+      SmallVector<Use> uses;
+      collectUses(load.getResult(), llvm::to_vector(llvm::seq<int>(0, static_cast<int>(load.getType().getRank()))), uses);
+      for (const Use& use : uses) {
+        if (!use.isReadFromShared()) continue;
+        auto dot = cast<tile::DotOp>(use.operand->getOwner());
+        all = all.with(unitReadsOf(dot, use.operand->getOperandNumber(), !llvm::is_sorted(use.order)));
+        if (dot->hasAttr(kPairedAttr)) alike[{dot->getBlock(), use.operand->getOperandNumber()}].push_back(load);
+      }
+    }
+    for (const auto& [place, together] : alike) {
       UnitReads all;
-      for (Operation* load : loads) all = all.with(asked.at(load));
-      for (Operation* load : loads) asked[load] = all;
+      for (Operation* load : together) all = all.with(asked.at(load));
+      for (Operation* load : together) asked[load] = all;
     }
-  }
-
-  /// What an operand is another view or layout of.
-  static Value sourceOf(Value operand) {
-    while (Operation* op = operand.getDefiningOp()) {
-      if (!isa<ConvertLayoutOp, tile::TransOp>(op)) break;
-      operand = op->getOperand(0);
-    }
-    return operand;
   }
 
   /// Whether every use can have what a load leaves in this layout without shared memory: single warps enter an exact side without any.
